@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use kubectl_devicetaint::engine::expression::DeviceExpression;
-use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
+use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
     Allocation, AllocationResult, AttributeValue, ClaimSource, ConsumerReference, Containers,
     Device, DeviceId, DeviceName, DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace,
@@ -42,13 +42,13 @@ fn main() {
         cluster.pods.len(),
         resident()
     );
-    let one = [considered(Some(COMMON), Some((4_000, 0)))];
-    let all = [considered(None, None)];
+    let one = [proposed(Some(COMMON), Some((4_000, 0)))];
+    let all = [proposed(None, None)];
     // The same thousand devices, by one rule and by one each.
-    let by_driver = [considered(Some(RARE), None)];
-    let by_name: Vec<ConsideredTaint> = (0..1_000)
+    let by_driver = [proposed(Some(RARE), None)];
+    let by_name: Vec<ProposedTaint> = (0..1_000)
         .map(|place| (place / DEVICES_OF_A_NODE, place % DEVICES_OF_A_NODE))
-        .map(|device| considered(Some(RARE), Some(device)))
+        .map(|device| proposed(Some(RARE), Some(device)))
         .collect();
     let mut measurements = [
         Measurement::of("one device", &one, &[]),
@@ -128,22 +128,18 @@ fn choose_by_expression() {
 
 struct Measurement<'a> {
     what: &'static str,
-    considered: &'a [ConsideredTaint],
+    proposed: &'a [ProposedTaint],
     rules: Vec<DeviceTaintRule>,
     times: Vec<Duration>,
 }
 
 impl<'a> Measurement<'a> {
-    fn of(
-        what: &'static str,
-        considered: &'a [ConsideredTaint],
-        rules: &[ConsideredTaint],
-    ) -> Self {
+    fn of(what: &'static str, proposed: &'a [ProposedTaint], rules: &[ProposedTaint]) -> Self {
         let rules = rules.iter().enumerate().map(rule).collect();
         let times = Vec::with_capacity(RUNS);
         Self {
             what,
-            considered,
+            proposed,
             rules,
             times,
         }
@@ -153,7 +149,7 @@ impl<'a> Measurement<'a> {
         // Not copied: what is allocated and freed in between would be measured too.
         std::mem::swap(&mut cluster.rules, &mut self.rules);
         let started = Instant::now();
-        let impact = preview(cluster, self.considered, start(), &Semantics::newest());
+        let impact = preview(cluster, self.proposed, start(), &Semantics::newest());
         self.times.push(started.elapsed());
         black_box(&impact);
         drop(impact);
@@ -178,8 +174,8 @@ fn start() -> Timestamp {
     Timestamp::UNIX_EPOCH
 }
 
-fn considered(driver: Option<&str>, device: Option<(usize, usize)>) -> ConsideredTaint {
-    ConsideredTaint {
+fn proposed(driver: Option<&str>, device: Option<(usize, usize)>) -> ProposedTaint {
+    ProposedTaint {
         rule: None,
         selector: Some(DeviceSelector {
             driver: driver.map(Into::into),
@@ -192,14 +188,14 @@ fn considered(driver: Option<&str>, device: Option<(usize, usize)>) -> Considere
 }
 
 /// A rule that exists and does what is considered.
-fn rule((place, considered): (usize, &ConsideredTaint)) -> DeviceTaintRule {
+fn rule((place, proposed): (usize, &ProposedTaint)) -> DeviceTaintRule {
     DeviceTaintRule {
         name: format!("rule-{place}").as_str().into(),
         uid: format!("uid-{place}").as_str().into(),
         resource_version: "1".into(),
         generation: 1,
-        selector: considered.selector.clone(),
-        taint: considered.taint.clone(),
+        selector: proposed.selector.clone(),
+        taint: proposed.taint.clone(),
         condition: None,
         metadata: RuleMetadata::default(),
         managers: Vec::new(),

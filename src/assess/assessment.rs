@@ -75,7 +75,7 @@ impl<'a> Assessed<'a> {
         let guards = limits.guards.iter();
         let rules = impact.rules.iter();
         let mut effects: Vec<_> = rules
-            .map(|rule| rule.considered.taint.effect.clone())
+            .map(|rule| rule.proposed.taint.effect.clone())
             .collect();
         effects.dedup();
         let assessment = Assessment {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::totals::{Tally, Totals};
-use crate::engine::{PodImpact, Reach, Semantics};
+use crate::engine::{PodImpact, SelectorScope, Semantics};
 use crate::model::{Count, Effect};
 
 /// What a change needs before it is made.
@@ -71,14 +71,14 @@ const SYSTEM: &str = "kube-system";
 /// What the change with these verdicts needs.
 #[must_use]
 pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) -> Consent {
-    let rules = || tally.impact.rules.iter().map(|rule| rule.considered);
-    if rules().all(|considered| considered.taint.effect == Effect::None) {
+    let rules = || tally.impact.rules.iter().map(|rule| rule.proposed);
+    if rules().all(|proposed| proposed.taint.effect == Effect::None) {
         return Consent::Nothing;
     }
-    let reach = rules().map(|considered| {
-        Reach::of(
-            considered.selector.as_ref(),
-            &considered.taint.effect,
+    let reach = rules().map(|proposed| {
+        SelectorScope::of(
+            proposed.selector.as_ref(),
+            &proposed.taint.effect,
             semantics,
         )
     });
@@ -99,13 +99,13 @@ pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) ->
 fn why_a_count(
     tally: &Tally<'_, '_>,
     totals: &Totals,
-    reach: impl Iterator<Item = Reach>,
+    reach: impl Iterator<Item = SelectorScope>,
 ) -> Option<WhyCount> {
-    let reach: Vec<Reach> = reach.collect();
-    if reach.contains(&Reach::EveryDevice) {
+    let reach: Vec<SelectorScope> = reach.collect();
+    if reach.contains(&SelectorScope::EveryDevice) {
         return Some(WhyCount::EveryDevice);
     }
-    if reach.contains(&Reach::EveryDeviceForTheScheduler) {
+    if reach.contains(&SelectorScope::EveryDeviceForTheScheduler) {
         return Some(WhyCount::EveryDeviceForTheScheduler);
     }
     let evicted = || tally.evicted().map(|pod| pod.impact);
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_rule_without_a_selector_is_asked_about_as_what_it_is() {
         let mut example = Example::new();
-        example.considered.selector = None;
+        example.proposed.selector = None;
         let impact = Impact {
             pods: Vec::new(),
             ..example.impact()
@@ -203,13 +203,13 @@ mod tests {
             let release = minor(release.0, release.1);
             let semantics = Semantics::of(release).unwrap();
             let needed = needed_at(release, &impact, &example);
-            let effect = &example.considered.taint.effect;
-            let expected = match Reach::of(None, effect, &semantics) {
-                Reach::EveryDevice => "every device of every driver is selected",
-                Reach::EveryDeviceForTheScheduler => {
+            let effect = &example.proposed.taint.effect;
+            let expected = match SelectorScope::of(None, effect, &semantics) {
+                SelectorScope::EveryDevice => "every device of every driver is selected",
+                SelectorScope::EveryDeviceForTheScheduler => {
                     "for the scheduler every device of every driver is tainted"
                 }
-                Reach::NoDevice | Reach::Described => {
+                SelectorScope::NoDevice | SelectorScope::Described => {
                     assert_eq!(needed, Consent::Yes);
                     continue;
                 }
@@ -238,26 +238,26 @@ mod tests {
     fn what_evicts_in_one_namespace_needs_a_yes_and_what_does_nothing_needs_nothing() {
         let mut example = Example::new().in_one_namespace();
         assert_eq!(needed(&example), Consent::Yes);
-        example.considered.taint.effect = Effect::Unknown("Perhaps".to_owned());
+        example.proposed.taint.effect = Effect::Unknown("Perhaps".to_owned());
         assert_eq!(needed(&example), Consent::Yes);
-        example.considered.taint.effect = Effect::None;
+        example.proposed.taint.effect = Effect::None;
         assert_eq!(needed(&example), Consent::Nothing);
     }
 
     #[test]
     fn keeping_pods_off_devices_that_nobody_uses_needs_nothing() {
         let mut example = Example::new().in_one_namespace();
-        example.considered.taint.effect = Effect::NoSchedule;
+        example.proposed.taint.effect = Effect::NoSchedule;
         assert_eq!(needed(&example), Consent::Yes);
         assert_eq!(needed_unused(&example), Consent::Nothing);
-        example.considered.taint.effect = Effect::NoExecute;
+        example.proposed.taint.effect = Effect::NoExecute;
         assert_eq!(needed_unused(&example), Consent::Yes);
     }
 
     #[test]
     fn whom_nobody_may_see_keeping_off_devices_is_asked_about() {
         let mut example = Example::new();
-        example.considered.taint.effect = Effect::NoSchedule;
+        example.proposed.taint.effect = Effect::NoSchedule;
         example
             .reading
             .gaps
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn every_device_asks_for_the_number_even_if_no_pod_is_hit() {
         let mut example = Example::new();
-        example.considered.selector = Some(DeviceSelector::default());
+        example.proposed.selector = Some(DeviceSelector::default());
         let Consent::PodCount { why, .. } = needed_unused(&example) else {
             panic!("a number is asked for");
         };

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::siblings::beside;
 use super::stakes::Stakes;
-use crate::engine::disruption::Answer;
-use crate::engine::hindrance::{Presence, Publishers};
+use crate::engine::disruption::BudgetAnswer;
 use crate::engine::job_fate::{JobFailure, JobFate};
+use crate::engine::termination_blocker::{DriverPresence, Publishers};
 use crate::engine::workloads::{Gang, gangs};
 use crate::engine::{Impact, PodImpact, Verdict};
 use crate::model::{Controller, DeviceId, Kind, Node, NodeHealth, NodeName, Pod, Reading, Uid};
@@ -40,7 +40,7 @@ pub(super) struct Evidence<'a> {
     reading: &'a Reading,
     gangs: BTreeMap<&'a Uid, Gang>,
     stakes: &'a Stakes<'a>,
-    answers: BTreeMap<&'a Uid, Vec<(&'a str, Answer, String)>>,
+    answers: BTreeMap<&'a Uid, Vec<(&'a str, BudgetAnswer, String)>>,
     nodes: BTreeMap<&'a NodeName, &'a Node>,
     publishers: Publishers,
     published: BTreeSet<&'a DeviceId>,
@@ -56,7 +56,7 @@ impl<'a> Evidence<'a> {
         stakes: &'a Stakes<'a>,
         now: Timestamp,
     ) -> Self {
-        let mut answers: BTreeMap<&Uid, Vec<(&str, Answer, String)>> = BTreeMap::new();
+        let mut answers: BTreeMap<&Uid, Vec<(&str, BudgetAnswer, String)>> = BTreeMap::new();
         for found in &stakes.disruption.budgets {
             let name = found.budget.name.name.as_str();
             let allowed =
@@ -64,7 +64,7 @@ impl<'a> Evidence<'a> {
             let taken = found
                 .pods
                 .len()
-                .saturating_sub(found.count(Answer::NotAsked));
+                .saturating_sub(found.count(BudgetAnswer::NotAsked));
             let numbers = format!(
                 "allows {}, {taken} would be used",
                 counted(allowed, "disruption")
@@ -124,7 +124,7 @@ impl<'a> Evidence<'a> {
     pub(super) fn refused(&self, impact: &PodImpact<'_>) -> Option<Why> {
         let pod = impact.pod;
         let mut answers = self.answers.get(&pod.uid)?.iter();
-        let (name, _, numbers) = answers.find(|(_, answer, _)| *answer == Answer::Refused)?;
+        let (name, _, numbers) = answers.find(|(_, answer, _)| *answer == BudgetAnswer::Refused)?;
         Some(Why::Since(format!("PodDisruptionBudget {name} {numbers}")))
     }
 
@@ -133,7 +133,7 @@ impl<'a> Evidence<'a> {
         let answers = self.answers.get(&pod.uid)?;
         let is_ambiguous = answers
             .iter()
-            .any(|(_, answer, _)| *answer == Answer::Ambiguous);
+            .any(|(_, answer, _)| *answer == BudgetAnswer::Ambiguous);
         is_ambiguous.then(|| {
             let names: Vec<&str> = answers.iter().map(|(name, _, _)| *name).collect();
             Why::Since(format!(
@@ -252,8 +252,8 @@ impl<'a> Evidence<'a> {
         let mut away = results.map(|result| &result.device).filter(|device| {
             !self.published.contains(device)
                 && match self.publishers.presence(node, &device.driver) {
-                    Presence::Gone { .. } => true,
-                    Presence::Published | Presence::Unknown => false,
+                    DriverPresence::Gone { .. } => true,
+                    DriverPresence::Published | DriverPresence::Unknown => false,
                 }
         });
         let driver = &away.next()?.driver;

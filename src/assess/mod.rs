@@ -31,7 +31,7 @@ pub use knowledge::{Knowledge, Subject};
 pub use outcome::Outcome;
 pub use pod::PodAssessment;
 pub use replacements::{
-    AvailableDevices, ClaimReplacement, Replacements, RequestReplacement, sight,
+    AvailableDevices, ClaimReplacement, Replacements, RequestReplacement, completeness,
 };
 pub use severity::Severity;
 pub use siblings::Sibling;

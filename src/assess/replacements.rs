@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::basis::Basis;
-use crate::engine::placement::{
-    Alone, Available, Beyond, ClaimOutlook, Range, Replacement, RequestOutlook, Sight,
-    UnfinishedPool, Unknown, replacement,
+use crate::engine::allocator::{
+    Available, ClaimReallocation, Completeness, IncompletePool, Placeability, Range, Replacement,
+    RequestCandidates, Unknown, UnmodelledTerm, replacement,
 };
-use crate::engine::{ConsideredTaint, Impact, PodImpact};
+use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
 use crate::naming::phrase::{counted, few};
 
@@ -37,7 +37,7 @@ pub struct ClaimReplacement {
     /// What it asks for, alternatives one by one.
     pub requests: Vec<RequestReplacement>,
     /// What it asks for that the bound of all together does not look at.
-    pub not_modelled: Vec<Beyond>,
+    pub not_modelled: Vec<UnmodelledTerm>,
 }
 
 /// How many devices could serve a request.
@@ -66,10 +66,10 @@ impl Replacements {
     /// What could replace the devices that pods of `impact` lose, and what is not known of that.
     pub(super) fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
         let rules = impact.rules.iter();
-        let considered: Vec<ConsideredTaint> = rules.map(|rule| rule.considered.clone()).collect();
-        let known = (basis.semantics, sight(basis.reading));
+        let proposed: Vec<ProposedTaint> = rules.map(|rule| rule.proposed.clone()).collect();
+        let known = (basis.semantics, completeness(basis.reading));
         let snapshot = &basis.reading.snapshot;
-        let found = replacement(snapshot, &considered, impact, known);
+        let found = replacement(snapshot, &proposed, impact, known);
         (Self::new(&found), gaps(&found, basis.reading))
     }
 
@@ -80,13 +80,13 @@ impl Replacements {
             .collect();
         // Of whom it is not known, they may find a place beside all others.
         let open = claims.iter().filter(|claim| claim.placeable.is_none());
-        let at_most = replacement.together.at_most.saturating_add(open.count());
+        let at_most = replacement.joint_bound.at_most.saturating_add(open.count());
         let available = replacement.available.as_ref();
         Self {
             at_most_together: at_most.min(claims.len()),
             claims,
             available: available
-                .map(|available| AvailableDevices::new(available, &replacement.unfinished)),
+                .map(|available| AvailableDevices::new(available, &replacement.incomplete_pools)),
         }
     }
 
@@ -258,30 +258,30 @@ fn names_of(claims: &[String]) -> String {
 
 /// Why it is not known whether a claim could be placed; empty where it is. What the allocator passes over
 /// for now is no "no".
-fn unknown(outlook: &ClaimOutlook<'_>, replacement: &Replacement<'_>) -> BTreeSet<Unknown> {
-    match &outlook.alone {
-        Alone::Placeable => BTreeSet::new(),
-        Alone::Unplaceable => passed_over(outlook, replacement)
+fn unknown(outlook: &ClaimReallocation<'_>, replacement: &Replacement<'_>) -> BTreeSet<Unknown> {
+    match &outlook.placeability {
+        Placeability::Placeable => BTreeSet::new(),
+        Placeability::Unplaceable => passed_over(outlook, replacement)
             .into_iter()
             .map(|pool| {
                 let why = "is published incompletely, and the scheduler skips it";
                 Unknown::from(format!("pool {}/{} {why}", pool.driver, pool.pool))
             })
             .collect(),
-        Alone::Unknown(why) => why.clone(),
+        Placeability::Unknown(why) => why.clone(),
     }
 }
 
 /// The pools in which the claim may find a place once they are whole: those of drivers whose devices it
 /// has.
 fn passed_over<'r>(
-    outlook: &ClaimOutlook<'_>,
+    outlook: &ClaimReallocation<'_>,
     replacement: &'r Replacement<'_>,
-) -> Vec<&'r UnfinishedPool> {
+) -> Vec<&'r IncompletePool> {
     let allocation = outlook.claim.allocation.iter();
     let results = allocation.flat_map(|allocation| &allocation.results);
     let drivers: BTreeSet<&DriverName> = results.map(|result| &result.device.driver).collect();
-    let pools = replacement.unfinished.iter();
+    let pools = replacement.incomplete_pools.iter();
     pools
         .filter(|pool| drivers.contains(&pool.driver))
         .collect()
@@ -336,7 +336,7 @@ fn unread(reading: &Reading) -> Option<Gap> {
 
 impl AvailableDevices {
     /// Of pools that are not whole there may be more.
-    fn new(available: &Available, unfinished: &BTreeSet<UnfinishedPool>) -> Self {
+    fn new(available: &Available, unfinished: &BTreeSet<IncompletePool>) -> Self {
         let count = |range: Range| {
             if unfinished.is_empty() {
                 count(range)
@@ -353,18 +353,18 @@ impl AvailableDevices {
 }
 
 impl ClaimReplacement {
-    fn new(outlook: &ClaimOutlook<'_>, replacement: &Replacement<'_>) -> Self {
+    fn new(outlook: &ClaimReallocation<'_>, replacement: &Replacement<'_>) -> Self {
         let unknown = unknown(outlook, replacement);
         let placeable = unknown
             .is_empty()
-            .then_some(outlook.alone == Alone::Placeable);
+            .then_some(outlook.placeability == Placeability::Placeable);
         let requests = outlook.requests.iter();
         Self {
             name: outlook.claim.name.clone(),
             placeable,
             unknown,
             requests: requests.map(RequestReplacement::new).collect(),
-            not_modelled: outlook.beyond.to_vec(),
+            not_modelled: outlook.unmodelled.to_vec(),
         }
     }
 
@@ -384,7 +384,7 @@ impl ClaimReplacement {
 }
 
 impl RequestReplacement {
-    fn new(outlook: &RequestOutlook) -> Self {
+    fn new(outlook: &RequestCandidates) -> Self {
         Self {
             request: outlook.request.clone(),
             needs: outlook.needs,
@@ -416,12 +416,12 @@ fn count(range: Range) -> Count {
 /// What of `reading` the question for replacements can rely on. Of nodes, those of the pods may be known
 /// and others not, which is a gap of replacements then.
 #[must_use]
-pub fn sight(reading: &Reading) -> Sight {
+pub fn completeness(reading: &Reading) -> Completeness {
     let is_read = |kind: Kind| {
         reading.known.contains(&kind) && !reading.gaps.iter().any(|gap| gap.kind() == Some(kind))
     };
     let mut gaps = reading.gaps.iter();
-    Sight {
+    Completeness {
         slices: is_read(Kind::ResourceSlice),
         claims: is_read(Kind::ResourceClaim),
         rules: is_read(Kind::DeviceTaintRule),
@@ -451,7 +451,7 @@ mod tests {
             placeable,
             unknown: BTreeSet::new(),
             requests: vec![request(Some(2), number)],
-            not_modelled: vec![Beyond::SeveralDevices],
+            not_modelled: vec![UnmodelledTerm::SeveralDevices],
         }
     }
 

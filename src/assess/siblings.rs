@@ -1,7 +1,7 @@
 //! Devices in use on the hardware of selected ones.
 
 use super::basis::Basis;
-use crate::engine::{Impact, PodImpact, placement};
+use crate::engine::{Impact, PodImpact, allocator};
 
 /// So many devices are named beside what one pod holds; programs get all.
 const NAMED: usize = 3;
@@ -23,11 +23,11 @@ pub struct Sibling {
 impl Sibling {
     /// Those of the devices that the considered taints of `impact` select, by name.
     pub(super) fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> Vec<Self> {
-        let siblings = placement::siblings(&basis.reading.snapshot, impact);
+        let siblings = allocator::siblings(&basis.reading.snapshot, impact);
         siblings.iter().map(Self::new).collect()
     }
 
-    fn new(sibling: &placement::Sibling<'_>) -> Self {
+    fn new(sibling: &allocator::Sibling<'_>) -> Self {
         Self {
             device: sibling.device.to_string(),
             beside: sibling.beside.iter().map(ToString::to_string).collect(),

@@ -23,7 +23,7 @@ impl TaintCounts {
     pub fn of(rule: &RuleImpact<'_>, knowledge: &Knowledge<'_>) -> Self {
         let counts = &rule.counts;
         let evicted = |number| {
-            if rule.considered.taint.effect.evicts() {
+            if rule.proposed.taint.effect.evicts() {
                 knowledge.count(Subject::Pods, number)
             } else {
                 Count::known(number)

@@ -12,7 +12,7 @@ use super::pod::PodAssessment;
 use super::severity::Severity;
 use super::stakes::Stakes;
 use crate::engine::Impact;
-use crate::engine::disruption::Answer;
+use crate::engine::disruption::BudgetAnswer;
 use crate::engine::workloads::Recovering;
 use crate::model::Count;
 
@@ -97,7 +97,7 @@ impl<'t, 'a> Tally<'t, 'a> {
     #[must_use]
     pub fn evicts(&self) -> bool {
         let mut rules = self.impact.rules.iter();
-        rules.any(|rule| rule.considered.taint.effect.evicts())
+        rules.any(|rule| rule.proposed.taint.effect.evicts())
     }
 
     /// The pods that would be evicted.
@@ -258,7 +258,9 @@ impl<'t, 'a> Tally<'t, 'a> {
 
     fn violated(&self) -> Count {
         let budgets = self.stakes.disruption.budgets.iter();
-        let is_violated = |answer: Answer| answer == Answer::Refused || answer == Answer::Ambiguous;
+        let is_violated = |answer: BudgetAnswer| {
+            answer == BudgetAnswer::Refused || answer == BudgetAnswer::Ambiguous
+        };
         let violated = budgets.filter(|budget| {
             let mut answers = budget.pods.iter();
             answers.any(|(_, answer)| is_violated(*answer))

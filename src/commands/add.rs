@@ -26,7 +26,7 @@ use crate::decide::drafts::{Inscription, with_expiry};
 use crate::decide::identity::with_identities;
 use crate::decide::proposal::{Proposed, Whose};
 use crate::decide::{Existing, Proposal, RuleDraft, Step, Terms, add};
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::Expiry;
@@ -270,17 +270,13 @@ async fn existing(drafts: &[RuleDraft], scene: &Scene) -> Result<Vec<DeviceTaint
 }
 
 fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Failure> {
-    let considered: Vec<ConsideredTaint> = drafts
+    let proposed: Vec<ProposedTaint> = drafts
         .iter()
         .map(|draft| {
-            ConsideredTaint::hypothetical(
-                draft.selector.clone(),
-                draft.taint.clone(),
-                scene.look.now,
-            )
+            ProposedTaint::hypothetical(draft.selector.clone(), draft.taint.clone(), scene.look.now)
         })
         .collect();
-    scene.look.refuse_missing(&considered)
+    scene.look.refuse_missing(&proposed)
 }
 
 impl AddArgs {

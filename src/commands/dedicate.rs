@@ -420,11 +420,11 @@ impl Around for Making<'_> {
 impl Making<'_> {
     /// Says who has the devices, and who could use them all the same.
     fn tell(&self, steps: &[Step], namespaces: &KnownNamespaces, scene: &Scene) {
-        let considered: Vec<_> = steps
+        let proposed: Vec<_> = steps
             .iter()
-            .map(|step| Proposed::from(step).considered(scene.look.now))
+            .map(|step| Proposed::from(step).proposed(scene.look.now))
             .collect();
-        let devices = scene.look.selected(&considered).devices;
+        let devices = scene.look.selected(&proposed).devices;
         let notes = notes(&self.terms, &devices, namespaces, &scene.look.basis());
         for note in notes {
             self.context.printer.note(&note);

@@ -28,7 +28,7 @@ use crate::decide::chooser::no_such_rule;
 use crate::decide::ending::of_parts;
 use crate::decide::{Chooser, Meant, RulePatch, RulesTyped, Version};
 use crate::engine::settle::is_observed;
-use crate::engine::{ConsideredTaint, Semantics};
+use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
@@ -361,13 +361,13 @@ async fn pending(reached: &Reached, brake: &Pulled, version: Version) -> Result<
     let scene = Scene::of(reached.live()?, version)
         .await
         .map_err(|failure| failure.to_string())?;
-    let considered: Vec<ConsideredTaint> = evicting
+    let proposed: Vec<ProposedTaint> = evicting
         .iter()
-        .map(|rule| ConsideredTaint::of_rule(rule, scene.look.now))
+        .map(|rule| ProposedTaint::of_rule(rule, scene.look.now))
         .collect();
-    let look = scene.look.with_pods_of(&considered).await;
+    let look = scene.look.with_pods_of(&proposed).await;
     let look = look.map_err(|failure| failure.to_string())?;
-    let impact = look.impact(&considered);
+    let impact = look.impact(&proposed);
     let gaps = look.reading.gaps.iter().chain(&impact.gaps);
     let seen = BrakeSeen {
         pulled: brake.at,

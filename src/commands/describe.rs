@@ -13,9 +13,9 @@ use super::work::rules_on::chosen_in;
 use crate::assess::Knowledge;
 use crate::cluster::{ClusterError, Told, eviction_events, rule_events};
 use crate::decide::released;
-use crate::engine::hindrance::Publishers;
-use crate::engine::life::{Remaining, remaining};
-use crate::engine::{ConsideredTaint, Impact};
+use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
+use crate::engine::termination_blocker::Publishers;
+use crate::engine::{Impact, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
 use crate::report::RuleDescriptions;
@@ -78,13 +78,13 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         };
         return Err(missing);
     }
-    let considered: Vec<ConsideredTaint> = meant
+    let proposed: Vec<ProposedTaint> = meant
         .rules
         .iter()
-        .map(|rule| ConsideredTaint::of_rule(rule, look.now))
+        .map(|rule| ProposedTaint::of_rule(rule, look.now))
         .collect();
     let look = look.with_identities_of(&meant.rules).await?;
-    let mut look = look.with_pods_of(&considered).await?;
+    let mut look = look.with_pods_of(&proposed).await?;
     let identities = look.identity_warnings(&meant.rules);
     look.reading.warnings.extend(identities);
     look.reading
@@ -93,10 +93,10 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let questions: Vec<Question<'_>> = meant
         .rules
         .iter()
-        .zip(&considered)
-        .map(|(rule, considered)| Question {
+        .zip(&proposed)
+        .map(|(rule, proposed)| Question {
             rule,
-            impact: look.impact(std::slice::from_ref(considered)),
+            impact: look.impact(std::slice::from_ref(proposed)),
         })
         .collect();
     let mut beside = Beside::of(&questions, &look).await;
@@ -140,7 +140,7 @@ fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescri
         &Subject {
             rule,
             impact,
-            remaining: &remaining(impact, &around, look.now),
+            remaining: &pending_evictions(impact, &around, look.now),
             warnings: &[
                 &look.reading.warnings[..],
                 &beside.warnings,
@@ -170,9 +170,9 @@ impl Beside {
     async fn of(questions: &[Question<'_>], look: &Look) -> Self {
         let nothing = NodesKnown::default();
         let around = nothing.around(&look.reading.snapshot.claims);
-        let left: Vec<Remaining<'_>> = questions
+        let left: Vec<PendingEviction<'_>> = questions
             .iter()
-            .flat_map(|question| remaining(&question.impact, &around, look.now))
+            .flat_map(|question| pending_evictions(&question.impact, &around, look.now))
             .collect();
         let Some(live) = look.live() else {
             return Self {

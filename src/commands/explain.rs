@@ -18,7 +18,7 @@ use crate::decide::choice::{Choice, Purpose, Typed};
 use crate::decide::subjects::{
     Subjects, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside, the_one,
 };
-use crate::engine::{self, ConsideredTaint};
+use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     ClaimSource, DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, Kind, Namespace,
@@ -140,7 +140,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     if let Some(choice) = choice {
         let missing = args.allow_missing.into();
         let found = Supposed::new(look, &choice, &manifests, missing, context).await?;
-        (look, supposed) = (found.look, found.considered);
+        (look, supposed) = (found.look, found.proposed);
     }
     let found = find(&subjects, &args, &mut look, context).await?;
     let look = with_everything(look, &found).await?;
@@ -290,7 +290,7 @@ impl Found {
     /// The devices that are explained, and those of the pods.
     fn devices_in(&self, snapshot: &Snapshot) -> BTreeSet<DeviceId> {
         let pods = self.pods.iter();
-        let claims = pods.flat_map(|pod| engine::explain::claims_around(snapshot, pod));
+        let claims = pods.flat_map(|pod| engine::explain::related_claims(snapshot, pod));
         let results = claims.filter_map(|claim| claim.allocation.as_ref());
         let results = results.flat_map(|allocation| &allocation.results);
         let held = results.map(|result| result.device.clone());
@@ -332,12 +332,16 @@ async fn with_everything(look: Look, found: &Found) -> Result<Look, Failure> {
     let now = look.now;
     let rules = found.rules.iter();
     let mut rules: Vec<_> = rules
-        .map(|rule| ConsideredTaint::of_rule(rule, now))
+        .map(|rule| ProposedTaint::of_rule(rule, now))
         .collect();
     let devices = found.devices_in(look.snapshot());
     let named = devices.iter().map(|id| {
         let selector = DeviceSelector::from(id.clone());
-        ConsideredTaint::hypothetical(selector, engine::explain::change::stranger(), now)
+        ProposedTaint::hypothetical(
+            selector,
+            engine::explain::alterations::placeholder_taint(),
+            now,
+        )
     });
     rules.extend(named);
     let noting = found.rules_about(&devices, look.snapshot());
@@ -346,7 +350,7 @@ async fn with_everything(look: Look, found: &Found) -> Result<Look, Failure> {
     let identities = look.identity_warnings(&noting);
     look.reading.warnings.extend(identities);
     let waits = |pod: &Pod| {
-        let mut own = engine::explain::claims_around(look.snapshot(), pod);
+        let mut own = engine::explain::related_claims(look.snapshot(), pod);
         own.any(|claim| claim.allocation.is_none())
     };
     let is_waiting = !found.devices.is_empty() || found.pods.iter().any(waits);
@@ -373,7 +377,7 @@ fn is_ungenerated(claim: &PodClaim) -> bool {
 /// Explains everything that was found.
 fn explain(
     found: &Found,
-    supposed: &[ConsideredTaint],
+    supposed: &[ProposedTaint],
     look: &Look,
 ) -> Result<(Vec<Explained>, Vec<Gap>), Failure> {
     let basis = look.basis();

@@ -19,8 +19,8 @@ use crate::assess::{Basis, Knowledge};
 use crate::decide::choice::rule_names;
 use crate::decide::identity::{self, Noted};
 use crate::decide::released;
-use crate::engine::placement::users_beside;
-use crate::engine::{self, ConsideredTaint, Impact, selected_of};
+use crate::engine::allocator::users_beside;
+use crate::engine::{self, Impact, ProposedTaint, selected_of};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, Effect, NamespacedName, ObjectName};
 use crate::naming::labels::LabelSelector;
@@ -143,16 +143,16 @@ impl Listed<'_> {
 }
 
 /// What the rules do, or would do with effect NoExecute.
-fn considered(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint> {
+fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     let rules = rules.iter();
     rules
-        .map(|rule| ConsideredTaint::of_rule(rule, now))
+        .map(|rule| ProposedTaint::of_rule(rule, now))
         .collect()
 }
 
 /// How many pods use the hardware of each rule's devices through other devices, by the rule's name.
 fn pods_beside(
-    considered: &[ConsideredTaint],
+    proposed: &[ProposedTaint],
     impact: &Impact<'_>,
     basis: &Basis<'_>,
 ) -> BTreeMap<ObjectName, usize> {
@@ -162,13 +162,8 @@ fn pods_beside(
     if users.is_empty() {
         return BTreeMap::new();
     }
-    let selected = selected_of(
-        snapshot,
-        considered,
-        basis.semantics,
-        &users.keys().collect(),
-    );
-    let rules = considered.iter().zip(selected);
+    let selected = selected_of(snapshot, proposed, basis.semantics, &users.keys().collect());
+    let rules = proposed.iter().zip(selected);
     let counts = rules.filter_map(|(taint, devices)| {
         let pods = devices.iter().filter_map(|device| users.get(device));
         let pods: BTreeSet<&NamespacedName> = pods.flatten().collect();
@@ -178,11 +173,11 @@ fn pods_beside(
 }
 
 /// What those of the rules do that evict.
-fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint> {
+fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     let rules = rules.iter();
     let evicting = rules.filter(|rule| rule.taint.effect == Effect::NoExecute);
     evicting
-        .map(|rule| ConsideredTaint::of_rule(rule, now))
+        .map(|rule| ProposedTaint::of_rule(rule, now))
         .collect()
 }
 
@@ -190,9 +185,9 @@ impl Question for Listed<'_> {
     type Answer = RuleList;
 
     fn needs_pods_of(&self, basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>> {
-        let considered = considered(&self.shown(basis), basis.now);
+        let proposed = proposed(&self.shown(basis), basis.now);
         let snapshot = &basis.reading.snapshot;
-        Some(engine::selection(snapshot, &considered, basis.semantics).devices)
+        Some(engine::selection(snapshot, &proposed, basis.semantics).devices)
     }
 
     fn needs_attributes(&self) -> bool {
@@ -203,9 +198,9 @@ impl Question for Listed<'_> {
         let shown = self.shown(basis);
         let mut oddities = identity::warnings(&shown, basis.reading, basis.semantics);
         oddities.extend(released::warnings(&shown, None));
-        let considered = considered(&shown, basis.now);
+        let proposed = proposed(&shown, basis.now);
         let snapshot = &basis.reading.snapshot;
-        let impact = engine::preview(snapshot, &considered, basis.now, basis.semantics);
+        let impact = engine::preview(snapshot, &proposed, basis.now, basis.semantics);
         let headers = if self.args.no_headers {
             Headers::Left
         } else {
@@ -218,7 +213,7 @@ impl Question for Listed<'_> {
         };
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let knowledge = Knowledge::new(gaps, basis.semantics);
-        let beside = pods_beside(&considered, &impact, basis);
+        let beside = pods_beside(&proposed, &impact, basis);
         let rows = rows(shown.clone(), &impact, &beside, &knowledge);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         let list = if self.args.output.output == Format::Html {

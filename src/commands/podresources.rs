@@ -20,8 +20,10 @@ use super::work::present::present;
 use crate::cluster::Detail;
 use crate::decide::choice::{Picker, Picks, Shown, Typed, hardware_among, with_drivers_away};
 use crate::decide::released;
+use crate::engine::device_removal::{
+    KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
+};
 use crate::engine::kubelet_node::KubeletNode;
-use crate::engine::pulling::{Identity, Objection, Testimony, Witnesses, testimonies};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET};
 use crate::model::{DeviceId, DriverName, Kind, NamespacedName, NodeName};
@@ -288,7 +290,7 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
     }
     let node = NodeName::from(node.as_str());
     let mut asked = args.ask((&node, &chosen), context).await?;
-    let is_idle = |one: &Testimony| one.objections.is_empty();
+    let is_idle = |one: &RemovalCheck| one.objections.is_empty();
     // What is idle for an instant may be between two pods.
     if !args.settle.is_zero() && asked.found.iter().any(is_idle) {
         let pause = async {
@@ -341,11 +343,11 @@ impl Chosen {
 
     /// Keeps those of the devices that were chosen. A number of hardware that several devices have is that of all of
     /// them: they are pulled together.
-    fn keep(&self, found: &mut Vec<Testimony>, look: &Look) -> Result<(), Failure> {
+    fn keep(&self, found: &mut Vec<RemovalCheck>, look: &Look) -> Result<(), Failure> {
         let known: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
         let away = found
             .iter()
-            .filter(|one| one.objections.contains(&Objection::DriverDown));
+            .filter(|one| one.objections.contains(&RemovalObjection::DriverDown));
         let away: Vec<DriverName> = away.map(|one| one.device.driver.clone()).collect();
         let missing = self.shown.refuse_missing(known.iter());
         missing.map_err(|failure| with_drivers_away(failure, &self.shown, &away))?;
@@ -369,7 +371,7 @@ impl Chosen {
 /// What all witnesses have said at one moment.
 struct Asked {
     look: Look,
-    found: Vec<Testimony>,
+    found: Vec<RemovalCheck>,
     warnings: Vec<Oddity>,
 }
 
@@ -443,13 +445,13 @@ impl CheckArgs {
         };
         // A pod that was made on a node has asked the kubelet there.
         let identity = match self.kubelet.debug.via_debug {
-            Some(_) => Identity::Shown,
+            Some(_) => KubeletIdentity::Shown,
             None => match shown_node(&kubelet, &look, context).await? {
-                KubeletNode::Shown(..) => Identity::Shown,
-                KubeletNode::NotShown => Identity::NotShown,
+                KubeletNode::Shown(..) => KubeletIdentity::Shown,
+                KubeletNode::NotShown => KubeletIdentity::NotShown,
             },
         };
-        let mut found = testimonies(&Witnesses {
+        let mut found = removal_checks(&RemovalFacts {
             reading: &look.reading,
             semantics: &look.semantics,
             node,

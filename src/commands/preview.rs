@@ -28,7 +28,7 @@ use crate::decide::choice::{Choice, Purpose, Typed};
 use crate::decide::policy::{Asked, Policies};
 use crate::decide::publish;
 use crate::decide::{Kept, Looked, Next, next};
-use crate::engine::{ConsideredTaint, Semantics};
+use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::report::ImpactReport;
@@ -136,7 +136,7 @@ struct Answer {
     typed: Choice,
     /// The choice, with devices by their names.
     choice: Choice,
-    considered: Vec<ConsideredTaint>,
+    proposed: Vec<ProposedTaint>,
     report: ImpactReport,
 }
 
@@ -176,7 +176,7 @@ impl Answer {
             semantics: &other,
             ..self.look.basis()
         };
-        basis.report(&self.considered, &[])
+        basis.report(&self.proposed, &[])
     }
 }
 
@@ -215,13 +215,13 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     };
 
     let rules = live.rules()?;
-    let deed = publish::deed(&answer.considered);
+    let deed = publish::deed(&answer.proposed);
     let (risk, release) = (args.publish.accept_known_defects, answer.look.release());
     if let Err(refused) = take_risk(&deed, risk.into(), release, DryRun::None, context) {
         present(&answer.report, answer.look.aside(), wanted, context)?;
         return Err(refused);
     }
-    let mut publication = Publication::new(&rules, &answer.considered, &answer.look, context)?;
+    let mut publication = Publication::new(&rules, &answer.proposed, &answer.look, context)?;
     let signals = Signals::listen();
     let compared = tokio::select! {
         compared = compare(&mut publication, answer, || look(&request, &args, context)) => compared,
@@ -293,39 +293,39 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
         mut look,
         typed,
         choice,
-        considered,
+        proposed,
     } = supposed;
-    let rules = considered.iter().filter_map(|considered| {
-        let name = considered.rule.as_ref()?;
+    let rules = proposed.iter().filter_map(|proposed| {
+        let name = proposed.rule.as_ref()?;
         look.rule(name.as_str()).ok().cloned()
     });
     let rules: Vec<DeviceTaintRule> = rules.collect();
     look = look.with_identities_of(&rules).await?;
     let identities = look.identity_warnings(&rules);
     look.reading.warnings.extend(identities);
-    let asked = asked(&considered, manifests, &look);
+    let asked = asked(&proposed, manifests, &look);
     look.reading.warnings.extend(policies.asked_later(&asked));
-    let let_in = Box::pin(dedications(&look, &considered)).await?;
+    let let_in = Box::pin(dedications(&look, &proposed)).await?;
     look.reading.warnings.extend(let_in);
-    let look = look.with_pods_for(&considered, guards).await?;
-    let mut report = look.report(&considered, guards);
+    let look = look.with_pods_for(&proposed, guards).await?;
+    let mut report = look.report(&proposed, guards);
     report.arrangement = args.arrangement.arrangement();
     report.violations = policies.violations(&asked, &look.semantics);
     Ok(Answer {
         look,
         typed,
         choice,
-        considered,
+        proposed,
         report,
     })
 }
 
 /// What policies are asked about: each of the considered taints, with its rule or its manifest.
-fn asked(considered: &[ConsideredTaint], manifests: &[DeviceTaintRule], look: &Look) -> Vec<Asked> {
-    let asked = considered.iter().enumerate().map(|(place, considered)| {
-        let named = || look.rule(considered.rule.as_ref()?.as_str()).ok();
+fn asked(proposed: &[ProposedTaint], manifests: &[DeviceTaintRule], look: &Look) -> Vec<Asked> {
+    let asked = proposed.iter().enumerate().map(|(place, proposed)| {
+        let named = || look.rule(proposed.rule.as_ref()?.as_str()).ok();
         let rule = manifests.get(place).or_else(named);
-        Asked::considered(considered, rule)
+        Asked::proposed(proposed, rule)
     });
     asked.collect()
 }

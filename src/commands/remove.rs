@@ -27,8 +27,8 @@ use crate::decide::others::others;
 use crate::decide::outcomes::held_line;
 use crate::decide::proposal::{Proposed, lines};
 use crate::decide::{Chooser, Me, Meant, RulesTyped, Ways, released, removal};
-use crate::engine::ConsideredTaint;
-use crate::engine::life::{blocks, release};
+use crate::engine::ProposedTaint;
+use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NodeName};
@@ -371,10 +371,10 @@ async fn tell_released(
     };
     scene.look.tell(&context.printer);
     let blocking = removed.iter().filter(|rule| blocks(&rule.taint.effect));
-    let considered: Vec<ConsideredTaint> = blocking
-        .map(|rule| ConsideredTaint::of_rule(rule, scene.look.now))
+    let proposed: Vec<ProposedTaint> = blocking
+        .map(|rule| ProposedTaint::of_rule(rule, scene.look.now))
         .collect();
-    let impact = scene.look.impact(&considered);
+    let impact = scene.look.impact(&proposed);
     let nodes = impact.devices.iter().filter_map(|device| device.node);
     let nodes: BTreeSet<NodeName> = nodes.cloned().collect();
     let Live { client, served } = &scene.live;

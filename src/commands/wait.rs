@@ -28,7 +28,7 @@ use crate::decide::places::Places;
 use crate::decide::recovery::gone_rule;
 use crate::decide::{Chooser, RulesTyped, Ways, standing};
 use crate::engine;
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::engine::holders::staying;
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
@@ -231,11 +231,11 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
 
 /// On which nodes the devices are that `rules` select, as far as the API says.
 fn places_of(rules: &[DeviceTaintRule], look: &Look) -> Places {
-    let considered: Vec<ConsideredTaint> = rules
+    let proposed: Vec<ProposedTaint> = rules
         .iter()
-        .map(|rule| ConsideredTaint::of_rule(rule, look.now))
+        .map(|rule| ProposedTaint::of_rule(rule, look.now))
         .collect();
-    let selected = look.selected(&considered).devices;
+    let selected = look.selected(&proposed).devices;
     let inventory = engine::devices(look.snapshot(), &look.semantics).devices;
     Places::of(&inventory, &selected, &look.snapshot().pods)
 }
@@ -377,11 +377,11 @@ impl WaitArgs {
         (live, end, context): (&Live, Instant, &Context),
     ) -> Result<Verifier, Failure> {
         let look = Look::of_for(live.clone(), self.version.version(), Detail::Attributes).await?;
-        let considered: Vec<ConsideredTaint> = rules
+        let proposed: Vec<ProposedTaint> = rules
             .iter()
-            .map(|rule| ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, look.now))
+            .map(|rule| ProposedTaint::of_changed_rule(rule, &rule.taint.effect, look.now))
             .collect();
-        let look = look.with_pods_of(&considered).await?;
+        let look = look.with_pods_of(&proposed).await?;
         let node = self.node.as_deref().map(NodeName::from);
         let said = SaidNode {
             name: node.as_ref(),
@@ -390,7 +390,7 @@ impl WaitArgs {
         let verifier = verifier
             .waiting_for(rules, (&look, said), (end, context))
             .await?;
-        let impact = look.impact(&considered);
+        let impact = look.impact(&proposed);
         let staying = staying(&impact, &[]);
         let staying: Vec<StayingPod> = staying.iter().map(StayingPod::new).collect();
         if let Some(line) = staying_line(&staying) {

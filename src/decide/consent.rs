@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::proposal::{Proposed, lines};
 use super::question::Question;
 use crate::assess::Consent;
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::Count;
 use crate::naming::device;
@@ -44,7 +44,7 @@ pub struct Wish<'a> {
     /// What speaks for a question although nobody is evicted, such as whose rules they are.
     pub concerns: &'a [String],
     /// What is considered, to say how all of it can be seen.
-    pub considered: &'a [ConsideredTaint],
+    pub proposed: &'a [ProposedTaint],
 }
 
 impl Wish<'_> {
@@ -64,7 +64,7 @@ impl Wish<'_> {
         let risks = self.report.worst_lines();
         lines.extend(risks.iter().map(indented));
         if !self.report.evicted().is_empty() {
-            let command = see_all(self.considered);
+            let command = see_all(self.proposed);
             lines.extend(command.map(|command| format!("  to see all: {command}")));
         }
         lines
@@ -75,15 +75,15 @@ impl Wish<'_> {
 const PASTED: usize = 5;
 
 /// The command that shows everybody whom these taints hit; `None` where one does not say it.
-fn see_all(considered: &[ConsideredTaint]) -> Option<String> {
-    let (first, rest) = considered.split_first()?;
-    let taint = |considered: &ConsideredTaint| considered.taint.to_string();
+fn see_all(proposed: &[ProposedTaint]) -> Option<String> {
+    let (first, rest) = proposed.split_first()?;
+    let taint = |proposed: &ProposedTaint| proposed.taint.to_string();
     if rest.len() >= PASTED || rest.iter().any(|other| taint(other) != taint(first)) {
         return None;
     }
     let mut words = vec!["kubectl devicetaint preview".to_owned()];
-    for considered in considered {
-        let selector = considered.selector.as_ref()?;
+    for proposed in proposed {
+        let selector = proposed.selector.as_ref()?;
         let named = [
             selector.driver.is_some(),
             selector.pool.is_some(),
@@ -341,7 +341,7 @@ mod tests {
             rules: &[],
             deed: "Give effect NoExecute to rule drain",
             concerns: &[],
-            considered: &[],
+            proposed: &[],
         }
     }
 
@@ -378,17 +378,17 @@ mod tests {
     #[test]
     fn the_worst_are_shown_before_the_question_and_the_command_that_shows_all() {
         let report = report();
-        let considered = |device: &str| ConsideredTaint {
+        let proposed = |device: &str| ProposedTaint {
             rule: None,
             selector: Some(device::parse(device).unwrap()),
             taint: crate::decide::testing::taint("NoExecute"),
         };
         let two = [
-            considered("gpu.example.com/node-7/gpu-0"),
-            considered("gpu.example.com"),
+            proposed("gpu.example.com/node-7/gpu-0"),
+            proposed("gpu.example.com"),
         ];
         let wish = Wish {
-            considered: &two,
+            proposed: &two,
             rules: &[Proposed::effect(&rule("None"), &Effect::NoExecute)],
             ..wish(&report)
         };
@@ -450,7 +450,7 @@ mod tests {
     fn what_no_argument_can_say_is_no_command_to_paste() {
         let gpu = || device::parse("gpu.example.com").unwrap();
         let shown = |selector: DeviceSelector| {
-            see_all(&[ConsideredTaint {
+            see_all(&[ProposedTaint {
                 rule: None,
                 selector: Some(selector),
                 taint: crate::decide::testing::taint("NoExecute"),
@@ -733,7 +733,7 @@ mod tests {
     #[test]
     fn what_belongs_to_others_is_asked_about_although_nobody_is_evicted() {
         let mut example = Example::new();
-        example.considered.taint.effect = Effect::None;
+        example.proposed.taint.effect = Effect::None;
         let report = example.report();
         let nothing = Agreement::default();
         assert_eq!(

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::engine::hardware::Hardware;
-use crate::engine::holders::{Holder, holders, staying};
-use crate::engine::life::{Remaining, Surroundings, blocks, remaining};
-use crate::engine::settle::{Facts, Freshness, Goal, Settle};
-use crate::engine::{self, ConsideredTaint, Impact, Semantics};
+use crate::engine::holders::{HoldingClaim, holders, staying};
+use crate::engine::rule_lifecycle::{PendingEviction, TerminationFacts, blocks, pending_evictions};
+use crate::engine::settle::{Freshness, Goal, Settle, WaitFacts};
+use crate::engine::{self, Impact, ProposedTaint, Semantics};
 use crate::model::{DeviceTaintRule, Effect, Pod, Reading};
 use crate::report::glance::Glance;
 
@@ -44,7 +44,7 @@ impl Evictors {
             .filter(|rule| self.counts(rule))
             .cloned()
             .collect();
-        let considered = last.iter().map(|rule| taint(rule, now)).collect();
+        let proposed = last.iter().map(|rule| taint(rule, now)).collect();
         let earlier = self
             .last
             .iter()
@@ -53,7 +53,7 @@ impl Evictors {
         let eased = earlier.iter().map(|rule| taint(rule, now)).collect();
         last.extend(earlier);
         self.last = last;
-        Taints { considered, eased }
+        Taints { proposed, eased }
     }
 }
 
@@ -61,24 +61,24 @@ fn evicts(rule: &DeviceTaintRule) -> bool {
     rule.taint.effect == Effect::NoExecute
 }
 
-fn taint(rule: &DeviceTaintRule, now: Timestamp) -> ConsideredTaint {
-    ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, now)
+fn taint(rule: &DeviceTaintRule, now: Timestamp) -> ProposedTaint {
+    ProposedTaint::of_changed_rule(rule, &rule.taint.effect, now)
 }
 
 /// The taints that pods leave for.
 #[derive(Debug)]
 pub struct Taints {
     /// Those of rules that evict.
-    considered: Vec<ConsideredTaint>,
+    proposed: Vec<ProposedTaint>,
     /// Those of rules that evicted once, and are gone by now or do less, as they were then.
-    eased: Vec<ConsideredTaint>,
+    eased: Vec<ProposedTaint>,
 }
 
 impl Taints {
     /// All of them, for whoever reads the pods that they can hit.
     #[must_use]
-    pub fn all(&self) -> Vec<ConsideredTaint> {
-        [&self.considered[..], &self.eased].concat()
+    pub fn all(&self) -> Vec<ProposedTaint> {
+        [&self.proposed[..], &self.eased].concat()
     }
 }
 
@@ -119,13 +119,13 @@ impl<'a> Evidence<'a> {
             engine::preview(snapshot, taints, self.now, self.semantics)
         };
         Impacts {
-            now: of(&self.taints.considered),
+            now: of(&self.taints.proposed),
             before: of(&self.taints.eased),
         }
     }
 
     /// Who holds the devices by any name, where that is waited for.
-    fn holders(&self) -> Vec<Holder<'a>> {
+    fn holders(&self) -> Vec<HoldingClaim<'a>> {
         match self.goal {
             Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
             Goal::Idle => {
@@ -142,14 +142,14 @@ impl<'a> Evidence<'a> {
     pub fn judge(
         &self,
         impacts: &Impacts<'a>,
-        around: &Surroundings<'_>,
+        around: &TerminationFacts<'_>,
         settle: &mut Settle,
         waited: Duration,
     ) -> Glance {
         let left = impacts.left(around, self.now);
         let holders = self.holders();
         let staying = staying(&impacts.now, &left);
-        let facts = Facts {
+        let facts = WaitFacts {
             rules: self.rules,
             left: &left,
             pods: &self.reading.snapshot.pods,
@@ -169,9 +169,9 @@ impl<'a> Impacts<'a> {
     /// The pods that are evicted and still there, with those that are terminating because of what was
     /// the case before: they are not gone only because the rule is, or does less.
     #[must_use]
-    pub fn left(&self, around: &Surroundings<'_>, now: Timestamp) -> Vec<Remaining<'a>> {
-        let mut left = remaining(&self.now, around, now);
-        let terminating = remaining(&self.before, around, now).into_iter();
+    pub fn left(&self, around: &TerminationFacts<'_>, now: Timestamp) -> Vec<PendingEviction<'a>> {
+        let mut left = pending_evictions(&self.now, around, now);
+        let terminating = pending_evictions(&self.before, around, now).into_iter();
         let terminating: Vec<_> = terminating
             .filter(|other| other.obstacle.is_terminating())
             .filter(|other| left.iter().all(|known| known.pod.uid != other.pod.uid))
@@ -190,7 +190,7 @@ mod tests {
         "2026-11-21T01:00:00Z".parse().unwrap()
     }
 
-    fn names(taints: &[ConsideredTaint]) -> Vec<String> {
+    fn names(taints: &[ProposedTaint]) -> Vec<String> {
         let rules = taints.iter().filter_map(|taint| taint.rule.as_ref());
         rules.map(ToString::to_string).collect()
     }
@@ -203,7 +203,7 @@ mod tests {
             assert!(taints.all().is_empty(), "{effect}");
         }
         let taints = evictors.see(&[named("a", "NoExecute"), named("b", "None")], now());
-        assert_eq!(names(&taints.considered), ["a"]);
+        assert_eq!(names(&taints.proposed), ["a"]);
         assert_eq!(names(&taints.eased), [""; 0]);
     }
 
@@ -216,8 +216,8 @@ mod tests {
             named("c", "NoExecute"),
         ];
         let taints = evictors.see(&rules, now());
-        assert_eq!(names(&taints.considered), ["a", "c"]);
-        let effects = taints.considered.iter().map(|it| it.taint.effect.as_str());
+        assert_eq!(names(&taints.proposed), ["a", "c"]);
+        let effects = taints.proposed.iter().map(|it| it.taint.effect.as_str());
         assert_eq!(effects.collect::<Vec<_>>(), ["NoSchedule", "NoExecute"]);
     }
 
@@ -227,7 +227,7 @@ mod tests {
         evictors.see(&[named("a", "NoExecute"), named("b", "NoExecute")], now());
         // One does less, the other is gone.
         let taints = evictors.see(&[named("a", "NoSchedule")], now());
-        assert_eq!(names(&taints.considered), [""; 0]);
+        assert_eq!(names(&taints.proposed), [""; 0]);
         assert_eq!(names(&taints.eased), ["a", "b"]);
         assert!(
             taints
@@ -248,8 +248,8 @@ mod tests {
         let mut again = named("a", "NoExecute");
         again.taint.value = "other".to_owned();
         let taints = evictors.see(&[again], now());
-        assert_eq!(names(&taints.considered), ["a"]);
-        assert_eq!(taints.considered[0].taint.value, "other");
+        assert_eq!(names(&taints.proposed), ["a"]);
+        assert_eq!(taints.proposed[0].taint.value, "other");
         assert_eq!(names(&taints.eased), [""; 0]);
     }
 }

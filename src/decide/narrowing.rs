@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::choice::Shown;
 use crate::assess::Basis;
-use crate::engine::placement::kept_back;
+use crate::engine::allocator::blocked_partitions;
 use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
 
@@ -75,7 +75,7 @@ impl Narrowing {
     pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &Basis<'_>) {
         let usage = Usage::of(basis);
         let kept_back = if self.free {
-            kept_back(&basis.reading.snapshot)
+            blocked_partitions(&basis.reading.snapshot)
         } else {
             BTreeSet::new()
         };

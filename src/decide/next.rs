@@ -512,7 +512,7 @@ mod tests {
     fn a_rule_of_which_nobody_has_looked_whom_it_would_evict_is_not_agreed_to() {
         let blocking = || {
             let mut example = Example::new();
-            example.considered.taint.effect = Effect::NoSchedule;
+            example.proposed.taint.effect = Effect::NoSchedule;
             Look {
                 report: example.report(),
                 ..look(rules(&["blocking"]))

@@ -12,7 +12,7 @@ use super::broad::{foreign, set_back};
 use super::identity::OtherHardware;
 use super::others::{Me, others};
 use super::policy::Asked;
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 pub use crate::engine::settle::Patience;
 use crate::model::{DeviceTaintRule, Effect, Taint};
 use crate::naming::device;
@@ -80,10 +80,10 @@ impl Proposed {
     }
 
     /// The taint that is there then, exactly as it is then.
-    pub(crate) fn considered(&self, now: Timestamp) -> ConsideredTaint {
+    pub(crate) fn proposed(&self, now: Timestamp) -> ProposedTaint {
         let taint = &self.rule.taint;
         let Some(rule) = self.now() else {
-            return ConsideredTaint {
+            return ProposedTaint {
                 rule: None,
                 selector: self.rule.selector.clone(),
                 taint: Taint {
@@ -92,21 +92,21 @@ impl Proposed {
                 },
             };
         };
-        let mut considered = ConsideredTaint::of_changed_rule(rule, &taint.effect, now);
-        considered.taint.value.clone_from(&taint.value);
-        considered
+        let mut proposed = ProposedTaint::of_changed_rule(rule, &taint.effect, now);
+        proposed.taint.value.clone_from(&taint.value);
+        proposed
     }
 
     /// The taint as a preview looks at it, which takes effect None for NoExecute.
-    pub(crate) fn previewed(&self, now: Timestamp) -> ConsideredTaint {
-        let mut considered = self.considered(now);
-        if considered.taint.effect == Effect::None {
-            considered.taint.effect = Effect::NoExecute;
+    pub(crate) fn previewed(&self, now: Timestamp) -> ProposedTaint {
+        let mut proposed = self.proposed(now);
+        if proposed.taint.effect == Effect::None {
+            proposed.taint.effect = Effect::NoExecute;
             if self.now().is_some() {
-                considered.taint.time_added = Some(now);
+                proposed.taint.time_added = Some(now);
             }
         }
-        considered
+        proposed
     }
 
     /// Whether a taint comes of it that does something, and not only notes on a rule or a taint with effect
@@ -237,16 +237,16 @@ impl Proposal {
     }
 
     /// What is assessed.
-    pub(crate) fn considered(&self, now: Timestamp) -> Vec<ConsideredTaint> {
+    pub(crate) fn proposed(&self, now: Timestamp) -> Vec<ProposedTaint> {
         let rules = self.rules.iter();
-        rules.map(|rule| rule.considered(now)).collect()
+        rules.map(|rule| rule.proposed(now)).collect()
     }
 
     /// What a preview assesses, where that is something else.
-    pub(crate) fn previewed(&self, now: Timestamp) -> Option<Vec<ConsideredTaint>> {
+    pub(crate) fn previewed(&self, now: Timestamp) -> Option<Vec<ProposedTaint>> {
         let rules = self.rules.iter();
         let previewed: Vec<_> = rules.map(|rule| rule.previewed(now)).collect();
-        (previewed != self.considered(now)).then_some(previewed)
+        (previewed != self.proposed(now)).then_some(previewed)
     }
 
     /// The rules that are there and are to be changed.
@@ -383,7 +383,7 @@ mod tests {
         let mut done = raised("NoExecute", "NoExecute");
         done.rule.name = "done".into();
         let both = proposal(vec![open, done, created("NoSchedule")]);
-        assert_eq!(both.considered(now()).len(), 3);
+        assert_eq!(both.proposed(now()).len(), 3);
         assert_eq!(both.open_names(), ["drain", "new"]);
         assert_eq!((both.asked().len(), lines(&both.rules).len()), (2, 2));
         assert_eq!(both.changed().len(), 1);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::RuleDraft;
 use super::drafts::of_batch;
 use super::ledger::{may_have_been_created, to_remove};
-use crate::engine::{ConsideredTaint, Defect, Semantics};
+use crate::engine::{Defect, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::phrase::counted;
@@ -15,13 +15,13 @@ use crate::report::ImpactReport;
 use crate::report::defects::upstream;
 use crate::report::metadata::Incomplete;
 
-/// A rule with effect None for each of the `considered` taints, all with the label of one batch.
+/// A rule with effect None for each of the `proposed` taints, all with the label of one batch.
 ///
 /// # Errors
 ///
 /// What no such rule can ask, or no such server answer.
 pub fn previews(
-    considered: &[ConsideredTaint],
+    proposed: &[ProposedTaint],
     semantics: &Semantics,
 ) -> Result<Vec<RuleDraft>, Failure> {
     if !semantics.has_effect_none {
@@ -34,9 +34,9 @@ pub fn previews(
         )
         .hint("omit --publish"));
     }
-    let drafts: Vec<RuleDraft> = considered.iter().map(preview).collect::<Result<_, _>>()?;
+    let drafts: Vec<RuleDraft> = proposed.iter().map(preview).collect::<Result<_, _>>()?;
     let selectors: Vec<_> = drafts.iter().map(|draft| draft.selector.clone()).collect();
-    let Some(first) = considered.first() else {
+    let Some(first) = proposed.first() else {
         return Ok(drafts);
     };
     let labels = of_batch(&rule::batch(&selectors, &first.taint));
@@ -47,15 +47,15 @@ pub fn previews(
     Ok(labelled.collect())
 }
 
-fn preview(considered: &ConsideredTaint) -> Result<RuleDraft, Failure> {
-    let taint = &considered.taint;
+fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
+    let taint = &proposed.taint;
     if taint.effect != Effect::NoExecute {
         return Err(Failure::usage(format!(
             "--publish asks the controller about evictions, and {} has none",
             taint.effect
         )));
     }
-    let Some(selector) = &considered.selector else {
+    let Some(selector) = &proposed.selector else {
         return Err(Failure::usage(
             "--publish needs a rule with spec.deviceSelector",
         ));
@@ -77,11 +77,8 @@ fn preview(considered: &ConsideredTaint) -> Result<RuleDraft, Failure> {
 
 /// What asking the controller is, as the beginning of a question.
 #[must_use]
-pub fn deed(considered: &[ConsideredTaint]) -> String {
-    format!(
-        "Make {} with effect None",
-        counted(considered.len(), "rule")
-    )
+pub fn deed(proposed: &[ProposedTaint]) -> String {
+    format!("Make {} with effect None", counted(proposed.len(), "rule"))
 }
 
 /// Whether the rule of the draft's name is an earlier preview, which may be taken away.
@@ -311,8 +308,8 @@ mod tests {
     use crate::report::impact::Published;
     use crate::report::testing::Example;
 
-    fn considered(effect: &str) -> ConsideredTaint {
-        ConsideredTaint {
+    fn proposed(effect: &str) -> ProposedTaint {
+        ProposedTaint {
             rule: None,
             selector: Some(selector("gpu-0")),
             taint: taint(effect),
@@ -322,19 +319,16 @@ mod tests {
     #[test]
     fn each_taint_is_asked_about_by_a_rule_that_does_nothing() {
         let newest = Semantics::newest();
-        let asked = previews(&[considered("NoExecute")], &newest).unwrap();
+        let asked = previews(&[proposed("NoExecute")], &newest).unwrap();
         assert_eq!(asked[0].taint.effect, Effect::None);
         assert_eq!(asked[0].taint.time_added, None);
         assert!(what_stays(&asked).ends_with(&asked[0].labels[RuleMetadata::BATCH]));
         for effect in ["NoSchedule", "None"] {
-            assert!(
-                previews(&[considered(effect)], &newest).is_err(),
-                "{effect}"
-            );
+            assert!(previews(&[proposed(effect)], &newest).is_err(), "{effect}");
         }
-        let nameless = ConsideredTaint {
+        let nameless = ProposedTaint {
             selector: None,
-            ..considered("NoExecute")
+            ..proposed("NoExecute")
         };
         assert!(previews(&[nameless], &newest).is_err());
         let old = Minor {
@@ -342,13 +336,13 @@ mod tests {
             patch: None,
         };
         let old = Semantics::of(old).unwrap();
-        let refused = previews(&[considered("NoExecute")], &old).unwrap_err();
+        let refused = previews(&[proposed("NoExecute")], &old).unwrap_err();
         assert_eq!(refused.hints(), ["omit --publish"]);
     }
 
     #[test]
     fn only_an_earlier_preview_of_the_same_taint_is_taken_away() {
-        let draft = previews(&[considered("NoExecute")], &Semantics::newest());
+        let draft = previews(&[proposed("NoExecute")], &Semantics::newest());
         let draft = draft.unwrap().remove(0);
         let mut found = crate::decide::testing::rule("None");
         found.selector = Some(draft.selector.clone());

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use jiff::Timestamp;
 
-use crate::engine::departure::NotReleased;
-use crate::engine::holding::may_select;
+use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::unreleased_devices::may_select;
 use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Warning};
 
 /// A device that a pod held which was deleted by force.
@@ -66,7 +66,7 @@ pub fn noted(rule: &DeviceTaintRule) -> Vec<NotedRelease> {
 /// The merge patch that notes on `rule` what was seen at `now` of those of its devices that `pods` held; nothing where
 /// it selects none of them, or notes all of it.
 #[must_use]
-pub fn note(rule: &DeviceTaintRule, pods: &[NotReleased], now: Timestamp) -> Option<Value> {
+pub fn note(rule: &DeviceTaintRule, pods: &[UnreleasedPod], now: Timestamp) -> Option<Value> {
     let mut all = noted(rule);
     let before = all.len();
     for pod in pods {
@@ -138,8 +138,8 @@ mod tests {
         }
     }
 
-    fn pod(devices: &[&str]) -> NotReleased {
-        NotReleased {
+    fn pod(devices: &[&str]) -> UnreleasedPod {
+        UnreleasedPod {
             pod: NamespacedName {
                 namespace: "ml".into(),
                 name: "train".into(),

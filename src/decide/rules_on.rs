@@ -4,7 +4,7 @@ use super::choice::{Picker, Picks, hardware_among, noted_numbers, numbers};
 use super::chooser::{Chooser, Ways, devices_among};
 use super::identity::hardware::may_be_number;
 use super::identity::{Hardware, made_for};
-use crate::engine::{self, ConsideredTaint, Semantics};
+use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Kind, Reading};
 use crate::naming::device;
@@ -200,8 +200,8 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
     let snapshot = &reading.snapshot;
     let epoch = jiff::Timestamp::UNIX_EPOCH;
     let covers = |rule: &&DeviceTaintRule| {
-        let considered = [ConsideredTaint::of_rule(rule, epoch)];
-        let selected = engine::selection(snapshot, &considered, semantics).devices;
+        let proposed = [ProposedTaint::of_rule(rule, epoch)];
+        let selected = engine::selection(snapshot, &proposed, semantics).devices;
         let mut selected = selected.into_iter().map(DeviceSelector::from);
         selected.any(|device| now.contains(&device))
     };

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::engine::settle::{Never, Patience, Shortfall};
+use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap};
 use crate::naming::age::human_duration;
@@ -54,13 +54,18 @@ pub fn ways_on(
 
 /// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met.
 #[must_use]
-pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]) -> Failure {
+pub fn ended(
+    never: &UnreachableGoal,
+    before: &[DeviceTaintRule],
+    seen: &[DeviceTaintRule],
+) -> Failure {
     let failed = |text: String| Failure::new(ExitStatus::Failed, text);
     match never {
-        Never::Gone(name) => failed(format!("rule {name} was deleted during the wait")).detail(
-            "evicted pods stay evicted; the server does not report the user who deleted it",
-        ),
-        Never::Replaced(name) => {
+        UnreachableGoal::Gone(name) => failed(format!("rule {name} was deleted during the wait"))
+            .detail(
+                "evicted pods stay evicted; the server does not report the user who deleted it",
+            ),
+        UnreachableGoal::Replaced(name) => {
             let rule = seen.iter().find(|rule| rule.name == *name);
             let now = rule.map_or_else(String::new, |rule| {
                 format!(" as {}{}", rule.taint, by_whom(before, rule))
@@ -70,7 +75,7 @@ pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]
             ))
             .hint("evicted pods stay evicted; to wait for the new rule, run this again")
         }
-        Never::Harmless { rule, effect } => {
+        UnreachableGoal::Harmless { rule, effect } => {
             let failure = failed(format!(
                 "rule {rule} has effect {effect}, which evicts no pods"
             ));
@@ -94,14 +99,14 @@ pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]
                 )),
             }
         }
-        Never::KeepsNobodyOff { rule, effect } => failed(format!(
+        UnreachableGoal::KeepsNobodyOff { rule, effect } => failed(format!(
             "rule {rule} has effect {effect}, which does not block new pods: its devices may be in \
              use again at any time"
         ))
         .hint(format!(
             "to block new pods: kubectl devicetaint escalate {rule} --to NoSchedule"
         )),
-        Never::Unknowable(gaps) => {
+        UnreachableGoal::Unknowable(gaps) => {
             let gaps: Vec<String> = gaps.iter().map(told).collect();
             failed(format!(
                 "cannot tell when all pods are gone: {}",
@@ -253,7 +258,7 @@ mod tests {
     fn a_wait_that_cannot_be_met_says_who_did_what() {
         let before = [named("a", "NoExecute")];
         let eased = [by(named("a", "None"), "kubectl-edit")];
-        let harmless = Never::Harmless {
+        let harmless = UnreachableGoal::Harmless {
             rule: "a".into(),
             effect: Effect::None,
         };
@@ -274,9 +279,9 @@ mod tests {
             ["to evict pods: kubectl devicetaint escalate a --to NoExecute"]
         );
 
-        let gone = ended(&Never::Gone("a".into()), &before, &[]);
+        let gone = ended(&UnreachableGoal::Gone("a".into()), &before, &[]);
         assert_eq!(gone.to_string(), "rule a was deleted during the wait");
-        let replaced = ended(&Never::Replaced("a".into()), &before, &eased);
+        let replaced = ended(&UnreachableGoal::Replaced("a".into()), &before, &eased);
         assert!(replaced.to_string().contains("recreated as"), "{replaced}");
     }
 
@@ -287,7 +292,7 @@ mod tests {
             why: "cannot list pods: access denied for alice".to_owned(),
             affects: Affects::Evictions,
         };
-        let failure = ended(&Never::Unknowable(vec![gap]), &[], &[]);
+        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[]);
         assert_eq!(failure.status(), ExitStatus::Failed);
         assert_eq!(
             failure.to_string(),

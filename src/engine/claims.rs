@@ -30,7 +30,7 @@ pub(crate) struct AffectedClaim<'a> {
 
 impl AffectedClaim<'_> {
     pub(crate) fn is_evicted_by_considered(&self) -> bool {
-        self.causes.iter().any(Cause::is_considered)
+        self.causes.iter().any(Cause::is_proposed)
     }
 }
 
@@ -113,11 +113,11 @@ impl<'a> AffectedClaim<'a> {
         if taint.effect != Effect::NoExecute {
             return;
         }
-        let considered = matches!(origin, Origin::Considered(_));
+        let proposed = matches!(origin, Origin::Considered(_));
         match deadline(taint, &result.tolerations, now) {
-            Deadline::Never => self.tolerated |= considered,
+            Deadline::Never => self.tolerated |= proposed,
             Deadline::At(at) => {
-                self.schedule_only |= considered && is_schedulable(result, taint);
+                self.schedule_only |= proposed && is_schedulable(result, taint);
                 let device = &result.device;
                 push(
                     &mut self.causes,

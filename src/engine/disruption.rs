@@ -32,12 +32,12 @@ pub struct BudgetImpact<'a> {
     pub budget: &'a PodDisruptionBudget,
     /// In the order in which they are evicted. Those that go at the same moment may go in any order;
     /// here they stand by namespace and name.
-    pub pods: Vec<(&'a Pod, Answer)>,
+    pub pods: Vec<(&'a Pod, BudgetAnswer)>,
 }
 
 /// What the eviction API would have answered for one pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Answer {
+pub enum BudgetAnswer {
     /// It is not asked about pods that do not run.
     NotAsked,
     /// The pod may go.
@@ -49,7 +49,7 @@ pub enum Answer {
 }
 
 /// What is left of a budget while pods go.
-struct Account<'a> {
+struct BudgetBalance<'a> {
     impact: BudgetImpact<'a>,
     allowed: i32,
     healthy: i32,
@@ -62,13 +62,13 @@ pub fn disruption<'a>(
     budgets: &'a [PodDisruptionBudget],
     now: Timestamp,
 ) -> Disruption<'a> {
-    let mut accounts: BTreeMap<&Namespace, Vec<Account<'a>>> = BTreeMap::new();
+    let mut accounts: BTreeMap<&Namespace, Vec<BudgetBalance<'a>>> = BTreeMap::new();
     for budget in budgets {
         let namespace = &budget.name.namespace;
         accounts
             .entry(namespace)
             .or_default()
-            .push(Account::open(budget));
+            .push(BudgetBalance::open(budget));
     }
     let mut gaps = Vec::new();
     for pod in in_order(impact, now) {
@@ -107,7 +107,7 @@ fn in_order<'a>(impact: &Impact<'a>, now: Timestamp) -> Vec<&'a Pod> {
     evicted.into_iter().map(|(_, pod)| pod).collect()
 }
 
-impl<'a> Account<'a> {
+impl<'a> BudgetBalance<'a> {
     fn open(budget: &'a PodDisruptionBudget) -> Self {
         Self {
             impact: BudgetImpact {
@@ -122,10 +122,10 @@ impl<'a> Account<'a> {
     /// Answers for one pod, which then goes, whatever the answer.
     fn take(&mut self, pod: &'a Pod, is_shared: bool) {
         let answer = match pod.phase {
-            Phase::Pending | Phase::Succeeded | Phase::Failed => Answer::NotAsked,
-            Phase::Running | Phase::Unknown(_) if is_shared => Answer::Ambiguous,
-            Phase::Running | Phase::Unknown(_) if self.allows(pod) => Answer::Allowed,
-            Phase::Running | Phase::Unknown(_) => Answer::Refused,
+            Phase::Pending | Phase::Succeeded | Phase::Failed => BudgetAnswer::NotAsked,
+            Phase::Running | Phase::Unknown(_) if is_shared => BudgetAnswer::Ambiguous,
+            Phase::Running | Phase::Unknown(_) if self.allows(pod) => BudgetAnswer::Allowed,
+            Phase::Running | Phase::Unknown(_) => BudgetAnswer::Refused,
         };
         self.impact.pods.push((pod, answer));
         if pod.is_ready {
@@ -160,7 +160,7 @@ impl<'a> Account<'a> {
 impl BudgetImpact<'_> {
     /// How many of its pods got this answer.
     #[must_use]
-    pub fn count(&self, answer: Answer) -> usize {
+    pub fn count(&self, answer: BudgetAnswer) -> usize {
         let mut found = 0_usize;
         for (_, given) in &self.pods {
             found = found.saturating_add(usize::from(*given == answer));
@@ -171,9 +171,9 @@ impl BudgetImpact<'_> {
     /// Whether a pod goes that had to stay, or of which the API cannot say whether it may go.
     #[must_use]
     pub fn is_violated(&self) -> bool {
-        let bad = |answer: &Answer| match answer {
-            Answer::Refused | Answer::Ambiguous => true,
-            Answer::NotAsked | Answer::Allowed => false,
+        let bad = |answer: &BudgetAnswer| match answer {
+            BudgetAnswer::Refused | BudgetAnswer::Ambiguous => true,
+            BudgetAnswer::NotAsked | BudgetAnswer::Allowed => false,
         };
         self.pods.iter().any(|(_, answer)| bad(answer))
     }

@@ -8,15 +8,15 @@ use crate::model::{ClaimSource, ObjectName, Pod, ResourceClaim, Snapshot};
 
 /// What a verdict about a pod is made from.
 #[derive(Debug)]
-pub(crate) struct Court<'a, 'b> {
+pub(crate) struct VerdictEvaluator<'a, 'b> {
     pub(crate) claims: &'b ClaimTable<'a>,
-    pub(crate) reached: &'b Reached<'a>,
+    pub(crate) reached: &'b AffectedPods<'a>,
     pub(crate) semantics: &'b Semantics,
 }
 
 /// One way in which a pod uses an affected claim.
 #[derive(Debug)]
-struct Usage<'a, 'b> {
+struct PodClaimUse<'a, 'b> {
     claim: &'b AffectedClaim<'a>,
     /// Why the claim does not count for this pod, if it does not.
     obstacle: Option<NotEvicted>,
@@ -27,7 +27,7 @@ struct Usage<'a, 'b> {
 
 /// How a pod refers to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reference {
+pub(crate) enum ClaimReference {
     /// By a name that somebody chose.
     Named,
     /// By the name of a claim that was generated for the pod.
@@ -36,7 +36,7 @@ pub(crate) enum Reference {
     ExtendedResource,
 }
 
-impl<'a> Court<'a, '_> {
+impl<'a> VerdictEvaluator<'a, '_> {
     /// The verdict about `pod`, or `None` when no claim of it holds a selected device.
     ///
     /// Neither the phase nor the claim's own deletion plays a part, as upstream.
@@ -63,12 +63,12 @@ impl<'a> Court<'a, '_> {
         })
     }
 
-    fn verdict(&self, pod: &Pod, usages: &[Usage<'a, '_>], causes: &[Cause<'a>]) -> Verdict {
+    fn verdict(&self, pod: &Pod, usages: &[PodClaimUse<'a, '_>], causes: &[Cause<'a>]) -> Verdict {
         if pod.deletion.is_some() {
             return Verdict::Terminating;
         }
         if let Some(first) = causes.first()
-            && causes.iter().any(Cause::is_considered)
+            && causes.iter().any(Cause::is_proposed)
         {
             if !self.is_reached(pod, usages) {
                 return Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
@@ -98,7 +98,7 @@ impl<'a> Court<'a, '_> {
     /// is not evicted until something about the pod itself changes.
     ///
     /// Upstream: `handlePods` in `device_taint_eviction.go`.
-    fn is_reached(&self, pod: &Pod, usages: &[Usage<'a, '_>]) -> bool {
+    fn is_reached(&self, pod: &Pod, usages: &[PodClaimUse<'a, '_>]) -> bool {
         if self.semantics.stale_reservation_hides {
             return self.reached.contains(pod);
         }
@@ -109,27 +109,32 @@ impl<'a> Court<'a, '_> {
 
     /// The pod's affected claims that are reserved for it: those of its spec in order, then the one
     /// of its extended resources. A pod that only refers to a claim does not use it.
-    fn usages(&self, pod: &'a Pod) -> Vec<Usage<'a, '_>> {
+    fn usages(&self, pod: &'a Pod) -> Vec<PodClaimUse<'a, '_>> {
         let named = pod
             .claims
             .iter()
             .filter_map(|entry| entry_of(&entry.source));
         let extended = pod.extended_resource_claim.iter();
         named
-            .chain(extended.map(|name| (name, Reference::ExtendedResource)))
+            .chain(extended.map(|name| (name, ClaimReference::ExtendedResource)))
             .filter_map(|(name, reference)| self.usage(pod, name, reference))
             .collect()
     }
 
-    fn usage(&self, pod: &Pod, name: &ObjectName, reference: Reference) -> Option<Usage<'a, '_>> {
+    fn usage(
+        &self,
+        pod: &Pod,
+        name: &ObjectName,
+        reference: ClaimReference,
+    ) -> Option<PodClaimUse<'a, '_>> {
         let claim = self
             .claims
             .find(pod.name.namespace.as_str(), name.as_str())?;
-        let Standing {
+        let ReservationValidity {
             obstacle,
             leads_here,
-        } = standing(pod, claim.claim, reference, self.semantics)?;
-        Some(Usage {
+        } = validity(pod, claim.claim, reference, self.semantics)?;
+        Some(PodClaimUse {
             claim,
             obstacle,
             leads_here,
@@ -138,13 +143,13 @@ impl<'a> Court<'a, '_> {
 }
 
 /// The claim that an entry of a pod's spec means, and how, where that is known.
-pub(crate) fn entry_of(source: &ClaimSource) -> Option<(&ObjectName, Reference)> {
+pub(crate) fn entry_of(source: &ClaimSource) -> Option<(&ObjectName, ClaimReference)> {
     match source {
-        ClaimSource::Claim(name) => Some((name, Reference::Named)),
+        ClaimSource::Claim(name) => Some((name, ClaimReference::Named)),
         ClaimSource::Template {
             generated: Some(name),
             ..
-        } => Some((name, Reference::Generated)),
+        } => Some((name, ClaimReference::Generated)),
         ClaimSource::Template {
             generated: None, ..
         }
@@ -154,7 +159,7 @@ pub(crate) fn entry_of(source: &ClaimSource) -> Option<(&ObjectName, Reference)>
 
 /// What a reservation of a claim is worth to a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct ReservationValidity {
     /// Why the claim does not count for the pod, if it does not.
     pub(crate) obstacle: Option<NotEvicted>,
     /// Whether who goes from the claim to its consumers comes to the pod.
@@ -162,12 +167,12 @@ pub(crate) struct Standing {
 }
 
 /// How `claim` counts for `pod`, which refers to it; absent where it is not reserved for the pod.
-pub(crate) fn standing(
+pub(crate) fn validity(
     pod: &Pod,
     claim: &ResourceClaim,
-    reference: Reference,
+    reference: ClaimReference,
     semantics: &Semantics,
-) -> Option<Standing> {
+) -> Option<ReservationValidity> {
     let consumers = claim.reserved_for.iter();
     let mut own = consumers
         .filter(|consumer| consumer.uid == pod.uid)
@@ -185,12 +190,14 @@ pub(crate) fn standing(
         });
     let counts = for_pod || semantics.honours_pod_groups;
     let owned = match reference {
-        Reference::Named => true,
-        Reference::Generated | Reference::ExtendedResource => is_owned(pod, claim, semantics),
+        ClaimReference::Named => true,
+        ClaimReference::Generated | ClaimReference::ExtendedResource => {
+            is_owned(pod, claim, semantics)
+        }
     };
     let looked_at = match reference {
-        Reference::Named | Reference::Generated => true,
-        Reference::ExtendedResource => semantics.evicts_extended_resources,
+        ClaimReference::Named | ClaimReference::Generated => true,
+        ClaimReference::ExtendedResource => semantics.evicts_extended_resources,
     };
     let obstacles = [
         (!looked_at, NotEvicted::ExtendedResource),
@@ -199,7 +206,7 @@ pub(crate) fn standing(
         (!counts, NotEvicted::PodGroupReservation),
     ];
     let obstacle = obstacles.into_iter().find(|(stands, _)| *stands);
-    Some(Standing {
+    Some(ReservationValidity {
         obstacle: obstacle.map(|(_, obstacle)| obstacle),
         leads_here,
     })
@@ -218,7 +225,7 @@ fn is_owned(pod: &Pod, claim: &ResourceClaim, semantics: &Semantics) -> bool {
     controller.uid == pod.uid || (semantics.honours_pod_groups && for_group)
 }
 
-fn claim_use<'a>(usage: &Usage<'a, '_>) -> ClaimUse<'a> {
+fn claim_use<'a>(usage: &PodClaimUse<'a, '_>) -> ClaimUse<'a> {
     let selected = usage.claim.selected.iter();
     ClaimUse {
         claim: &usage.claim.claim.name,
@@ -264,11 +271,11 @@ fn merge<'a: 'b, 'b>(causes: impl Iterator<Item = &'b Cause<'a>>) -> Vec<Cause<'
 /// Those controllers go from a claim to its consumers, and stop at the first whose pod is gone or was
 /// replaced.
 #[derive(Debug, Default)]
-pub(crate) struct Reached<'a> {
+pub(crate) struct AffectedPods<'a> {
     uids: HashSet<&'a str>,
 }
 
-impl<'a> Reached<'a> {
+impl<'a> AffectedPods<'a> {
     /// Follows the reservations of every claim that the considered taints change, and in 1.35 of
     /// those that nothing taints. Which claim is looked at first is left to chance there: a pod that
     /// is reached through another claim than the tainted one may or may not be evicted, and counts as

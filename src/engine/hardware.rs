@@ -24,7 +24,7 @@ use crate::model::{AttributeValue, Device, DeviceId, NodeName, ResourceSlice};
 
 /// A number that hardware has whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Number {
+pub enum HardwareNumber {
     /// Its UUID.
     Uuid,
     /// Its serial number.
@@ -35,7 +35,7 @@ pub enum Number {
     PciAddress,
 }
 
-impl Number {
+impl HardwareNumber {
     /// What an attribute says, with its domain or without, if it is such a number.
     #[must_use]
     pub fn of_attribute(name: &str) -> Option<Self> {
@@ -84,16 +84,16 @@ fn pci_address(value: String) -> String {
 
 /// What two devices share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Link {
+pub enum HardwareLink {
     /// Counters: one is a part of the other, or both are parts of the same.
     Counters,
     /// A number of the hardware.
-    Number(Number, String),
+    Number(HardwareNumber, String),
     /// Nothing by themselves: a third device is linked to both.
     Indirect,
 }
 
-impl fmt::Display for Link {
+impl fmt::Display for HardwareLink {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Counters => formatter.write_str("shared counters"),
@@ -109,29 +109,29 @@ pub struct Alias {
     /// The device.
     pub device: DeviceId,
     /// What it shares with the one that was asked about.
-    pub link: Link,
+    pub link: HardwareLink,
 }
 
 /// What identifies hardware: what has one of these in common is the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+enum HardwareKey {
     Counters {
         driver: String,
         pool: String,
         set: String,
     },
     Number {
-        number: Number,
+        number: HardwareNumber,
         value: String,
         node: Option<NodeName>,
     },
 }
 
-impl Key {
-    fn link(&self) -> Link {
+impl HardwareKey {
+    fn link(&self) -> HardwareLink {
         match self {
-            Self::Counters { .. } => Link::Counters,
-            Self::Number { number, value, .. } => Link::Number(*number, value.clone()),
+            Self::Counters { .. } => HardwareLink::Counters,
+            Self::Number { number, value, .. } => HardwareLink::Number(*number, value.clone()),
         }
     }
 }
@@ -139,8 +139,8 @@ impl Key {
 /// The devices that are published, grouped by hardware.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hardware {
-    keys: BTreeMap<DeviceId, BTreeSet<Key>>,
-    devices: BTreeMap<Key, BTreeSet<DeviceId>>,
+    keys: BTreeMap<DeviceId, BTreeSet<HardwareKey>>,
+    devices: BTreeMap<HardwareKey, BTreeSet<DeviceId>>,
 }
 
 impl Hardware {
@@ -168,7 +168,7 @@ impl Hardware {
         self
     }
 
-    fn add(&mut self, device: &DeviceId, keys: BTreeSet<Key>) {
+    fn add(&mut self, device: &DeviceId, keys: BTreeSet<HardwareKey>) {
         for key in &keys {
             let known = self.devices.entry(key.clone()).or_default();
             known.insert(device.clone());
@@ -217,37 +217,37 @@ impl Hardware {
         all
     }
 
-    fn link(&self, device: &DeviceId, other: &DeviceId) -> Link {
+    fn link(&self, device: &DeviceId, other: &DeviceId) -> HardwareLink {
         let keys = |id| self.keys.get(id);
         let shared = keys(device).and_then(|keys| {
             let others = self.keys.get(other)?;
             keys.intersection(others).next()
         });
-        shared.map_or(Link::Indirect, Key::link)
+        shared.map_or(HardwareLink::Indirect, HardwareKey::link)
     }
 }
 
-fn keys_of(slice: &ResourceSlice, device: &Device) -> BTreeSet<Key> {
+fn keys_of(slice: &ResourceSlice, device: &Device) -> BTreeSet<HardwareKey> {
     let consumes = device.terms.iter().flat_map(|terms| &terms.consumes);
-    let counters = consumes.map(|taken| Key::Counters {
+    let counters = consumes.map(|taken| HardwareKey::Counters {
         driver: slice.driver.as_str().to_owned(),
         pool: slice.pool.name.as_str().to_owned(),
         set: taken.set.to_string(),
     });
     let node = slice.node_of(device);
     let numbers = device.attributes.iter().filter_map(|(name, value)| {
-        let number = Number::of_attribute(name)?;
+        let number = HardwareNumber::of_attribute(name)?;
         Some((number, texts(value)))
     });
     let numbers = numbers.flat_map(|(number, values)| {
         let values = values.into_iter().filter(|value| !value.trim().is_empty());
         values.filter_map(move |value| {
             let node = match number {
-                Number::Uuid | Number::Serial | Number::Mac => None,
+                HardwareNumber::Uuid | HardwareNumber::Serial | HardwareNumber::Mac => None,
                 // An address says nothing without the machine that it is in.
-                Number::PciAddress => Some(node?.clone()),
+                HardwareNumber::PciAddress => Some(node?.clone()),
             };
-            Some(Key::Number {
+            Some(HardwareKey::Number {
                 number,
                 value: number.normal(&value),
                 node,

@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::impact::{Impact, NotEvicted, PodImpact, Verdict};
-use super::life::Remaining;
+use super::rule_lifecycle::PendingEviction;
 use crate::model::{DeviceId, Pod, ResourceClaim, Snapshot};
 
 /// A claim that holds devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder<'a> {
+pub struct HoldingClaim<'a> {
     /// The claim.
     pub claim: &'a ResourceClaim,
     /// Those of its devices that were asked about, by name.
@@ -23,7 +23,7 @@ pub struct Holder<'a> {
 
 /// The claims that hold any of `devices`, by name.
 #[must_use]
-pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<Holder<'a>> {
+pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<HoldingClaim<'a>> {
     let holder = |claim: &'a ResourceClaim| {
         let results = claim.allocation.iter().flat_map(|found| &found.results);
         let held = results.map(|result| &result.device);
@@ -32,20 +32,20 @@ pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<
             let mut consumers = claim.reserved_for.iter();
             consumers.any(|consumer| consumer.uid == pod.uid)
         });
-        (!held.is_empty()).then(|| Holder {
+        (!held.is_empty()).then(|| HoldingClaim {
             claim,
             devices: held.into_iter().cloned().collect(),
             pods: pods.collect(),
         })
     };
-    let mut holders: Vec<Holder<'a>> = snapshot.claims.iter().filter_map(holder).collect();
+    let mut holders: Vec<HoldingClaim<'a>> = snapshot.claims.iter().filter_map(holder).collect();
     holders.sort_by_key(|holder| &holder.claim.name);
     holders
 }
 
 /// Why a pod stays on devices from which rules evict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stay {
+pub enum NotEvictedReason {
     /// It tolerates the taints forever.
     Tolerates,
     /// It tolerates them, and only looks at the devices, with administrative access.
@@ -62,21 +62,21 @@ pub enum Stay {
 
 /// A pod that uses devices from which rules evict, and is not evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Staying<'a> {
+pub struct UnevictedPod<'a> {
     /// The pod.
     pub pod: &'a Pod,
     /// Why.
-    pub stay: Stay,
+    pub stay: NotEvictedReason,
 }
 
 /// The pods that use devices which the considered taints of `impact` select, and are not among those that are
 /// `left` to go.
 #[must_use]
-pub fn staying<'a>(impact: &Impact<'a>, left: &[Remaining<'_>]) -> Vec<Staying<'a>> {
+pub fn staying<'a>(impact: &Impact<'a>, left: &[PendingEviction<'_>]) -> Vec<UnevictedPod<'a>> {
     let pods = impact.pods.iter();
     let others = pods.filter(|one| left.iter().all(|known| known.pod.uid != one.pod.uid));
     let staying = others.filter_map(|one| {
-        Some(Staying {
+        Some(UnevictedPod {
             pod: one.pod,
             stay: stay(one)?,
         })
@@ -84,18 +84,20 @@ pub fn staying<'a>(impact: &Impact<'a>, left: &[Remaining<'_>]) -> Vec<Staying<'
     staying.collect()
 }
 
-fn stay(impact: &PodImpact<'_>) -> Option<Stay> {
+fn stay(impact: &PodImpact<'_>) -> Option<NotEvictedReason> {
     if impact.pod.phase.is_terminal() {
-        return Some(Stay::Ended);
+        return Some(NotEvictedReason::Ended);
     }
     match impact.verdict {
         // It will be left at the next look.
         Verdict::Evicted { .. } => None,
-        Verdict::Terminating => Some(Stay::Leaves),
-        Verdict::Tolerates if is_admin(impact) => Some(Stay::Administrates),
-        Verdict::Tolerates => Some(Stay::Tolerates),
-        Verdict::NotEvicted(NotEvicted::EffectDoesNotEvict) => Some(Stay::EffectDoesNotEvict),
-        Verdict::NotEvicted(why) => Some(Stay::NotEvicted(why)),
+        Verdict::Terminating => Some(NotEvictedReason::Leaves),
+        Verdict::Tolerates if is_admin(impact) => Some(NotEvictedReason::Administrates),
+        Verdict::Tolerates => Some(NotEvictedReason::Tolerates),
+        Verdict::NotEvicted(NotEvicted::EffectDoesNotEvict) => {
+            Some(NotEvictedReason::EffectDoesNotEvict)
+        }
+        Verdict::NotEvicted(why) => Some(NotEvictedReason::NotEvicted(why)),
     }
 }
 

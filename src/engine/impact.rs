@@ -9,7 +9,7 @@ use crate::model::{
 
 /// A taint that a preview is asked about, whether a rule for it exists or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConsideredTaint {
+pub struct ProposedTaint {
     /// The existing rule that it stands for. That rule's own taint is then left out of account.
     pub rule: Option<ObjectName>,
     /// Which devices it would taint; what `None` selects depends on the Kubernetes version.
@@ -37,7 +37,7 @@ pub struct Impact<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleImpact<'a> {
     /// The taint.
-    pub considered: &'a ConsideredTaint,
+    pub proposed: &'a ProposedTaint,
     /// What the controller would count.
     pub counts: Counts,
     /// Pods that use a device which it selects and are on their way out already, whoever deleted
@@ -120,7 +120,7 @@ impl PodImpact<'_> {
     /// Whether something else than the considered taints evicts the pod too.
     #[must_use]
     pub fn has_foreign_cause(&self) -> bool {
-        self.causes.iter().any(|cause| !cause.is_considered())
+        self.causes.iter().any(|cause| !cause.is_proposed())
     }
 
     /// Whether a considered taint evicts it, now or later.
@@ -192,7 +192,7 @@ pub struct Cause<'a> {
 impl Cause<'_> {
     /// Whether it is one of the taints that were asked about.
     #[must_use]
-    pub fn is_considered(&self) -> bool {
+    pub fn is_proposed(&self) -> bool {
         match self.origin {
             Origin::Considered(_) => true,
             Origin::Rule(_) | Origin::ResourceSlice(_) => false,

@@ -22,7 +22,7 @@ use crate::model::{DeviceId, InUse, NamespacedName, NodeName, PreparedClaim, Sna
 
 /// What shows of which node a kubelet is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Proof {
+pub enum NodeProof {
     /// A pod that it lists.
     Pod(NamespacedName),
     /// A device that it has given to a container or prepared.
@@ -37,7 +37,7 @@ pub enum Proof {
     Confirmed,
 }
 
-impl fmt::Display for Proof {
+impl fmt::Display for NodeProof {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pod(pod) => write!(formatter, "it runs pod {pod}"),
@@ -73,7 +73,7 @@ pub struct Evidence<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KubeletNode {
     /// Of this one.
-    Shown(NodeName, Proof),
+    Shown(NodeName, NodeProof),
     /// Nothing shows it.
     NotShown,
 }
@@ -92,31 +92,32 @@ pub fn kubelet_node(evidence: &Evidence<'_>, wanted: Option<&NodeName>) -> Kubel
         machine.is_some_and(|machine| machine.eq_ignore_ascii_case(wanted.as_str()))
     });
     match by_name {
-        Some(node) => KubeletNode::Shown(node.clone(), Proof::Machine),
+        Some(node) => KubeletNode::Shown(node.clone(), NodeProof::Machine),
         None => KubeletNode::NotShown,
     }
 }
 
 impl Evidence<'_> {
     /// What cannot be mistaken, the strongest first.
-    fn strong(&self) -> Vec<(NodeName, Proof)> {
+    fn strong(&self) -> Vec<(NodeName, NodeProof)> {
         let listed: BTreeSet<&NamespacedName> =
             self.in_use.pods.iter().map(|pod| &pod.name).collect();
         let known = self.snapshot.pods.iter();
         let known = known.filter(|pod| listed.contains(&pod.name));
-        let known = known.filter_map(|pod| Some((pod.node.clone()?, Proof::Pod(pod.name.clone()))));
+        let known =
+            known.filter_map(|pod| Some((pod.node.clone()?, NodeProof::Pod(pod.name.clone()))));
         let asked = self.asked.iter();
-        let asked = asked.map(|(pod, node)| (node.clone(), Proof::Pod(pod.clone())));
+        let asked = asked.map(|(pod, node)| (node.clone(), NodeProof::Pod(pod.clone())));
         let mut held: BTreeSet<&DeviceId> = BTreeSet::new();
         held.extend(self.in_use.devices().map(|used| &used.device.device));
         held.extend(self.prepared.iter().flat_map(|claim| &claim.devices));
         let inventory = devices(self.snapshot, self.semantics).devices;
         let local = inventory.iter().filter(|state| held.contains(&state.id));
         let local = local.filter(|state| state.published);
-        let local =
-            local.filter_map(|state| Some((state.node?.clone(), Proof::Device(state.id.clone()))));
+        let local = local
+            .filter_map(|state| Some((state.node?.clone(), NodeProof::Device(state.id.clone()))));
         let certificate = self.certificate.cloned();
-        let certificate = certificate.map(|node| (node, Proof::Certificate));
+        let certificate = certificate.map(|node| (node, NodeProof::Certificate));
         known.chain(asked).chain(local).chain(certificate).collect()
     }
 }

@@ -31,60 +31,60 @@
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
-pub mod away;
+pub mod allocator;
 mod claims;
 pub mod condition;
-mod considered;
 pub mod defects;
-pub mod departure;
+pub mod device_filter;
+pub mod device_removal;
 mod devices;
 pub mod disruption;
 mod eviction;
 pub mod explain;
 pub mod expression;
-mod filter;
+pub mod forced_deletions;
 pub mod hardware;
-pub mod hindrance;
 pub mod holders;
-pub mod holding;
 pub mod impact;
 pub mod inventory;
 pub mod job_fate;
 pub mod kubelet_node;
-pub mod life;
-mod objection;
+mod legacy_selector;
 pub mod peers;
-pub mod pick;
-pub mod placement;
 mod preview;
-pub mod pulling;
-mod question;
-mod reach;
-pub mod returns;
+mod proposed_rules;
+mod proposed_taint;
+pub mod recurring_evictions;
+mod removal_objection;
+pub mod rule_lifecycle;
 mod select;
 mod selection;
+mod selector_scope;
 pub mod semantics;
 pub mod settle;
+pub mod termination_blocker;
 #[cfg(test)]
 mod tests;
 pub mod tolerant;
 pub mod tolerate;
+pub mod unpublished_devices;
+pub mod unreleased_devices;
 mod usage;
 pub mod workloads;
 
 pub use condition::Condition;
 pub use defects::{Defect, Presence};
+pub use device_filter::{DeviceCondition, FilteredDevices, filter_devices, with_siblings};
 pub use devices::complete_pools;
 pub use disruption::{Disruption, disruption};
 pub use impact::{
-    Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
-    Origin, PodImpact, RuleImpact, Verdict,
+    Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,
+    ProposedTaint, RuleImpact, Verdict,
 };
 pub use inventory::{Consumer, DeviceState, Inventory, devices};
-pub use pick::{Pick, Wanted, pick, with_siblings};
 pub use preview::preview;
-pub use reach::Reach;
 pub use selection::{Selection, selected_of, selection};
+pub use selector_scope::SelectorScope;
 pub use semantics::Semantics;
 pub use usage::{Usage, drivers_of, usage};
 pub use workloads::{WorkloadImpact, Workloads, workloads};

@@ -11,14 +11,14 @@ use crate::model::{Device, DeviceId, ResourceSlice};
 
 /// What devices have in common that are close to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Nearness {
+pub enum PeerRelation {
     /// The PCIe root, on one node.
     PcieRoot,
     /// The NVLink domain, on whichever nodes.
     NvlinkDomain,
 }
 
-impl Nearness {
+impl PeerRelation {
     fn of_attribute(name: &str) -> Option<Self> {
         match name.rsplit('/').next().unwrap_or(name) {
             "pcieRoot" => Some(Self::PcieRoot),
@@ -43,7 +43,7 @@ impl Nearness {
 pub fn peers(
     slices: &[ResourceSlice],
     device: &DeviceId,
-) -> BTreeMap<(Nearness, String), Vec<DeviceId>> {
+) -> BTreeMap<(PeerRelation, String), Vec<DeviceId>> {
     let slices = current_slices(slices);
     let all = || {
         slices.iter().flat_map(|slice| {
@@ -56,12 +56,12 @@ pub fn peers(
         return BTreeMap::new();
     };
     let node = slice.node_of(found);
-    let mut groups: BTreeMap<(Nearness, String), Vec<DeviceId>> = BTreeMap::new();
+    let mut groups: BTreeMap<(PeerRelation, String), Vec<DeviceId>> = BTreeMap::new();
     for key in keys(found) {
         let close = all().filter(|(slice, one)| {
             let is_there = match key.0 {
-                Nearness::PcieRoot => node.is_some() && slice.node_of(one) == node,
-                Nearness::NvlinkDomain => true,
+                PeerRelation::PcieRoot => node.is_some() && slice.node_of(one) == node,
+                PeerRelation::NvlinkDomain => true,
             };
             is_there && keys(one).contains(&key)
         });
@@ -75,10 +75,10 @@ pub fn peers(
     groups
 }
 
-fn keys(device: &Device) -> Vec<(Nearness, String)> {
+fn keys(device: &Device) -> Vec<(PeerRelation, String)> {
     let attributes = device.attributes.iter();
     let keys = attributes.filter_map(|(name, value)| {
-        let nearness = Nearness::of_attribute(name)?;
+        let nearness = PeerRelation::of_attribute(name)?;
         let value = texts(value).into_iter().find(|value| !value.is_empty())?;
         Some((nearness, value))
     });

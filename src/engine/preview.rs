@@ -9,17 +9,17 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::claims::{ClaimTable, key_of};
-use super::considered::considered_rules;
 use super::devices::{DeviceEntry, DeviceTable, pool_warnings};
-use super::eviction::{Court, Reached};
+use super::eviction::{AffectedPods, VerdictEvaluator};
+use super::proposed_rules::proposed_rules;
 use super::select::{RuleIndex, RuleTaint};
 use super::{
-    ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, RuleImpact,
+    Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, ProposedTaint, RuleImpact,
     Semantics,
 };
 use crate::model::{Namespace, ResourceClaim, Snapshot};
 
-/// What the `considered` taints would do to the cluster in `snapshot` at `now`.
+/// What the `proposed` taints would do to the cluster in `snapshot` at `now`.
 ///
 /// A considered taint that stands for an existing rule replaces it. Taints of drivers and of other
 /// rules count for when a pod leaves, not for which devices and pods are listed.
@@ -28,19 +28,19 @@ use crate::model::{Namespace, ResourceClaim, Snapshot};
 #[must_use]
 pub fn preview<'a>(
     snapshot: &'a Snapshot,
-    considered: &'a [ConsideredTaint],
+    proposed: &'a [ProposedTaint],
     now: Timestamp,
     semantics: &Semantics,
 ) -> Impact<'a> {
-    let rules = RuleIndex::new(rules_of(snapshot, considered), &snapshot.classes, semantics);
+    let rules = RuleIndex::new(rules_of(snapshot, proposed), &snapshot.classes, semantics);
     let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
     let claims = ClaimTable::new(&devices, &rules, now);
     let reached = if semantics.stale_reservation_hides {
-        Reached::new(snapshot, &claims, semantics)
+        AffectedPods::new(snapshot, &claims, semantics)
     } else {
-        Reached::default()
+        AffectedPods::default()
     };
-    let court = Court {
+    let court = VerdictEvaluator {
         claims: &claims,
         reached: &reached,
         semantics,
@@ -52,11 +52,11 @@ pub fn preview<'a>(
         .collect();
     pods.sort_by_key(|impact| &impact.pod.name);
 
-    let selected = devices.sorted(|entry| is_selected(entry, considered));
+    let selected = devices.sorted(|entry| is_selected(entry, proposed));
     let mut warnings = pool_warnings(&snapshot.slices, &devices, &selected);
     warnings.extend(rules.warnings());
     Impact {
-        rules: count(considered, &devices, &claims, &pods),
+        rules: count(proposed, &devices, &claims, &pods),
         devices: selected_devices(&selected, &devices, &claims, &rules),
         pods,
         warnings,
@@ -65,19 +65,19 @@ pub fn preview<'a>(
 }
 
 /// The considered taints in their order, then the rules that exist beside them.
-fn rules_of<'a>(snapshot: &'a Snapshot, considered: &'a [ConsideredTaint]) -> Vec<RuleTaint<'a>> {
-    let asked = considered_rules(considered);
-    asked.chain(existing_rules(snapshot, considered)).collect()
+fn rules_of<'a>(snapshot: &'a Snapshot, proposed: &'a [ProposedTaint]) -> Vec<RuleTaint<'a>> {
+    let asked = proposed_rules(proposed);
+    asked.chain(existing_rules(snapshot, proposed)).collect()
 }
 
 /// The rules of the cluster that no considered taint stands for.
 pub(crate) fn existing_rules<'a>(
     snapshot: &'a Snapshot,
-    considered: &'a [ConsideredTaint],
+    proposed: &'a [ProposedTaint],
 ) -> impl Iterator<Item = RuleTaint<'a>> {
-    let replaced: foldhash::HashSet<&str> = considered
+    let replaced: foldhash::HashSet<&str> = proposed
         .iter()
-        .filter_map(|considered| considered.rule.as_ref())
+        .filter_map(|proposed| proposed.rule.as_ref())
         .map(|name| name.as_str())
         .collect();
     let mut rules: Vec<_> = snapshot
@@ -95,11 +95,11 @@ pub(crate) fn existing_rules<'a>(
 }
 
 /// The considered taints come first in the index, so that their places are those of the question.
-fn is_selected(entry: &DeviceEntry<'_>, considered: &[ConsideredTaint]) -> bool {
+fn is_selected(entry: &DeviceEntry<'_>, proposed: &[ProposedTaint]) -> bool {
     entry
         .rules
         .first()
-        .is_some_and(|place| (*place as usize) < considered.len())
+        .is_some_and(|place| (*place as usize) < proposed.len())
 }
 
 /// What the controller counts for each considered taint alone.
@@ -109,31 +109,31 @@ fn is_selected(entry: &DeviceEntry<'_>, considered: &[ConsideredTaint]) -> bool 
 ///
 /// Upstream: `countPendingPods` and `countTaintedDevices` in `device_taint_eviction.go`.
 fn count<'a>(
-    considered: &'a [ConsideredTaint],
+    proposed: &'a [ProposedTaint],
     devices: &DeviceTable<'a>,
     claims: &ClaimTable<'a>,
     pods: &[PodImpact<'a>],
 ) -> Vec<RuleImpact<'a>> {
-    let mut counts = vec![Counts::default(); considered.len()];
+    let mut counts = vec![Counts::default(); proposed.len()];
     for entry in &devices.entries {
-        for place in considered_places(entry, considered.len()) {
+        for place in considered_places(entry, proposed.len()) {
             add(&mut counts[place].published_devices, entry.times_published);
         }
     }
     for affected in &claims.affected {
         for selected in &affected.selected {
             let entry = devices.entry(selected.device);
-            for place in considered_places(entry, considered.len()) {
+            for place in considered_places(entry, proposed.len()) {
                 add(&mut counts[place].allocated_devices, 1);
             }
         }
     }
     count_pods(pods, &mut counts);
-    let mut terminating = vec![0; considered.len()];
-    let mut staying = vec![0; considered.len()];
+    let mut terminating = vec![0; proposed.len()];
+    let mut staying = vec![0; proposed.len()];
     for impact in pods {
         let evicted: BTreeSet<usize> = impact.causes.iter().filter_map(considered_place).collect();
-        for place in places_of(impact, devices, claims, considered.len()) {
+        for place in places_of(impact, devices, claims, proposed.len()) {
             if impact.pod.deletion.is_some() {
                 add(&mut terminating[place], 1);
             } else if !evicted.contains(&place) && !impact.pod.phase.is_terminal() {
@@ -141,18 +141,16 @@ fn count<'a>(
             }
         }
     }
-    considered
+    proposed
         .iter()
         .zip(counts)
         .zip(terminating.into_iter().zip(staying))
-        .map(
-            |((considered, counts), (terminating, staying))| RuleImpact {
-                considered,
-                counts,
-                terminating,
-                staying,
-            },
-        )
+        .map(|((proposed, counts), (terminating, staying))| RuleImpact {
+            proposed,
+            counts,
+            terminating,
+            staying,
+        })
         .collect()
 }
 

@@ -3,11 +3,11 @@
 //! A selector is three optional exact strings, so that there are eight shapes of selector at most.
 //! Rules are kept by shape and value, and a device is looked up once in each shape in use: the cost
 //! of a device does not depend on how many rules there are. Rules of 1.33 and 1.34 may narrow that
-//! further by device class and expression, see [`Filter`].
+//! further by device class and expression, see [`LegacySelector`].
 
 use foldhash::HashMap;
 
-use super::filter::{Filter, Outcome};
+use super::legacy_selector::{LegacySelector, SelectorMatch};
 use super::{DeviceTaint, Origin, Semantics};
 use crate::model::{
     Affects, Device, DeviceClass, DeviceSelector, DriverName, Gap, ObjectName, Taint, Warning,
@@ -62,7 +62,7 @@ pub(crate) struct RuleIndex<'a> {
     rules: Vec<RuleTaint<'a>>,
     shapes: Vec<Shape>,
     by_pattern: HashMap<Pattern<'a>, Vec<u32>>,
-    filters: HashMap<u32, Filter>,
+    filters: HashMap<u32, LegacySelector>,
     semantics: Semantics,
 }
 
@@ -96,7 +96,7 @@ impl<'a> RuleIndex<'a> {
             if semantics.selects_by_expression
                 && let Some(filter) = rule
                     .selector
-                    .and_then(|selector| Filter::of(selector, classes))
+                    .and_then(|selector| LegacySelector::of(selector, classes))
             {
                 index.filters.insert(place, filter);
             }
@@ -139,9 +139,9 @@ impl<'a> RuleIndex<'a> {
                 return false;
             };
             match filter.accepts(driver, device) {
-                Outcome::Accepted => true,
-                Outcome::Rejected => false,
-                Outcome::Unknown(why) => {
+                SelectorMatch::Accepted => true,
+                SelectorMatch::Rejected => false,
+                SelectorMatch::Unknown(why) => {
                     gaps.push(Gap {
                         affects: self.affects(*place),
                         what: format!("devices of {}", self.describe(*place)),

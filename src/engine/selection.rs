@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use super::considered::considered_rules;
 use super::devices::DeviceTable;
+use super::proposed_rules::proposed_rules;
 use super::select::RuleIndex;
-use super::{ConsideredTaint, Semantics};
+use super::{ProposedTaint, Semantics};
 use crate::model::{DeviceId, Gap, Snapshot};
 
 /// The devices that some taints select.
@@ -22,18 +22,18 @@ pub struct Selection {
     pub gaps: Vec<Gap>,
 }
 
-/// Those of `devices` that each of the `considered` taints selects, in the order of the question.
+/// Those of `devices` that each of the `proposed` taints selects, in the order of the question.
 #[must_use]
 pub fn selected_of(
     snapshot: &Snapshot,
-    considered: &[ConsideredTaint],
+    proposed: &[ProposedTaint],
     semantics: &Semantics,
     devices: &BTreeSet<&DeviceId>,
 ) -> Vec<BTreeSet<DeviceId>> {
-    let wanted = considered_rules(considered).collect();
+    let wanted = proposed_rules(proposed).collect();
     let index = RuleIndex::new(wanted, &snapshot.classes, semantics);
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &index, semantics);
-    let mut selected = vec![BTreeSet::new(); considered.len()];
+    let mut selected = vec![BTreeSet::new(); proposed.len()];
     for entry in &table.entries {
         let id = entry.id();
         for place in entry.rules.iter().filter(|_| devices.contains(&id)) {
@@ -43,19 +43,19 @@ pub fn selected_of(
     selected
 }
 
-/// The devices of `snapshot` that any of the `considered` taints selects.
+/// The devices of `snapshot` that any of the `proposed` taints selects.
 ///
 /// Costs O(considered + devices + claims).
 #[must_use]
 pub fn selection(
     snapshot: &Snapshot,
-    considered: &[ConsideredTaint],
+    proposed: &[ProposedTaint],
     semantics: &Semantics,
 ) -> Selection {
-    let wanted = considered_rules(considered).collect();
+    let wanted = proposed_rules(proposed).collect();
     let index = RuleIndex::new(wanted, &snapshot.classes, semantics);
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &index, semantics);
-    let mut counts = vec![0; considered.len()];
+    let mut counts = vec![0; proposed.len()];
     for place in table.entries.iter().flat_map(|entry| &entry.rules) {
         let count: &mut usize = &mut counts[*place as usize];
         *count = count.saturating_add(1);

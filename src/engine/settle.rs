@@ -17,10 +17,10 @@
 //! that the rule need not evict, but has to keep new pods off.
 //!
 //! A pod that was at work when it was seen last, and is gone, was deleted by force: the API shows its devices as free,
-//! and its node was not seen to release them. A wait that has seen that is not met; see [`super::departure`].
+//! and its node was not seen to release them. A wait that has seen that is not met; see [`super::forced_deletions`].
 //!
 //! Pods that are created again on devices from which they are evicted, again and again, keep a wait open for ever: it
-//! ends with that; see [`super::returns`].
+//! ends with that; see [`super::recurring_evictions`].
 //!
 //! Upstream: KEP-5055 on the scheduler's race, `updateRule` in `device_taint_eviction.go` on the
 //! condition, which says nothing about pods that terminate.
@@ -31,10 +31,10 @@ use foldhash::{HashSet, HashSetExt};
 use jiff::Timestamp;
 
 use super::Semantics;
-use super::departure::{Departures, NotReleased, PodObservation};
-use super::holders::Holder;
-use super::life::{Evicting, Remaining, blocks};
-use super::returns::{Returning, Returns};
+use super::forced_deletions::{ForcedDeletions, PodObservation, UnreleasedPod};
+use super::holders::HoldingClaim;
+use super::recurring_evictions::{RecurringEviction, RecurringEvictions};
+use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
 use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Pod, ResourceClaim, Uid};
 
 /// What is waited for.
@@ -121,18 +121,18 @@ pub enum Freshness {
 
 /// What is known at one moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct WaitFacts<'a> {
     /// All rules that are there, or at least those that are waited for.
     pub rules: &'a [DeviceTaintRule],
     /// The pods that the rules evict and that are still there, terminating ones included.
-    pub left: &'a [Remaining<'a>],
+    pub left: &'a [PendingEviction<'a>],
     /// The pods that are there, as far as any were read: who is not left and is there nevertheless is
     /// not gone, but spared, since a rule was deleted or eased.
     pub pods: &'a [Pod],
     /// The claims that are there.
     pub claims: &'a [ResourceClaim],
     /// Who holds the devices, where that is waited for.
-    pub holders: &'a [Holder<'a>],
+    pub holders: &'a [HoldingClaim<'a>],
     /// Pods that were told to be gone since the look before, as they were last.
     pub departed: &'a [Pod],
     /// What could not be read: waiting does not change that.
@@ -145,7 +145,7 @@ pub struct Facts<'a> {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum WaitStep {
     /// What was waited for is the case.
     Met,
     /// Look again when something changes, at the latest when the wait has lasted this long.
@@ -160,12 +160,12 @@ pub enum Step {
     /// Pods are replaced and evicted again and again: waiting does not change that.
     ComesBack,
     /// It cannot come true any more.
-    Never(Never),
+    Never(UnreachableGoal),
 }
 
 /// Why a wait cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Never {
+pub enum UnreachableGoal {
     /// The rule is not there any more.
     Gone(ObjectName),
     /// The rule was deleted, and there is another one of its name.
@@ -190,26 +190,26 @@ pub enum Never {
 
 /// Something that keeps a wait from being met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Open<'a> {
+pub enum OpenCondition<'a> {
     /// The pods of a workload come back each time.
-    Returning(Returning),
+    Returning(RecurringEviction),
     /// A pod is still there.
-    Pod(&'a Remaining<'a>),
+    Pod(&'a PendingEviction<'a>),
     /// The controller's word about a rule is not that it is done.
     Unsettled {
         /// The rule as it is now.
         rule: &'a DeviceTaintRule,
         /// What its condition is worth.
-        evicting: Evicting,
+        evicting: EvictionStatus,
     },
     /// The controller has not judged the rule as it is now.
     Unobserved(&'a DeviceTaintRule),
     /// The rule is still there.
     Present(&'a DeviceTaintRule),
     /// A claim holds a device.
-    Held(&'a Holder<'a>),
+    Held(&'a HoldingClaim<'a>),
     /// A pod was deleted by force, and its node was not seen to release what it held.
-    NotReleased(NotReleased),
+    NotReleased(UnreleasedPod),
     /// Who is left cannot be evaluated.
     Unevaluated(&'a Gap),
     /// Nobody is left, but not for long enough yet.
@@ -223,9 +223,9 @@ pub enum Open<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation<'a> {
     /// What to do next.
-    pub step: Step,
+    pub step: WaitStep,
     /// What is left, pods first; empty when there is nothing to wait for any more.
-    pub open: Vec<Open<'a>>,
+    pub open: Vec<OpenCondition<'a>>,
     /// How many pods were to go, as far as was ever seen.
     pub all: usize,
     /// How many of them are there, and are not to go any more.
@@ -244,8 +244,8 @@ pub struct Settle {
     semantics: Semantics,
     subjects: Vec<(ObjectName, Uid)>,
     seen: HashSet<Uid>,
-    departures: Departures,
-    returns: Returns,
+    departures: ForcedDeletions,
+    returns: RecurringEvictions,
     quiet_since: Option<Duration>,
 }
 
@@ -267,8 +267,8 @@ impl Settle {
                 .map(|rule| (rule.name.clone(), rule.uid.clone()))
                 .collect(),
             seen: HashSet::new(),
-            departures: Departures::default(),
-            returns: Returns::default(),
+            departures: ForcedDeletions::default(),
+            returns: RecurringEvictions::default(),
             quiet_since: None,
         }
     }
@@ -277,7 +277,7 @@ impl Settle {
     ///
     /// Must be told of every look, in the order of time: that nobody is left has to hold at each of
     /// them for the settle time.
-    pub fn observe<'a>(&mut self, facts: &Facts<'a>, elapsed: Duration) -> Observation<'a> {
+    pub fn observe<'a>(&mut self, facts: &WaitFacts<'a>, elapsed: Duration) -> Observation<'a> {
         let left = facts.left.iter();
         let left: HashSet<&Uid> = left.map(|left| &left.pod.uid).collect();
         self.seen.extend(left.iter().map(|uid| (*uid).clone()));
@@ -296,7 +296,7 @@ impl Settle {
         let others = others.filter(|pod| self.seen.contains(&pod.uid) && !left.contains(&pod.uid));
         let (ended, spared): (Vec<_>, Vec<_>) = others.partition(|pod| pod.phase.is_terminal());
         let (step, open) = match self.never(facts) {
-            Some(never) => (Step::Never(never), Vec::new()),
+            Some(never) => (WaitStep::Never(never), Vec::new()),
             None => self.next(facts, elapsed),
         };
         Observation {
@@ -318,48 +318,57 @@ impl Settle {
     }
 
     /// What to do next where it can still be met, and what is open.
-    fn next<'a>(&mut self, facts: &Facts<'a>, elapsed: Duration) -> (Step, Vec<Open<'a>>) {
+    fn next<'a>(
+        &mut self,
+        facts: &WaitFacts<'a>,
+        elapsed: Duration,
+    ) -> (WaitStep, Vec<OpenCondition<'a>>) {
         let mut open = self.open(facts);
         let mut step = self.step(&open, facts.freshness, elapsed);
-        if open.is_empty() && matches!(step, Step::WaitUntil(_) | Step::TimedOut) {
+        if open.is_empty() && matches!(step, WaitStep::WaitUntil(_) | WaitStep::TimedOut) {
             let settle = self.patience.settle;
-            open.push(Open::Settling { settle });
+            open.push(OpenCondition::Settling { settle });
         }
         let not_released = self.departures.not_released();
-        if step == Step::Met && !not_released.is_empty() {
-            step = Step::NotSeenReleased;
+        if step == WaitStep::Met && !not_released.is_empty() {
+            step = WaitStep::NotSeenReleased;
         }
         let returning = self.returns.returning(facts.left);
         if !returning.is_empty() {
-            step = Step::ComesBack;
+            step = WaitStep::ComesBack;
         }
-        open.splice(0..0, returning.into_iter().map(Open::Returning));
-        open.extend(not_released.into_iter().map(Open::NotReleased));
+        open.splice(0..0, returning.into_iter().map(OpenCondition::Returning));
+        open.extend(not_released.into_iter().map(OpenCondition::NotReleased));
         (step, open)
     }
 
-    fn step(&mut self, open: &[Open<'_>], freshness: Freshness, elapsed: Duration) -> Step {
+    fn step(
+        &mut self,
+        open: &[OpenCondition<'_>],
+        freshness: Freshness,
+        elapsed: Duration,
+    ) -> WaitStep {
         let over = elapsed >= self.patience.timeout;
         if !open.is_empty() {
             self.quiet_since = None;
             return if over {
-                Step::TimedOut
+                WaitStep::TimedOut
             } else {
-                Step::WaitUntil(self.patience.timeout)
+                WaitStep::WaitUntil(self.patience.timeout)
             };
         }
         let since = *self.quiet_since.get_or_insert(elapsed);
         let settled = since.saturating_add(self.settle());
         if elapsed >= settled {
             return match freshness {
-                Freshness::Read => Step::Met,
-                Freshness::Kept => Step::ReadAgain,
+                Freshness::Read => WaitStep::Met,
+                Freshness::Kept => WaitStep::ReadAgain,
             };
         }
         if over {
-            Step::TimedOut
+            WaitStep::TimedOut
         } else {
-            Step::WaitUntil(settled.min(self.patience.timeout))
+            WaitStep::WaitUntil(settled.min(self.patience.timeout))
         }
     }
 
@@ -372,7 +381,7 @@ impl Settle {
     }
 
     /// Why the wait cannot be met, if so.
-    fn never(&self, facts: &Facts<'_>) -> Option<Never> {
+    fn never(&self, facts: &WaitFacts<'_>) -> Option<UnreachableGoal> {
         let waits_for_being = match self.goal {
             Goal::Deleted => return None,
             Goal::Observed => false,
@@ -380,10 +389,10 @@ impl Settle {
         };
         for (name, uid) in &self.subjects {
             let Some(rule) = find(facts.rules, name) else {
-                return Some(Never::Gone(name.clone()));
+                return Some(UnreachableGoal::Gone(name.clone()));
             };
             if rule.uid != *uid {
-                return Some(Never::Replaced(name.clone()));
+                return Some(UnreachableGoal::Replaced(name.clone()));
             }
             if let Some(never) = self.is_too_weak(rule) {
                 return Some(never);
@@ -391,24 +400,26 @@ impl Settle {
         }
         let hides = facts.unread.iter().filter(|gap| self.hides_evictions(gap));
         let hidden: Vec<Gap> = hides.filter(|_| waits_for_being).cloned().collect();
-        (!hidden.is_empty()).then_some(Never::Unknowable(hidden))
+        (!hidden.is_empty()).then_some(UnreachableGoal::Unknowable(hidden))
     }
 
     /// Whether the rule does not do what is waited for. Whoever pulls the brake meanwhile has to be told apart
     /// from a slow eviction.
-    fn is_too_weak(&self, rule: &DeviceTaintRule) -> Option<Never> {
+    fn is_too_weak(&self, rule: &DeviceTaintRule) -> Option<UnreachableGoal> {
         let (name, effect) = (rule.name.clone(), rule.taint.effect.clone());
         match self.goal {
             Goal::Evicted if effect != Effect::NoExecute => {
-                Some(Never::Harmless { rule: name, effect })
+                Some(UnreachableGoal::Harmless { rule: name, effect })
             }
-            Goal::Idle if !blocks(&effect) => Some(Never::KeepsNobodyOff { rule: name, effect }),
+            Goal::Idle if !blocks(&effect) => {
+                Some(UnreachableGoal::KeepsNobodyOff { rule: name, effect })
+            }
             Goal::Evicted | Goal::Idle | Goal::Observed | Goal::Deleted => None,
         }
     }
 
     /// What keeps the wait from being met, the settle time aside.
-    fn open<'a>(&self, facts: &Facts<'a>) -> Vec<Open<'a>> {
+    fn open<'a>(&self, facts: &WaitFacts<'a>) -> Vec<OpenCondition<'a>> {
         let subjects = self.subjects.iter();
         let present = subjects.filter_map(|(name, uid)| {
             let rule = find(facts.rules, name)?;
@@ -417,25 +428,27 @@ impl Settle {
         match self.goal {
             Goal::Deleted => present
                 .filter(|(_, same)| *same)
-                .map(|(rule, _)| Open::Present(rule))
+                .map(|(rule, _)| OpenCondition::Present(rule))
                 .collect(),
             Goal::Observed => present
                 .filter(|(rule, _)| !is_observed(rule))
-                .map(|(rule, _)| Open::Unobserved(rule))
+                .map(|(rule, _)| OpenCondition::Unobserved(rule))
                 .collect(),
             Goal::Idle => {
-                let holders = facts.holders.iter().map(Open::Held);
+                let holders = facts.holders.iter().map(OpenCondition::Held);
                 let gaps = facts.unevaluated.iter();
                 let gaps = gaps.filter(|gap| self.hides_evictions(gap));
-                holders.chain(gaps.map(Open::Unevaluated)).collect()
+                holders
+                    .chain(gaps.map(OpenCondition::Unevaluated))
+                    .collect()
             }
             Goal::Evicted => {
-                let pods = facts.left.iter().map(Open::Pod);
+                let pods = facts.left.iter().map(OpenCondition::Pod);
                 let unsettled = present.filter_map(|(rule, _)| self.unsettled(rule, facts));
                 let gaps = facts.unevaluated.iter();
                 let gaps = gaps.filter(|gap| self.hides_evictions(gap));
                 pods.chain(unsettled)
-                    .chain(gaps.map(Open::Unevaluated))
+                    .chain(gaps.map(OpenCondition::Unevaluated))
                     .collect()
             }
         }
@@ -450,16 +463,21 @@ impl Settle {
     }
 
     /// The controller's word about a rule, unless it is that it is done.
-    fn unsettled<'a>(&self, rule: &'a DeviceTaintRule, facts: &Facts<'a>) -> Option<Open<'a>> {
+    fn unsettled<'a>(
+        &self,
+        rule: &'a DeviceTaintRule,
+        facts: &WaitFacts<'a>,
+    ) -> Option<OpenCondition<'a>> {
         if !self.semantics.has_condition {
             return None;
         }
-        let evicting = Evicting::of(rule, facts.left.len());
+        let evicting = EvictionStatus::of(rule, facts.left.len());
         match evicting {
-            Evicting::No => None,
-            Evicting::Yes | Evicting::Unknown | Evicting::Outdated | Evicting::Leftover => {
-                Some(Open::Unsettled { rule, evicting })
-            }
+            EvictionStatus::No => None,
+            EvictionStatus::Yes
+            | EvictionStatus::Unknown
+            | EvictionStatus::Outdated
+            | EvictionStatus::Leftover => Some(OpenCondition::Unsettled { rule, evicting }),
         }
     }
 }

@@ -16,14 +16,14 @@ use crate::model::{
 
 /// What puts up with the taints of a device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tolerant {
+pub enum TolerantClaim {
     /// A claim that holds nothing now.
     Claim(NamespacedName),
     /// A template, from which every pod that names it gets a claim.
     Template(NamespacedName),
 }
 
-impl fmt::Display for Tolerant {
+impl fmt::Display for TolerantClaim {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Claim(name) => write!(formatter, "claim {name}"),
@@ -38,8 +38,8 @@ pub fn tolerant(
     snapshot: &Snapshot,
     taints: &[&Taint],
     (driver, device): (&DriverName, Option<&Device>),
-) -> Vec<Tolerant> {
-    let place = Place {
+) -> Vec<TolerantClaim> {
+    let place = TaintedDevice {
         snapshot,
         taints,
         driver,
@@ -48,24 +48,24 @@ pub fn tolerant(
     let claims = snapshot.claims.iter();
     let idle = claims.filter(|claim| claim.allocation.is_none());
     let claims = idle.filter(|claim| claim.spec.as_deref().is_some_and(|spec| place.takes(spec)));
-    let claims = claims.map(|claim| Tolerant::Claim(claim.name.clone()));
+    let claims = claims.map(|claim| TolerantClaim::Claim(claim.name.clone()));
     let templates = snapshot.templates.iter();
     let templates = templates.filter(|template| place.takes(&template.spec));
-    let templates = templates.map(|template| Tolerant::Template(template.name.clone()));
-    let mut found: Vec<Tolerant> = claims.chain(templates).collect();
+    let templates = templates.map(|template| TolerantClaim::Template(template.name.clone()));
+    let mut found: Vec<TolerantClaim> = claims.chain(templates).collect();
     found.sort();
     found
 }
 
 /// A device with its taints.
-struct Place<'a> {
+struct TaintedDevice<'a> {
     snapshot: &'a Snapshot,
     taints: &'a [&'a Taint],
     driver: &'a DriverName,
     device: Option<&'a Device>,
 }
 
-impl Place<'_> {
+impl TaintedDevice<'_> {
     /// Whether a claim that asks for this could get the device.
     fn takes(&self, spec: &ClaimSpec) -> bool {
         spec.requests.iter().any(|request| match &request.wish {

@@ -15,7 +15,7 @@ pub enum Deadline {
 
 /// What is decided about one taint, and by which toleration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ruling {
+pub struct TolerationDecision {
     /// When the taint drives its users away.
     pub deadline: Deadline,
     /// The toleration that decided it, by its place; absent where none covers the taint.
@@ -24,7 +24,7 @@ pub struct Ruling {
 
 /// A field in which a toleration is not about a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Difference {
+pub enum TolerationMismatch {
     /// It names another key.
     Key,
     /// It asks for another value.
@@ -46,7 +46,7 @@ pub enum Difference {
 pub fn differences(
     toleration: &Toleration,
     taint: &Taint,
-) -> impl Iterator<Item = Difference> + use<> {
+) -> impl Iterator<Item = TolerationMismatch> + use<> {
     let effect = toleration.effect.as_ref();
     let (value, operator) = match &toleration.operator {
         Operator::Equal => (toleration.value != taint.value, false),
@@ -55,12 +55,12 @@ pub fn differences(
     };
     let key = !toleration.key.is_empty() && toleration.key != taint.key;
     let found = [
-        (key, Difference::Key),
-        (value, Difference::Value),
-        (operator, Difference::Operator),
+        (key, TolerationMismatch::Key),
+        (value, TolerationMismatch::Value),
+        (operator, TolerationMismatch::Operator),
         (
             effect.is_some_and(|effect| *effect != taint.effect),
-            Difference::Effect,
+            TolerationMismatch::Effect,
         ),
     ];
     found
@@ -74,9 +74,9 @@ pub fn differences(
 pub fn eviction_differences(
     toleration: &Toleration,
     taint: &Taint,
-) -> impl Iterator<Item = Difference> + use<> {
+) -> impl Iterator<Item = TolerationMismatch> + use<> {
     let is_silent = toleration.effect.is_none();
-    differences(toleration, taint).chain(is_silent.then_some(Difference::NoEffect))
+    differences(toleration, taint).chain(is_silent.then_some(TolerationMismatch::NoEffect))
 }
 
 /// Whether `toleration` covers `taint`, the way the scheduler asks: see [`differences`].
@@ -123,7 +123,7 @@ pub fn is_tolerated_for_ever(taint: &Taint, tolerations: &[Toleration]) -> bool 
 ///
 /// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
 #[must_use]
-pub fn ruling(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Ruling {
+pub fn ruling(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> TolerationDecision {
     let added = taint.time_added.unwrap_or(now);
     let mut shortest: Option<(i64, usize)> = None;
     for (place, toleration) in tolerations.iter().enumerate() {
@@ -131,7 +131,7 @@ pub fn ruling(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Ruli
             continue;
         }
         let Some(seconds) = toleration.seconds else {
-            return Ruling {
+            return TolerationDecision {
                 deadline: Deadline::Never,
                 by: Some(place),
             };
@@ -139,7 +139,7 @@ pub fn ruling(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Ruli
         let offer = (seconds.max(0), place);
         shortest = Some(shortest.map_or(offer, |shortest| shortest.min(offer)));
     }
-    Ruling {
+    TolerationDecision {
         deadline: Deadline::At(shortest.map_or(added, |(seconds, _)| after(added, seconds))),
         by: shortest.map(|(_, place)| place),
     }
@@ -292,24 +292,33 @@ mod tests {
         for (toleration, scheduler, eviction) in [
             (
                 toleration("example.com/fan", "Equal", "low", "NoSchedule"),
-                &[Difference::Key, Difference::Value, Difference::Effect][..],
-                &[Difference::Key, Difference::Value, Difference::Effect][..],
+                &[
+                    TolerationMismatch::Key,
+                    TolerationMismatch::Value,
+                    TolerationMismatch::Effect,
+                ][..],
+                &[
+                    TolerationMismatch::Key,
+                    TolerationMismatch::Value,
+                    TolerationMismatch::Effect,
+                ][..],
             ),
             (
                 toleration("", "Matches", "high", ""),
-                &[Difference::Operator],
-                &[Difference::Operator, Difference::NoEffect],
+                &[TolerationMismatch::Operator],
+                &[TolerationMismatch::Operator, TolerationMismatch::NoEffect],
             ),
             (
                 toleration("", "Exists", "", ""),
                 &[],
-                &[Difference::NoEffect],
+                &[TolerationMismatch::NoEffect],
             ),
             (toleration("", "Exists", "", "NoExecute"), &[], &[]),
         ] {
-            let found: Vec<Difference> = differences(&toleration, &taint).collect();
+            let found: Vec<TolerationMismatch> = differences(&toleration, &taint).collect();
             assert_eq!(found, scheduler, "{toleration}");
-            let found: Vec<Difference> = eviction_differences(&toleration, &taint).collect();
+            let found: Vec<TolerationMismatch> =
+                eviction_differences(&toleration, &taint).collect();
             assert_eq!(found, eviction, "{toleration}");
             assert_eq!(tolerates_eviction(&toleration, &taint), eviction.is_empty());
         }

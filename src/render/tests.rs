@@ -115,7 +115,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
 #[test]
 fn a_document_carries_the_warnings_too() {
     let mut example = Example::new();
-    example.considered = testing::considered(Some("drain-gpu-0"));
+    example.proposed = testing::proposed(Some("drain-gpu-0"));
     example.reading.warnings.push(Warning {
         code: "incomplete-pool",
         message: "pool gpu.example.com/node-7 has 1 of 2 slices".to_owned(),

@@ -8,9 +8,9 @@ use super::taint::PresentTaint;
 use super::time::Time;
 use crate::assess::Basis;
 use crate::engine::DeviceState;
-use crate::engine::hardware::{Alias, Link, Number, texts};
+use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
+use crate::engine::hardware::{Alias, HardwareLink, HardwareNumber, texts};
 use crate::engine::peers::peers;
-use crate::engine::pulling::{Objection, Testimony};
 use crate::model::Device;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::few;
@@ -73,7 +73,7 @@ pub struct TaintSince {
 impl Card {
     /// What is known of the device that `testimony` is about, as `state` has it.
     pub(super) fn new(
-        testimony: &Testimony,
+        testimony: &RemovalCheck,
         state: Option<&DeviceState<'_>>,
         basis: &Basis<'_>,
     ) -> Self {
@@ -82,13 +82,13 @@ impl Card {
         let (partitions, aliases): (Vec<&Alias>, Vec<&Alias>) = testimony
             .aliases
             .iter()
-            .partition(|alias| alias.link == Link::Counters);
+            .partition(|alias| alias.link == HardwareLink::Counters);
         let close = peers(&basis.reading.snapshot.slices, &testimony.device).into_iter();
         let taints = state.map_or(&[][..], |state| &state.taints);
         Self {
-            serial: number(Number::Serial),
-            uuid: number(Number::Uuid),
-            pci_address: number(Number::PciAddress),
+            serial: number(HardwareNumber::Serial),
+            uuid: number(HardwareNumber::Uuid),
+            pci_address: number(HardwareNumber::PciAddress),
             slot: device.and_then(|device| attribute(device, "slot")),
             partitions: partitions
                 .iter()
@@ -159,18 +159,18 @@ fn since(taint: &TaintSince, looked_at: Time) -> String {
     format!("{} since {since} ({age})", taint.taint.cell())
 }
 
-fn tolerant(objection: &Objection) -> Option<String> {
-    if let Objection::Tolerated { by } = objection {
+fn tolerant(objection: &RemovalObjection) -> Option<String> {
+    if let RemovalObjection::Tolerated { by } = objection {
         return Some(by.to_string());
     }
     None
 }
 
-fn number_of(device: &Device, wanted: Number) -> Option<String> {
+fn number_of(device: &Device, wanted: HardwareNumber) -> Option<String> {
     let mut attributes = device.attributes.iter();
     attributes.find_map(|(name, value)| {
         let is_own = !name.ends_with("parentUUID");
-        let is_it = Number::of_attribute(name) == Some(wanted) && is_own;
+        let is_it = HardwareNumber::of_attribute(name) == Some(wanted) && is_own;
         is_it.then(|| texts(value).into_iter().next())?
     })
 }

@@ -16,7 +16,7 @@ use super::table::{Chart, NONE, Section, Shown, View, optional};
 use super::time::Time;
 use crate::assess::{self, Knowledge};
 use crate::engine::holders::staying;
-use crate::engine::life::{Evicting, Remaining};
+use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
 use crate::model;
 use crate::model::Count;
@@ -162,7 +162,7 @@ pub struct Subject<'a> {
     /// What it does, as the only considered taint.
     pub impact: &'a Impact<'a>,
     /// Whom it has not got rid of.
-    pub remaining: &'a [Remaining<'a>],
+    pub remaining: &'a [PendingEviction<'a>],
     /// What was odd about what was read.
     pub warnings: &'a [model::Warning],
     /// What could not be read.
@@ -277,14 +277,14 @@ fn condition(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<Rule
     let condition = rule.condition.as_ref()?;
     // Nobody is left only when that is known.
     let left = if pods.is_none() { 0 } else { counted.max(1) };
-    let evicting = Evicting::of(rule, left);
+    let evicting = EvictionStatus::of(rule, left);
     let stale = match evicting {
-        Evicting::Yes | Evicting::No | Evicting::Unknown => None,
-        Evicting::Outdated => Some(format!(
+        EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,
+        EvictionStatus::Outdated => Some(format!(
             "it is for generation {}, and the rule is at {}",
             condition.observed_generation, rule.generation
         )),
-        Evicting::Leftover => Some("no pod that the rule evicts is left".to_owned()),
+        EvictionStatus::Leftover => Some("no pod that the rule evicts is left".to_owned()),
     };
     let frozen = rule.taint.effect == Effect::None && condition.reason == "NoEffect";
     Some(RuleCondition {
@@ -504,13 +504,13 @@ fn event(event: &Event) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{ConsideredTaint, RuleImpact};
+    use crate::engine::{ProposedTaint, RuleImpact};
     use crate::model::{EvictionCondition, Gap, Kind, ManagerOperation};
     use crate::render::{Format, Page, render};
     use crate::report::testing;
 
     fn rule(effect: &str, condition: Option<(&str, &str)>) -> DeviceTaintRule {
-        let considered = testing::considered(Some("drain"));
+        let proposed = testing::proposed(Some("drain"));
         let condition = condition.map(|(reason, message)| EvictionCondition {
             status: "False".to_owned(),
             reason: reason.to_owned(),
@@ -518,14 +518,14 @@ mod tests {
             observed_generation: 1,
             last_transition: Some(testing::after(-60)),
         });
-        let mut taint = considered.taint;
+        let mut taint = proposed.taint;
         taint.effect = effect.into();
         DeviceTaintRule {
             name: "drain".into(),
             uid: "uid".into(),
             resource_version: "1".to_owned(),
             generation: 1,
-            selector: considered.selector,
+            selector: proposed.selector,
             taint,
             condition,
             metadata: RuleMetadata {
@@ -537,10 +537,10 @@ mod tests {
     }
 
     fn described(rule: &DeviceTaintRule, gaps: &[Gap], terminating: usize) -> RuleDescription {
-        let considered = ConsideredTaint::of_rule(rule, testing::now());
+        let proposed = ProposedTaint::of_rule(rule, testing::now());
         let impact = Impact {
             rules: vec![RuleImpact {
-                considered: &considered,
+                proposed: &proposed,
                 counts: Counts {
                     published_devices: 1,
                     allocated_devices: 2,

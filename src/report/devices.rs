@@ -15,8 +15,8 @@ use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Section, Shown, View};
 use super::taint::PresentTaint;
 use crate::assess::{Basis, Knowledge, Subject};
-use crate::engine::away::away;
-use crate::engine::placement::{kept_back, users_beside};
+use crate::engine::allocator::{blocked_partitions, users_beside};
+use crate::engine::unpublished_devices::away;
 use crate::engine::{Consumer, DeviceState, Origin};
 use crate::model::{self, Device, Gap, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
@@ -114,7 +114,7 @@ impl DeviceReport {
         let snapshot = &basis.reading.snapshot;
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
-        let kept_back = kept_back(snapshot);
+        let kept_back = blocked_partitions(snapshot);
         let (summary, nodes) = counts(&devices, &parts, &knowledge);
         let with_parts = |device: &DeviceState<'_>| {
             let row = row(device, &knowledge);

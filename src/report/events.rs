@@ -108,7 +108,7 @@ fn is_about(found: &model::Event, rule: &DeviceTaintRule) -> bool {
 /// may give any UID to them: a pod is meant only by its UID and its name together.
 fn hit<'a>(impact: &'a Impact<'_>) -> BTreeMap<(&'a Uid, &'a NamespacedName), Attribution> {
     let pods = impact.pods.iter();
-    pods.filter(|pod| pod.causes.iter().any(Cause::is_considered))
+    pods.filter(|pod| pod.causes.iter().any(Cause::is_proposed))
         .map(|pod| {
             let attribution = if pod.has_foreign_cause() {
                 Attribution::Possible

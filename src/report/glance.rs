@@ -5,17 +5,17 @@ use jiff::Timestamp;
 use super::life::{progress_line, remaining_line, slowest};
 use super::staying::StayingPod;
 use super::wait::Left;
-use crate::engine::departure::NotReleased;
-use crate::engine::holders::Staying;
-use crate::engine::life::{Obstacle, Remaining};
-use crate::engine::settle::{Facts, Goal, Observation, Open, Step};
+use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::holders::UnevictedPod;
+use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
+use crate::engine::settle::{Goal, Observation, OpenCondition, WaitFacts, WaitStep};
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::few;
 
 /// What one look has shown, for whoever waits.
 pub struct Glance {
     /// What to do next.
-    pub step: Step,
+    pub step: WaitStep,
     /// The rules that are waited for, as they are.
     pub rules: Vec<DeviceTaintRule>,
     /// How far it is, in a few words that change only then.
@@ -29,7 +29,7 @@ pub struct Glance {
     /// What remains; only when the wait ends with that.
     pub left: Vec<Left>,
     /// The pods that were deleted by force, by name.
-    pub not_released: Vec<NotReleased>,
+    pub not_released: Vec<UnreleasedPod>,
     /// The pods that use the devices and are not evicted, by name.
     pub staying: Vec<StayingPod>,
     /// When the last pod that tolerates the taint for a while is due.
@@ -41,7 +41,7 @@ pub struct Glance {
 impl Glance {
     /// What an observation comes to.
     #[must_use]
-    pub fn new(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
+    pub fn new(seen: Observation<'_>, facts: WaitFacts<'_>, now: Timestamp) -> Self {
         let state = state(&seen, &facts);
         let line = match (slowest(facts.left), seen.open.first()) {
             (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
@@ -49,10 +49,12 @@ impl Glance {
             (None, None) => state.clone(),
         };
         let left = match seen.step {
-            Step::TimedOut | Step::ComesBack | Step::NotSeenReleased => {
+            WaitStep::TimedOut | WaitStep::ComesBack | WaitStep::NotSeenReleased => {
                 seen.open.iter().map(|open| Left::new(open, now)).collect()
             }
-            Step::Met | Step::WaitUntil(_) | Step::ReadAgain | Step::Never(_) => Vec::new(),
+            WaitStep::Met | WaitStep::WaitUntil(_) | WaitStep::ReadAgain | WaitStep::Never(_) => {
+                Vec::new()
+            }
         };
         Self {
             step: seen.step,
@@ -71,14 +73,14 @@ impl Glance {
 
     /// With who uses the devices and stays.
     #[must_use]
-    pub fn with_staying(self, staying: &[Staying<'_>]) -> Self {
+    pub fn with_staying(self, staying: &[UnevictedPod<'_>]) -> Self {
         let staying = staying.iter().map(StayingPod::new).collect();
         Self { staying, ..self }
     }
 
     /// As [`Glance::new`], where nothing but rules is waited for.
     #[must_use]
-    pub fn of_rules(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
+    pub fn of_rules(seen: Observation<'_>, facts: WaitFacts<'_>, now: Timestamp) -> Self {
         let open = seen.open.iter();
         let lines: Vec<String> = open.map(|open| Left::new(open, now).message).collect();
         Self {
@@ -94,36 +96,36 @@ impl Glance {
     #[must_use]
     pub fn shows_progress(&self) -> bool {
         match self.step {
-            Step::Never(_) => false,
-            Step::Met
-            | Step::TimedOut
-            | Step::ComesBack
-            | Step::NotSeenReleased
-            | Step::WaitUntil(_)
-            | Step::ReadAgain => true,
+            WaitStep::Never(_) => false,
+            WaitStep::Met
+            | WaitStep::TimedOut
+            | WaitStep::ComesBack
+            | WaitStep::NotSeenReleased
+            | WaitStep::WaitUntil(_)
+            | WaitStep::ReadAgain => true,
         }
     }
 }
 
-fn not_released(open: &[Open<'_>]) -> Vec<NotReleased> {
+fn not_released(open: &[OpenCondition<'_>]) -> Vec<UnreleasedPod> {
     let found = open.iter().filter_map(|open| match open {
-        Open::NotReleased(pod) => Some(pod.clone()),
-        Open::Pod(_)
-        | Open::Returning(_)
-        | Open::Unsettled { .. }
-        | Open::Unobserved(_)
-        | Open::Present(_)
-        | Open::Held(_)
-        | Open::Unevaluated(_)
-        | Open::Settling { .. } => None,
+        OpenCondition::NotReleased(pod) => Some(pod.clone()),
+        OpenCondition::Pod(_)
+        | OpenCondition::Returning(_)
+        | OpenCondition::Unsettled { .. }
+        | OpenCondition::Unobserved(_)
+        | OpenCondition::Present(_)
+        | OpenCondition::Held(_)
+        | OpenCondition::Unevaluated(_)
+        | OpenCondition::Settling { .. } => None,
     });
     found.collect()
 }
 
 /// How far it is, in a few words that change only then.
-fn state(seen: &Observation<'_>, facts: &Facts<'_>) -> String {
+fn state(seen: &Observation<'_>, facts: &WaitFacts<'_>) -> String {
     let mut open = seen.open.iter();
-    let is_partial = open.any(|open| matches!(open, Open::Unevaluated(_)));
+    let is_partial = open.any(|open| matches!(open, OpenCondition::Unevaluated(_)));
     match seen.goal {
         // How many are gone is what nobody knows then, and no zero.
         Goal::Idle if is_partial => format!("at least {} left", facts.holders.len()),
@@ -139,15 +141,15 @@ fn state(seen: &Observation<'_>, facts: &Facts<'_>) -> String {
     }
 }
 
-fn last_due(left: &[Remaining<'_>]) -> Option<Timestamp> {
+fn last_due(left: &[PendingEviction<'_>]) -> Option<Timestamp> {
     let due = left.iter().filter_map(|left| match left.obstacle {
-        Obstacle::Tolerates { until } => Some(until),
-        Obstacle::Controller { .. }
-        | Obstacle::GracePeriod { .. }
-        | Obstacle::Stuck(_)
-        | Obstacle::Finalizers(_)
-        | Obstacle::Node(_)
-        | Obstacle::Kubelet { .. } => None,
+        EvictionObstacle::Tolerates { until } => Some(until),
+        EvictionObstacle::Controller { .. }
+        | EvictionObstacle::GracePeriod { .. }
+        | EvictionObstacle::Stuck(_)
+        | EvictionObstacle::Finalizers(_)
+        | EvictionObstacle::Node(_)
+        | EvictionObstacle::Kubelet { .. } => None,
     });
     due.max()
 }
@@ -155,12 +157,12 @@ fn last_due(left: &[Remaining<'_>]) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settle::{Freshness, Never};
+    use crate::engine::settle::{Freshness, UnreachableGoal};
     use crate::model::{Affects, Gap};
     use crate::report::testing;
 
-    fn facts<'a>(left: &'a [Remaining<'a>]) -> Facts<'a> {
-        Facts {
+    fn facts<'a>(left: &'a [PendingEviction<'a>]) -> WaitFacts<'a> {
+        WaitFacts {
             rules: &[],
             left,
             pods: &[],
@@ -177,19 +179,19 @@ mod tests {
     fn a_glance_says_how_far_it_is_and_what_takes_longest() {
         let pod = testing::pod("team-a", "train-0");
         let until = testing::after(300);
-        let left = [Remaining {
+        let left = [PendingEviction {
             pod: &pod,
-            obstacle: Obstacle::Tolerates { until },
+            obstacle: EvictionObstacle::Tolerates { until },
         }];
         let seen = |step| Observation {
             step,
-            open: vec![Open::Pod(&left[0])],
+            open: vec![OpenCondition::Pod(&left[0])],
             all: 3,
             spared: 0,
             ended: 0,
             goal: Goal::Evicted,
         };
-        let glance = Glance::new(seen(Step::ReadAgain), facts(&left), testing::now());
+        let glance = Glance::new(seen(WaitStep::ReadAgain), facts(&left), testing::now());
         assert_eq!(glance.state, "2 gone, 0 terminating, 1 left");
         assert!(
             glance.line.contains("slowest: team-a/train-0"),
@@ -198,9 +200,9 @@ mod tests {
         );
         assert_eq!((glance.pods, glance.last_due), (3, Some(until)));
         assert!(glance.left.is_empty(), "that is told when the time is over");
-        let over = Glance::new(seen(Step::TimedOut), facts(&left), testing::now());
+        let over = Glance::new(seen(WaitStep::TimedOut), facts(&left), testing::now());
         assert_eq!(over.left.len(), 1);
-        let rules = Glance::of_rules(seen(Step::ReadAgain), facts(&[]), testing::now());
+        let rules = Glance::of_rules(seen(WaitStep::ReadAgain), facts(&[]), testing::now());
         assert!(rules.line.starts_with("team-a/train-0"), "{}", rules.line);
     }
 
@@ -219,10 +221,10 @@ mod tests {
             ended: 0,
             goal: Goal::Evicted,
         };
-        let partial = seen(Step::ReadAgain, vec![Open::Unevaluated(&gap)]);
+        let partial = seen(WaitStep::ReadAgain, vec![OpenCondition::Unevaluated(&gap)]);
         let glance = Glance::new(partial, facts(&[]), testing::now());
         assert_eq!(glance.state, "at least 0 left");
-        let gone = Step::Never(Never::Gone("drain".into()));
+        let gone = WaitStep::Never(UnreachableGoal::Gone("drain".into()));
         let glance = Glance::new(seen(gone, Vec::new()), facts(&[]), testing::now());
         assert!(!glance.shows_progress(), "whose pods were not looked at");
     }

@@ -216,7 +216,7 @@ impl<'a> HistorySources<'a> {
     fn known(&self) -> KnownPods<'a> {
         let there = self.reading.snapshot.pods.iter();
         let hit = self.impact.pods.iter();
-        let hit = hit.filter(|pod| pod.causes.iter().any(Cause::is_considered));
+        let hit = hit.filter(|pod| pod.causes.iter().any(Cause::is_proposed));
         KnownPods {
             there: there.map(|pod| (&pod.uid, pod)).collect(),
             hit: hit.map(|pod| (&pod.pod.uid, pod)).collect(),
@@ -445,7 +445,7 @@ fn is_of(kind: Kind, rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{self, ConsideredTaint};
+    use crate::engine::{self, ProposedTaint};
     use crate::model::{
         DisruptionAction, EventSubject, FailurePolicy, Job, ReplicaSet, RuleMetadata, Snapshot,
         StatefulSet,
@@ -453,16 +453,16 @@ mod tests {
     use crate::report::testing;
 
     fn rule(name: &str, created: i64) -> DeviceTaintRule {
-        let considered = testing::considered(Some(name));
+        let proposed = testing::proposed(Some(name));
         DeviceTaintRule {
             name: name.into(),
             uid: name.into(),
             resource_version: "1".to_owned(),
             generation: 1,
-            selector: considered.selector,
+            selector: proposed.selector,
             taint: crate::model::Taint {
                 effect: Effect::NoExecute,
-                ..considered.taint
+                ..proposed.taint
             },
             condition: None,
             metadata: RuleMetadata {
@@ -548,8 +548,8 @@ mod tests {
     fn history(reading: &Reading, events: &[Event]) -> RuleHistory {
         let semantics = testing::semantics(37);
         let rule = &reading.snapshot.rules[0];
-        let considered = [ConsideredTaint::of_rule(rule, testing::now())];
-        let impact = engine::preview(&reading.snapshot, &considered, testing::now(), &semantics);
+        let proposed = [ProposedTaint::of_rule(rule, testing::now())];
+        let impact = engine::preview(&reading.snapshot, &proposed, testing::now(), &semantics);
         RuleHistory::new(&HistorySources {
             rule,
             impact: &impact,

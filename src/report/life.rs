@@ -5,9 +5,14 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::taint::{owner, source_of, spelled};
-use crate::engine::hindrance::{Hindrance, Holder, Presence, Publishers};
-use crate::engine::life::{Obstacle, Placing, Release, Remaining, Surroundings, remaining};
+use crate::engine::rule_lifecycle::{
+    DeviceRelease, EvictionObstacle, NodeSchedulability, PendingEviction, TerminationFacts,
+    pending_evictions,
+};
 use crate::engine::settle::Observation;
+use crate::engine::termination_blocker::{
+    DriverPresence, Publishers, TerminationBlocker, UnreleasedDriver,
+};
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
 use crate::model::{Affects, Effect, Gap, NodeHealth, Pod};
 use crate::naming::age::human_duration;
@@ -19,7 +24,7 @@ pub const NO_CONDITION: &str = "if this persists, check that kube-controller-man
 
 /// A pod that is still there, and what it waits for; one line.
 #[must_use]
-pub fn remaining_line(remaining: &Remaining<'_>, now: Timestamp) -> String {
+pub fn remaining_line(remaining: &PendingEviction<'_>, now: Timestamp) -> String {
     let pod = remaining.pod;
     let node = match &pod.node {
         Some(node) => format!(" on {node}"),
@@ -30,36 +35,38 @@ pub fn remaining_line(remaining: &Remaining<'_>, now: Timestamp) -> String {
 
 /// What keeps a pod, in words.
 #[must_use]
-pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
+pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     let ago = |since: Timestamp| human_duration(now.duration_since(since));
     let left = |until: Timestamp| human_duration(until.duration_since(now));
     match obstacle {
-        Obstacle::Controller { since } if now.duration_since(*since).as_secs() == 0 => {
+        EvictionObstacle::Controller { since } if now.duration_since(*since).as_secs() == 0 => {
             "waits for eviction by the controller, due now".to_owned()
         }
-        Obstacle::Controller { since } => {
+        EvictionObstacle::Controller { since } => {
             format!(
                 "waits for eviction by the controller, overdue by {}",
                 ago(*since)
             )
         }
-        Obstacle::Tolerates { until } => {
+        EvictionObstacle::Tolerates { until } => {
             format!("tolerates the taint for {}, until {until}", left(*until))
         }
-        Obstacle::GracePeriod { since, until } => format!(
+        EvictionObstacle::GracePeriod { since, until } => format!(
             "terminating for {}, its grace period ends in {}",
             ago(*since),
             left(*until)
         ),
-        Obstacle::Stuck(hindrance) => stuck(hindrance, now),
-        Obstacle::Finalizers(names) => {
+        EvictionObstacle::Stuck(hindrance) => stuck(hindrance, now),
+        EvictionObstacle::Finalizers(names) => {
             format!("terminating, waits for finalizer {}", names.join(", "))
         }
-        Obstacle::Node(NodeHealth::Gone) => "terminating, its node does not exist".to_owned(),
-        Obstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => {
+        EvictionObstacle::Node(NodeHealth::Gone) => {
+            "terminating, its node does not exist".to_owned()
+        }
+        EvictionObstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => {
             "terminating, its node is not ready".to_owned()
         }
-        Obstacle::Kubelet { since } => format!(
+        EvictionObstacle::Kubelet { since } => format!(
             "terminating, its grace period ended {} ago and its node has not reported the \
              termination",
             ago(*since)
@@ -72,15 +79,15 @@ const DRIVER_ADVICE: &str = "restart it; force deletion would release the claim 
     not the device";
 
 /// What keeps a pod whose containers have ended, in words.
-fn stuck(hindrance: &Hindrance, now: Timestamp) -> String {
+fn stuck(hindrance: &TerminationBlocker, now: Timestamp) -> String {
     let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
     match hindrance {
-        Hindrance::Driver { holders, since } if holders.is_empty() => format!(
+        TerminationBlocker::Driver { holders, since } if holders.is_empty() => format!(
             "its containers ended {} ago and its devices have not been released by an unknown \
              driver",
             ago(since)
         ),
-        Hindrance::Driver { holders, since } => {
+        TerminationBlocker::Driver { holders, since } => {
             let holders: Vec<String> = holders.iter().map(|one| holder(one, now)).collect();
             format!(
                 "its containers ended {} ago and its devices have not been released by {}: \
@@ -89,7 +96,7 @@ fn stuck(hindrance: &Hindrance, now: Timestamp) -> String {
                 holders.join(", ")
             )
         }
-        Hindrance::Sandbox { since } => format!(
+        TerminationBlocker::Sandbox { since } => format!(
             "its containers ended {} ago and its sandbox cannot be stopped: check the pod's \
              events; the usual cause is the network plugin",
             ago(since)
@@ -98,27 +105,27 @@ fn stuck(hindrance: &Hindrance, now: Timestamp) -> String {
 }
 
 /// A driver that may hold devices, and whether it works.
-fn holder(holder: &Holder, now: Timestamp) -> String {
+fn holder(holder: &UnreleasedDriver, now: Timestamp) -> String {
     let driver = &holder.driver;
     match holder.presence {
-        Presence::Published => {
+        DriverPresence::Published => {
             format!("driver {driver}, which hangs, fails, or stopped less than a minute ago")
         }
-        Presence::Gone { seen: None } => {
+        DriverPresence::Gone { seen: None } => {
             format!("driver {driver}, which no longer publishes devices on the node")
         }
-        Presence::Gone { seen: Some(seen) } => format!(
+        DriverPresence::Gone { seen: Some(seen) } => format!(
             "driver {driver}, which stopped publishing devices on the node {} ago",
             human_duration(now.duration_since(seen))
         ),
-        Presence::Unknown => format!("driver {driver}"),
+        DriverPresence::Unknown => format!("driver {driver}"),
     }
 }
 
 /// How far an eviction is: `3 gone, 1 terminating, 2 left`. Who was to go and has ended meanwhile is gone but for
 /// its object.
 #[must_use]
-pub fn progress_line(remaining: &[Remaining<'_>], seen: &Observation<'_>) -> String {
+pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) -> String {
     let terminating = remaining
         .iter()
         .filter(|left| left.obstacle.is_terminating())
@@ -137,28 +144,28 @@ pub fn progress_line(remaining: &[Remaining<'_>], seen: &Observation<'_>) -> Str
 /// The pod that will take longest as far as that can be known: one that waits for somebody, else the
 /// one with the latest time.
 #[must_use]
-pub fn slowest<'r, 'a>(remaining: &'r [Remaining<'a>]) -> Option<&'r Remaining<'a>> {
-    let key = |left: &&Remaining<'_>| match &left.obstacle {
-        Obstacle::Controller { since } => (0, *since),
-        Obstacle::GracePeriod { until, .. } => (1, *until),
-        Obstacle::Tolerates { until } => (2, *until),
-        Obstacle::Kubelet { since } => (3, *since),
-        Obstacle::Node(_) => (4, Timestamp::MAX),
-        Obstacle::Finalizers(_) => (5, Timestamp::MAX),
-        Obstacle::Stuck(_) => (6, Timestamp::MAX),
+pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r PendingEviction<'a>> {
+    let key = |left: &&PendingEviction<'_>| match &left.obstacle {
+        EvictionObstacle::Controller { since } => (0, *since),
+        EvictionObstacle::GracePeriod { until, .. } => (1, *until),
+        EvictionObstacle::Tolerates { until } => (2, *until),
+        EvictionObstacle::Kubelet { since } => (3, *since),
+        EvictionObstacle::Node(_) => (4, Timestamp::MAX),
+        EvictionObstacle::Finalizers(_) => (5, Timestamp::MAX),
+        EvictionObstacle::Stuck(_) => (6, Timestamp::MAX),
     };
     remaining.iter().max_by_key(key)
 }
 
 /// What the removal of taints sets free, and what still keeps devices from being allocated.
 #[must_use]
-pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
+pub fn release_lines(released: &[DeviceRelease<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     let untainted = || released.iter().filter(|device| device.remaining.is_empty());
     let (free, kept): (Vec<_>, Vec<_>) = untainted()
         .filter(|device| device.claims.is_empty())
         .partition(|device| not_free(device).is_none());
-    let names = |devices: &[&Release<'_>]| -> Vec<String> {
+    let names = |devices: &[&DeviceRelease<'_>]| -> Vec<String> {
         devices
             .iter()
             .map(|device| device.device.to_string())
@@ -168,7 +175,7 @@ pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
         let count = counted(free.len(), "device");
         lines.push(format!("{count} schedulable again: {}", few(&names(&free))));
     }
-    let mut reasons: BTreeMap<String, Vec<&Release<'_>>> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, Vec<&DeviceRelease<'_>>> = BTreeMap::new();
     for device in kept {
         let why = not_free(device).unwrap_or_default();
         reasons.entry(why).or_default().push(device);
@@ -207,22 +214,22 @@ pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
 }
 
 /// What else keeps a device from being allocated that no claim holds and nothing taints.
-fn not_free(device: &Release<'_>) -> Option<String> {
+fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     if !device.partition_pods.is_empty() {
         let pods = counted(device.partition_pods.len(), "pod");
         return Some(format!("still in use by {pods} on its partitions"));
     }
-    if device.is_kept_back {
+    if device.is_blocked_partition {
         return Some("and other devices of the same hardware use its counters".to_owned());
     }
     let node = device.node.as_ref()?;
     let name = &node.name;
-    match node.placing {
-        Placing::Open => None,
-        Placing::Cordoned => Some(format!("and node {name} is cordoned")),
-        Placing::NotReady => Some(format!("and node {name} is not ready")),
-        Placing::Gone => Some(format!("but node {name} does not exist")),
-        Placing::Unknown => Some(format!("and the status of node {name} is unknown")),
+    match node.schedulability {
+        NodeSchedulability::Open => None,
+        NodeSchedulability::Cordoned => Some(format!("and node {name} is cordoned")),
+        NodeSchedulability::NotReady => Some(format!("and node {name} is not ready")),
+        NodeSchedulability::Gone => Some(format!("but node {name} does not exist")),
+        NodeSchedulability::Unknown => Some(format!("and the status of node {name} is unknown")),
     }
 }
 
@@ -301,12 +308,12 @@ impl Braked {
         });
         let (still, cancelled): (Vec<_>, Vec<_>) = evicted.partition(|pod| pod.has_foreign_cause());
         // Whether somebody is on the way out depends on nothing around.
-        let around = Surroundings {
+        let around = TerminationFacts {
             claims: &[],
             nodes: &BTreeMap::new(),
             publishers: &Publishers::default(),
         };
-        let left = remaining(impact, &around, brake.now);
+        let left = pending_evictions(impact, &around, brake.now);
         let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
         let unknown = gaps.filter(|gap| semantics.affects(gap) == Affects::Evictions);
         Self {
@@ -383,8 +390,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::engine::life::ReleaseNode;
-    use crate::engine::settle::{Goal, Step};
+    use crate::engine::rule_lifecycle::ReleaseNode;
+    use crate::engine::settle::{Goal, WaitStep};
     use crate::report::testing;
 
     fn seen(pulled: Option<Timestamp>, confirmed: bool) -> BrakeSeen {
@@ -458,40 +465,40 @@ mod tests {
         pod.node = Some("node-7".into());
         for (obstacle, told) in [
             (
-                Obstacle::Controller { since: now },
+                EvictionObstacle::Controller { since: now },
                 "team-a/train-0 on node-7: waits for eviction by the controller, due now",
             ),
             (
-                Obstacle::Controller {
+                EvictionObstacle::Controller {
                     since: testing::after(-5),
                 },
                 "team-a/train-0 on node-7: waits for eviction by the controller, overdue by 5s",
             ),
             (
-                Obstacle::Tolerates {
+                EvictionObstacle::Tolerates {
                     until: testing::after(300),
                 },
                 "team-a/train-0 on node-7: tolerates the taint for 5m, until 2026-11-21T01:05:34Z",
             ),
             (
-                Obstacle::GracePeriod {
+                EvictionObstacle::GracePeriod {
                     since: testing::after(-10),
                     until: testing::after(20),
                 },
                 "team-a/train-0 on node-7: terminating for 10s, its grace period ends in 20s",
             ),
             (
-                Obstacle::Finalizers(vec!["a/b".to_owned()]),
+                EvictionObstacle::Finalizers(vec!["a/b".to_owned()]),
                 "team-a/train-0 on node-7: terminating, waits for finalizer a/b",
             ),
             (
-                Obstacle::Node(NodeHealth::Gone),
+                EvictionObstacle::Node(NodeHealth::Gone),
                 "team-a/train-0 on node-7: terminating, its node does not exist",
             ),
         ] {
             assert_eq!(
                 remaining_line(
-                    &Remaining {
+                    &PendingEviction {
                         pod: &pod,
                         obstacle
                     },
@@ -505,22 +512,22 @@ mod tests {
     #[test]
     fn who_waits_for_somebody_else_is_slower_than_who_waits_for_a_time() {
         let pod = testing::pod("team-a", "train-0");
-        let left = |obstacle| Remaining {
+        let left = |obstacle| PendingEviction {
             pod: &pod,
             obstacle,
         };
         let all = [
-            left(Obstacle::Finalizers(vec!["a/b".to_owned()])),
-            left(Obstacle::Tolerates {
+            left(EvictionObstacle::Finalizers(vec!["a/b".to_owned()])),
+            left(EvictionObstacle::Tolerates {
                 until: testing::after(300),
             }),
-            left(Obstacle::Controller {
+            left(EvictionObstacle::Controller {
                 since: testing::now(),
             }),
         ];
         assert_eq!(slowest(&all), Some(&all[0]));
         let seen = |all, spared, ended| Observation {
-            step: Step::ReadAgain,
+            step: WaitStep::ReadAgain,
             open: Vec::new(),
             all,
             spared,
@@ -545,28 +552,37 @@ mod tests {
     #[test]
     fn a_device_that_a_claim_holds_is_untainted_and_not_schedulable() {
         let claim = testing::claim(&testing::pod("team-a", "train-0"));
-        let release = |device: &str, claims| Release {
+        let release = |device: &str, claims| DeviceRelease {
             device: testing::device(device),
             remaining: Vec::new(),
             claims,
             partition_pods: BTreeSet::new(),
-            is_kept_back: false,
+            is_blocked_partition: false,
             node: None,
         };
-        let on = |placing| Release {
+        let on = |placing| DeviceRelease {
             node: Some(ReleaseNode {
                 name: "node-7".into(),
-                placing,
+                schedulability: placing,
             }),
             ..release("gpu-2", vec![])
         };
         for (placing, told) in [
-            (Placing::Open, "schedulable again"),
-            (Placing::Cordoned, "untainted, and node node-7 is cordoned"),
-            (Placing::NotReady, "untainted, and node node-7 is not ready"),
-            (Placing::Gone, "untainted, but node node-7 does not exist"),
+            (NodeSchedulability::Open, "schedulable again"),
             (
-                Placing::Unknown,
+                NodeSchedulability::Cordoned,
+                "untainted, and node node-7 is cordoned",
+            ),
+            (
+                NodeSchedulability::NotReady,
+                "untainted, and node node-7 is not ready",
+            ),
+            (
+                NodeSchedulability::Gone,
+                "untainted, but node node-7 does not exist",
+            ),
+            (
+                NodeSchedulability::Unknown,
                 "untainted, and the status of node node-7 is unknown",
             ),
         ] {
@@ -575,11 +591,11 @@ mod tests {
                 [format!("1 device {told}: gpu.example.com/node-7/gpu-2")]
             );
         }
-        let spent = Release {
-            is_kept_back: true,
+        let spent = DeviceRelease {
+            is_blocked_partition: true,
             ..release("gpu-2", vec![])
         };
-        let parted = Release {
+        let parted = DeviceRelease {
             partition_pods: [testing::pod("team-a", "train-0").name].into(),
             ..release("gpu-3", vec![])
         };

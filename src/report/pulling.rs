@@ -8,8 +8,8 @@ use super::card::Card;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Table, Tone, View, optional};
 use crate::assess::{Basis, Knowledge};
+use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
 use crate::engine::devices;
-use crate::engine::pulling::{Objection, Testimony};
 use crate::model::DeviceId;
 use crate::naming::phrase::{counted, few};
 
@@ -137,10 +137,10 @@ pub enum PullVerdict {
 }
 
 impl PullVerdict {
-    fn of(testimony: &Testimony) -> Self {
-        if testimony.objections.is_empty() {
+    fn of(check: &RemovalCheck) -> Self {
+        if check.objections.is_empty() {
             Self::SafeToPull
-        } else if testimony.is_idle_and_not_tainted() {
+        } else if check.is_idle_and_not_tainted() {
             Self::IdleNotTainted
         } else {
             Self::NotSafe
@@ -159,7 +159,7 @@ impl PullVerdict {
 impl PullReason {
     /// The view of an objection.
     #[must_use]
-    pub fn new(objection: &Objection) -> Self {
+    pub fn new(objection: &RemovalObjection) -> Self {
         let subject = objection.subject();
         Self {
             code: code(objection),
@@ -171,67 +171,67 @@ impl PullReason {
     }
 }
 
-fn code(objection: &Objection) -> PullCode {
+fn code(objection: &RemovalObjection) -> PullCode {
     match objection {
-        Objection::InUse { .. } => PullCode::InUse,
-        Objection::InUseAndFree { .. } => PullCode::InUseAndFree,
-        Objection::NotReserved { .. } => PullCode::NotReserved,
-        Objection::TaintedAndInUse => PullCode::TaintedAndInUse,
-        Objection::Prepared { .. } => PullCode::Prepared,
-        Objection::MayBePrepared { .. } => PullCode::MayBePrepared,
-        Objection::ClaimedAndUnused { .. } => PullCode::ClaimedAndUnused,
-        Objection::Claimed { .. } => PullCode::Claimed,
-        Objection::Leaving { .. } => PullCode::Leaving,
-        Objection::DriverDown => PullCode::DriverDown,
-        Objection::DriverUnknown => PullCode::DriverUnknown,
-        Objection::NodeUnproven => PullCode::NodeUnproven,
-        Objection::KubeletBlind => PullCode::KubeletBlind,
-        Objection::NotesUnread => PullCode::NotesUnread,
-        Objection::Unread(_) => PullCode::Unread,
-        Objection::SameHardware { .. } => PullCode::SameHardware,
-        Objection::MayBeSameHardware { .. } => PullCode::MayBeSameHardware,
-        Objection::NotTainted => PullCode::NotTainted,
-        Objection::PartsNotTainted { .. } => PullCode::PartsNotTainted,
-        Objection::Tolerated { .. } => PullCode::Tolerated,
-        Objection::NotSettled => PullCode::NotSettled,
+        RemovalObjection::InUse { .. } => PullCode::InUse,
+        RemovalObjection::InUseAndFree { .. } => PullCode::InUseAndFree,
+        RemovalObjection::NotReserved { .. } => PullCode::NotReserved,
+        RemovalObjection::TaintedAndInUse => PullCode::TaintedAndInUse,
+        RemovalObjection::Prepared { .. } => PullCode::Prepared,
+        RemovalObjection::MayBePrepared { .. } => PullCode::MayBePrepared,
+        RemovalObjection::ClaimedAndUnused { .. } => PullCode::ClaimedAndUnused,
+        RemovalObjection::Claimed { .. } => PullCode::Claimed,
+        RemovalObjection::Leaving { .. } => PullCode::Leaving,
+        RemovalObjection::DriverDown => PullCode::DriverDown,
+        RemovalObjection::DriverUnknown => PullCode::DriverUnknown,
+        RemovalObjection::NodeUnproven => PullCode::NodeUnproven,
+        RemovalObjection::KubeletBlind => PullCode::KubeletBlind,
+        RemovalObjection::NotesUnread => PullCode::NotesUnread,
+        RemovalObjection::Unread(_) => PullCode::Unread,
+        RemovalObjection::SameHardware { .. } => PullCode::SameHardware,
+        RemovalObjection::MayBeSameHardware { .. } => PullCode::MayBeSameHardware,
+        RemovalObjection::NotTainted => PullCode::NotTainted,
+        RemovalObjection::PartsNotTainted { .. } => PullCode::PartsNotTainted,
+        RemovalObjection::Tolerated { .. } => PullCode::Tolerated,
+        RemovalObjection::NotSettled => PullCode::NotSettled,
     }
 }
 
 #[rustfmt::skip] // A sentence an arm.
-fn message(objection: &Objection) -> String {
+fn message(objection: &RemovalObjection) -> String {
     match objection {
-        Objection::InUse { pod, container, claim } => format!("container {container} of pod {pod} uses it through claim {claim}"),
-        Objection::InUseAndFree { pod } => format!("pod {pod} uses it, but in the API it is free"),
-        Objection::NotReserved { pod, claim } => format!("pod {pod} uses it, but claim {claim} is \
+        RemovalObjection::InUse { pod, container, claim } => format!("container {container} of pod {pod} uses it through claim {claim}"),
+        RemovalObjection::InUseAndFree { pod } => format!("pod {pod} uses it, but in the API it is free"),
+        RemovalObjection::NotReserved { pod, claim } => format!("pod {pod} uses it, but claim {claim} is \
             not reserved for that pod"),
-        Objection::TaintedAndInUse => "its NoExecute taint evicts a pod that still uses it".to_owned(),
-        Objection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
+        RemovalObjection::TaintedAndInUse => "its NoExecute taint evicts a pod that still uses it".to_owned(),
+        RemovalObjection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
             does not list its pod: the pod may be force-deleted"),
-        Objection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}, with \
+        RemovalObjection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}, with \
             unknown devices"),
-        Objection::ClaimedAndUnused { claim } => format!("it is allocated to claim {claim}, \
+        RemovalObjection::ClaimedAndUnused { claim } => format!("it is allocated to claim {claim}, \
             although the kubelet lists no container that uses it"),
-        Objection::Claimed { claim } => format!("it is allocated to claim {claim}"),
-        Objection::Leaving { pod } => format!("pod {pod} was deleted, but is still terminating"),
-        Objection::DriverDown => "its driver no longer publishes devices on the node, and may \
+        RemovalObjection::Claimed { claim } => format!("it is allocated to claim {claim}"),
+        RemovalObjection::Leaving { pod } => format!("pod {pod} was deleted, but is still terminating"),
+        RemovalObjection::DriverDown => "its driver no longer publishes devices on the node, and may \
             still use it: restart the driver".to_owned(),
-        Objection::DriverUnknown => "the status of its driver is unknown".to_owned(),
-        Objection::NodeUnproven => "cannot verify that this is the node's kubelet; if you are \
+        RemovalObjection::DriverUnknown => "the status of its driver is unknown".to_owned(),
+        RemovalObjection::NodeUnproven => "cannot verify that this is the node's kubelet; if you are \
             sure, add --confirm-node".to_owned(),
-        Objection::KubeletBlind => "the kubelet does not report which devices of claims are in \
+        RemovalObjection::KubeletBlind => "the kubelet does not report which devices of claims are in \
             use: it is older than 1.34, or the feature gate KubeletPodResourcesDynamicResources \
             is off".to_owned(),
-        Objection::NotesUnread => "force-deleted pods are unknown, because the kubelet's \
+        RemovalObjection::NotesUnread => "force-deleted pods are unknown, because the kubelet's \
             dra_manager_state could not be read".to_owned(),
-        Objection::Unread(kind) => format!("{} could not be read", kind.plural()),
-        Objection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
-        Objection::MayBeSameHardware { device } => format!("{device} is allocated but not \
+        RemovalObjection::Unread(kind) => format!("{} could not be read", kind.plural()),
+        RemovalObjection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
+        RemovalObjection::MayBeSameHardware { device } => format!("{device} is allocated but not \
             published, and may be the same hardware: restart its driver"),
-        Objection::NotTainted => "no taint blocks new pods, so it may be in use again at any time".to_owned(),
-        Objection::PartsNotTainted { devices } => parts_not_tainted(devices),
-        Objection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new \
+        RemovalObjection::NotTainted => "no taint blocks new pods, so it may be in use again at any time".to_owned(),
+        RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
+        RemovalObjection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new \
             pod may be scheduled"),
-        Objection::NotSettled => "it has not been idle for --settle".to_owned(),
+        RemovalObjection::NotSettled => "it has not been idle for --settle".to_owned(),
     }
 }
 
@@ -249,24 +249,24 @@ fn parts_not_tainted(devices: &[DeviceId]) -> String {
 impl PullReport {
     /// What was found about the devices of `node`.
     #[must_use]
-    pub fn new(node: &str, testimonies: &[Testimony], basis: &Basis<'_>) -> Self {
+    pub fn new(node: &str, checks: &[RemovalCheck], basis: &Basis<'_>) -> Self {
         let knowledge = Knowledge::new(&basis.reading.gaps, basis.semantics);
         let inventory = devices(&basis.reading.snapshot, basis.semantics).devices;
         let state = |id: &DeviceId| inventory.iter().find(|state| state.id == *id);
-        let row = |testimony: &Testimony| PullRow {
-            device: testimony.device.to_string(),
-            safe_to_pull: testimony.objections.is_empty(),
-            verdict: PullVerdict::of(testimony),
-            tainted: testimony.is_tainted,
-            reasons: testimony.objections.iter().map(PullReason::new).collect(),
-            card: Card::new(testimony, state(&testimony.device), basis),
+        let row = |check: &RemovalCheck| PullRow {
+            device: check.device.to_string(),
+            safe_to_pull: check.objections.is_empty(),
+            verdict: PullVerdict::of(check),
+            tainted: check.is_tainted,
+            reasons: check.objections.iter().map(PullReason::new).collect(),
+            card: Card::new(check, state(&check.device), basis),
         };
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "PullReport".to_owned(),
             metadata: Metadata::new(basis),
             node: node.to_owned(),
-            devices: testimonies.iter().map(row).collect(),
+            devices: checks.iter().map(row).collect(),
             warnings: views(&[&basis.reading.warnings]),
             incomplete: Incomplete::all(&knowledge),
             chosen: false,
@@ -365,17 +365,17 @@ mod tests {
     fn reasons_stand_below_their_device_on_a_narrow_terminal_with_their_names_whole() {
         let pod = testing::name("training", "llama-405b-pretrain-worker-0");
         let claim = testing::name("training", "llama-405b-pretrain-worker-0-gpus-d52p4");
-        let testimony = Testimony {
+        let check = RemovalCheck {
             device: testing::device("gpu-0"),
             is_tainted: true,
             aliases: Vec::new(),
             objections: vec![
-                Objection::InUse {
+                RemovalObjection::InUse {
                     pod,
                     container: "main".to_owned(),
                     claim: claim.clone(),
                 },
-                Objection::Claimed { claim },
+                RemovalObjection::Claimed { claim },
             ],
         };
         let reading = testing::reading();
@@ -385,7 +385,7 @@ mod tests {
             semantics: &semantics,
             now: testing::now(),
         };
-        let report = PullReport::new("node-7", &[testimony], &basis);
+        let report = PullReport::new("node-7", &[check], &basis);
         let text = crate::render::at_80_columns(&report);
         for name in [
             "training/llama-405b-pretrain-worker-0 ",

@@ -6,14 +6,14 @@ use super::impact::ImpactReport;
 use crate::assess::Basis;
 use crate::assess::Limits;
 use crate::assess::{Guard, Wholes};
-use crate::engine::{self, ConsideredTaint, Impact, Selection};
+use crate::engine::{self, Impact, ProposedTaint, Selection};
 use crate::model::{DeviceId, DriverName};
 
 impl<'a> Basis<'a> {
-    /// The devices that the `considered` taints select; which they are does not depend on pods.
+    /// The devices that the `proposed` taints select; which they are does not depend on pods.
     #[must_use]
-    pub fn selected(&self, considered: &[ConsideredTaint]) -> Selection {
-        engine::selection(&self.reading.snapshot, considered, self.semantics)
+    pub fn selected(&self, proposed: &[ProposedTaint]) -> Selection {
+        engine::selection(&self.reading.snapshot, proposed, self.semantics)
     }
 
     /// The devices whose pods the answer needs: those that are selected, and those of the same drivers
@@ -21,10 +21,10 @@ impl<'a> Basis<'a> {
     #[must_use]
     pub fn devices_of_question(
         &self,
-        considered: &[ConsideredTaint],
+        proposed: &[ProposedTaint],
         guards: &[Guard],
     ) -> BTreeSet<DeviceId> {
-        let selected = self.selected(considered).devices;
+        let selected = self.selected(proposed).devices;
         if !guards.iter().any(Guard::needs_whole) {
             return selected;
         }
@@ -39,17 +39,17 @@ impl<'a> Basis<'a> {
             .collect()
     }
 
-    /// What the `considered` taints do.
+    /// What the `proposed` taints do.
     #[must_use]
-    pub fn impact(&self, considered: &'a [ConsideredTaint]) -> Impact<'a> {
-        engine::preview(&self.reading.snapshot, considered, self.now, self.semantics)
+    pub fn impact(&self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
+        engine::preview(&self.reading.snapshot, proposed, self.now, self.semantics)
     }
 
-    /// Whom the `considered` taints hit, of the pods that were read, and what `guards` say to that.
+    /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
     #[must_use]
-    pub fn report(&self, considered: &[ConsideredTaint], guards: &[Guard]) -> ImpactReport {
+    pub fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
         let snapshot = &self.reading.snapshot;
-        let impact = engine::preview(snapshot, considered, self.now, self.semantics);
+        let impact = engine::preview(snapshot, proposed, self.now, self.semantics);
         let usage = engine::usage(snapshot, &engine::drivers_of(&impact));
         let wholes = Wholes {
             pods: usage.pods,

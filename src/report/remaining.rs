@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::life::why;
 use super::table::{Column, Table, optional};
 use super::time::Time;
-use crate::engine::hindrance::{Hindrance, Holder, Presence};
-use crate::engine::life::{Obstacle, Remaining};
+use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
+use crate::engine::termination_blocker::{DriverPresence, TerminationBlocker, UnreleasedDriver};
 use crate::model::{Effect, NodeHealth};
 
 /// A pod that a rule has not got rid of.
@@ -53,11 +53,11 @@ pub struct HoldingDriver {
 }
 
 impl HoldingDriver {
-    fn new(holder: &Holder) -> Self {
+    fn new(holder: &UnreleasedDriver) -> Self {
         let (published, since) = match holder.presence {
-            Presence::Published => (Some(true), None),
-            Presence::Gone { seen } => (Some(false), seen),
-            Presence::Unknown => (None, None),
+            DriverPresence::Published => (Some(true), None),
+            DriverPresence::Gone { seen } => (Some(false), seen),
+            DriverPresence::Unknown => (None, None),
         };
         Self {
             driver: holder.driver.to_string(),
@@ -66,18 +66,18 @@ impl HoldingDriver {
         }
     }
 
-    fn all(obstacle: &Obstacle) -> Vec<Self> {
+    fn all(obstacle: &EvictionObstacle) -> Vec<Self> {
         match obstacle {
-            Obstacle::Stuck(Hindrance::Driver { holders, .. }) => {
+            EvictionObstacle::Stuck(TerminationBlocker::Driver { holders, .. }) => {
                 holders.iter().map(Self::new).collect()
             }
-            Obstacle::Stuck(Hindrance::Sandbox { .. })
-            | Obstacle::Controller { .. }
-            | Obstacle::Tolerates { .. }
-            | Obstacle::GracePeriod { .. }
-            | Obstacle::Finalizers(_)
-            | Obstacle::Node(_)
-            | Obstacle::Kubelet { .. } => Vec::new(),
+            EvictionObstacle::Stuck(TerminationBlocker::Sandbox { .. })
+            | EvictionObstacle::Controller { .. }
+            | EvictionObstacle::Tolerates { .. }
+            | EvictionObstacle::GracePeriod { .. }
+            | EvictionObstacle::Finalizers(_)
+            | EvictionObstacle::Node(_)
+            | EvictionObstacle::Kubelet { .. } => Vec::new(),
         }
     }
 }
@@ -88,7 +88,7 @@ const NO_EFFECT: &str = "effect-does-not-evict";
 impl RemainingPod {
     /// The view of a pod at `now`, of a rule with this effect.
     #[must_use]
-    pub fn new(left: &Remaining<'_>, effect: &Effect, now: Timestamp) -> Self {
+    pub fn new(left: &PendingEviction<'_>, effect: &Effect, now: Timestamp) -> Self {
         let words = why(&left.obstacle, now);
         let terminating = left.obstacle.is_terminating();
         // What has been deleted goes whatever the rule does now.
@@ -137,33 +137,33 @@ const CONTROLLER: &str = "controller";
 const TOLERATES: &str = "tolerates";
 
 /// The stable code of what keeps a pod.
-fn code(obstacle: &Obstacle) -> &'static str {
+fn code(obstacle: &EvictionObstacle) -> &'static str {
     match obstacle {
-        Obstacle::Controller { .. } => CONTROLLER,
-        Obstacle::Tolerates { .. } => TOLERATES,
-        Obstacle::GracePeriod { .. } => "grace-period",
-        Obstacle::Stuck(Hindrance::Driver { .. }) => "driver-down",
-        Obstacle::Stuck(Hindrance::Sandbox { .. }) => "sandbox",
-        Obstacle::Finalizers(_) => "finalizers",
-        Obstacle::Node(NodeHealth::Gone) => "node-gone",
-        Obstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => "node-not-ready",
-        Obstacle::Kubelet { .. } => "kubelet",
+        EvictionObstacle::Controller { .. } => CONTROLLER,
+        EvictionObstacle::Tolerates { .. } => TOLERATES,
+        EvictionObstacle::GracePeriod { .. } => "grace-period",
+        EvictionObstacle::Stuck(TerminationBlocker::Driver { .. }) => "driver-down",
+        EvictionObstacle::Stuck(TerminationBlocker::Sandbox { .. }) => "sandbox",
+        EvictionObstacle::Finalizers(_) => "finalizers",
+        EvictionObstacle::Node(NodeHealth::Gone) => "node-gone",
+        EvictionObstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => "node-not-ready",
+        EvictionObstacle::Kubelet { .. } => "kubelet",
     }
 }
 
 /// Since when the pod waits for what keeps it, and until when at most.
-fn times(left: &Remaining<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
+fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
     // What is left when the grace period is over, is waited for since then.
     let overdue = left.pod.deletion.as_ref().map(|deletion| deletion.at);
     match &left.obstacle {
-        Obstacle::Controller { since } => (Some(*since), None),
-        Obstacle::Tolerates { until } => (None, Some(*until)),
-        Obstacle::GracePeriod { since, until } => (Some(*since), Some(*until)),
-        Obstacle::Kubelet { since }
-        | Obstacle::Stuck(Hindrance::Driver { since, .. } | Hindrance::Sandbox { since }) => {
-            (Some(*since), None)
-        }
-        Obstacle::Finalizers(_) | Obstacle::Node(_) => (overdue, None),
+        EvictionObstacle::Controller { since } => (Some(*since), None),
+        EvictionObstacle::Tolerates { until } => (None, Some(*until)),
+        EvictionObstacle::GracePeriod { since, until } => (Some(*since), Some(*until)),
+        EvictionObstacle::Kubelet { since }
+        | EvictionObstacle::Stuck(
+            TerminationBlocker::Driver { since, .. } | TerminationBlocker::Sandbox { since },
+        ) => (Some(*since), None),
+        EvictionObstacle::Finalizers(_) | EvictionObstacle::Node(_) => (overdue, None),
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
     use crate::model::Deletion;
     use crate::report::testing;
 
-    fn view(obstacle: Obstacle, effect: &Effect) -> RemainingPod {
+    fn view(obstacle: EvictionObstacle, effect: &Effect) -> RemainingPod {
         let mut pod = testing::pod("team-a", "train-0");
         if obstacle.is_terminating() {
             pod.deletion = Some(Deletion {
@@ -204,7 +204,7 @@ mod tests {
                 finalizers: vec!["example.com/drain".to_owned()],
             });
         }
-        let left = Remaining {
+        let left = PendingEviction {
             pod: &pod,
             obstacle,
         };
@@ -214,32 +214,32 @@ mod tests {
     #[test]
     fn every_obstacle_has_a_code_and_its_times() {
         let (past, future) = (testing::after(-10), testing::after(60));
-        let grace = Obstacle::GracePeriod {
+        let grace = EvictionObstacle::GracePeriod {
             since: past,
             until: future,
         };
         for (obstacle, reason, since, until) in [
             (
-                Obstacle::Controller { since: past },
+                EvictionObstacle::Controller { since: past },
                 "controller",
                 Some(past),
                 None,
             ),
             (
-                Obstacle::Tolerates { until: future },
+                EvictionObstacle::Tolerates { until: future },
                 "tolerates",
                 None,
                 Some(future),
             ),
             (grace, "grace-period", Some(past), Some(future)),
             (
-                Obstacle::Stuck(Hindrance::Sandbox { since: past }),
+                EvictionObstacle::Stuck(TerminationBlocker::Sandbox { since: past }),
                 "sandbox",
                 Some(past),
                 None,
             ),
             (
-                Obstacle::Stuck(Hindrance::Driver {
+                EvictionObstacle::Stuck(TerminationBlocker::Driver {
                     holders: Vec::new(),
                     since: past,
                 }),
@@ -248,25 +248,25 @@ mod tests {
                 None,
             ),
             (
-                Obstacle::Finalizers(vec!["example.com/drain".to_owned()]),
+                EvictionObstacle::Finalizers(vec!["example.com/drain".to_owned()]),
                 "finalizers",
                 Some(past),
                 None,
             ),
             (
-                Obstacle::Node(NodeHealth::Gone),
+                EvictionObstacle::Node(NodeHealth::Gone),
                 "node-gone",
                 Some(past),
                 None,
             ),
             (
-                Obstacle::Node(NodeHealth::NotReady),
+                EvictionObstacle::Node(NodeHealth::NotReady),
                 "node-not-ready",
                 Some(past),
                 None,
             ),
             (
-                Obstacle::Kubelet { since: past },
+                EvictionObstacle::Kubelet { since: past },
                 "kubelet",
                 Some(past),
                 None,
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_rule_without_effect_is_waited_for_by_nobody_but_those_on_their_way_out() {
-        let tolerates = Obstacle::Tolerates {
+        let tolerates = EvictionObstacle::Tolerates {
             until: testing::after(60),
         };
         let stays = view(tolerates, &Effect::None);
@@ -294,7 +294,7 @@ mod tests {
                 .waits_for
                 .starts_with("no consequence with effect None")
         );
-        let goes = view(Obstacle::Node(NodeHealth::Gone), &Effect::None);
+        let goes = view(EvictionObstacle::Node(NodeHealth::Gone), &Effect::None);
         assert_eq!(goes.reason, "node-gone");
     }
 }

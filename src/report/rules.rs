@@ -13,7 +13,7 @@ use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::moments;
 use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, optional};
 use crate::assess::{Basis, Knowledge, Subject};
-use crate::engine::life::Evicting;
+use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact, Verdict};
 use crate::model::{self, DeviceTaintRule, Kind, ObjectName, RuleMetadata};
 use crate::model::{Count, UNKNOWN};
@@ -43,7 +43,7 @@ pub struct RuleRow {
     /// The pods that use the hardware of its devices through other devices, such as partitions.
     pub beside: usize,
     /// What its condition is worth.
-    pub evicting: Evicting,
+    pub evicting: EvictionStatus,
 }
 
 /// Which columns are there however much room there is.
@@ -254,7 +254,7 @@ pub fn rows(
     let found: BTreeMap<&ObjectName, &RuleImpact<'_>> = impact
         .rules
         .iter()
-        .filter_map(|rule| Some((rule.considered.rule.as_ref()?, rule)))
+        .filter_map(|rule| Some((rule.proposed.rule.as_ref()?, rule)))
         .collect();
     rules
         .into_iter()
@@ -271,7 +271,7 @@ pub fn rows(
                 counts.pods.max(1)
             };
             RuleRow {
-                evicting: Evicting::of(&rule, left),
+                evicting: EvictionStatus::of(&rule, left),
                 devices: knowledge.count(Subject::Published, counts.published_devices),
                 pods,
                 terminating,
@@ -335,14 +335,14 @@ enum EvictingCode {
     YesStale,
 }
 
-impl From<Evicting> for EvictingCode {
-    fn from(evicting: Evicting) -> Self {
+impl From<EvictionStatus> for EvictingCode {
+    fn from(evicting: EvictionStatus) -> Self {
         match evicting {
-            Evicting::Unknown => Self::Unknown,
-            Evicting::Yes => Self::Yes,
-            Evicting::No => Self::No,
-            Evicting::Outdated => Self::Stale,
-            Evicting::Leftover => Self::YesStale,
+            EvictionStatus::Unknown => Self::Unknown,
+            EvictionStatus::Yes => Self::Yes,
+            EvictionStatus::No => Self::No,
+            EvictionStatus::Outdated => Self::Stale,
+            EvictionStatus::Leftover => Self::YesStale,
         }
     }
 }
@@ -477,7 +477,7 @@ fn pods(row: &RuleRow) -> String {
 fn evicting(row: &RuleRow) -> String {
     match (row.evicting, row.terminating) {
         // The controller has done its part, and the pods have not.
-        (Evicting::No, 1..) => "no (terminating)".to_owned(),
+        (EvictionStatus::No, 1..) => "no (terminating)".to_owned(),
         (evicting, _) => evicting.to_string(),
     }
 }
@@ -516,7 +516,7 @@ fn expires(rule: &DeviceTaintRule, now: Timestamp) -> String {
     }
 }
 
-impl fmt::Display for Evicting {
+impl fmt::Display for EvictionStatus {
     /// As the column EVICTING says it.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
@@ -565,7 +565,7 @@ impl View for ObjectList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{ConsideredTaint, Counts};
+    use crate::engine::{Counts, ProposedTaint};
     use crate::model::{DeviceSelector, EvictionCondition, Gap, Kind};
     use crate::render::{Format, Page, render};
     use crate::report::testing;
@@ -600,10 +600,10 @@ mod tests {
         beside: &BTreeMap<ObjectName, usize>,
         (missing, notes): (&[Kind], Notes),
     ) -> String {
-        let considered = ConsideredTaint::of_rule(rule, testing::now());
+        let proposed = ProposedTaint::of_rule(rule, testing::now());
         let impact = Impact {
             rules: vec![RuleImpact {
-                considered: &considered,
+                proposed: &proposed,
                 counts: Counts {
                     published_devices: 2,
                     ..Counts::default()
@@ -723,14 +723,18 @@ mod tests {
             serde_json::to_value(list).expect("JSON")["rules"][0].clone()
         };
         assert_eq!(
-            of(row(Count::known(2), Count::known(0), Evicting::Leftover)),
+            of(row(
+                Count::known(2),
+                Count::known(0),
+                EvictionStatus::Leftover
+            )),
             json!({"name": "drain", "devices": 2, "pods": 0, "podsTerminating": 1, "podsStaying": 0, "podsOnPartitions": 0, "evicting": "YesStale"})
         );
         assert_eq!(
             of(row(
                 Count::at_least(2),
                 Count::at_least(0),
-                Evicting::Unknown
+                EvictionStatus::Unknown
             )),
             json!({"name": "drain", "devices": null, "pods": null, "podsTerminating": null, "podsStaying": null, "podsOnPartitions": null, "evicting": "Unknown",
                 "bounds": [{"count": "devices", "atLeast": 2, "atMost": null}, {"count": "pods", "atLeast": 0, "atMost": null}]})
@@ -749,7 +753,7 @@ mod tests {
             terminating: 0,
             staying: 0,
             beside: 0,
-            evicting: Evicting::No,
+            evicting: EvictionStatus::No,
             rule,
         };
         let pods = ["a", "b", "c"].map(|name| testing::pod("ml", name));

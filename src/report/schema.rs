@@ -173,8 +173,8 @@ mod tests {
     fn every_example() -> Vec<ImpactReport> {
         let plain = Example::new();
         let mut other = Example::new();
-        other.considered.selector = None;
-        other.considered.taint.time_added = None;
+        other.proposed.selector = None;
+        other.proposed.taint.time_added = None;
         other.reading.source = crate::model::Source::Cluster {
             context: Some("prod-eu".to_owned()),
             server_version: Some("v1.37.0".to_owned()),

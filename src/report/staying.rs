@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::NotEvicted;
-use crate::engine::holders::{Stay, Staying};
+use crate::engine::holders::{NotEvictedReason, UnevictedPod};
 use crate::naming::phrase::{counted, few};
 
 /// A pod that uses devices of the rules and is not evicted by them.
@@ -44,7 +44,7 @@ pub enum StayReason {
 impl StayingPod {
     /// The view of a pod that stays.
     #[must_use]
-    pub fn new(staying: &Staying<'_>) -> Self {
+    pub fn new(staying: &UnevictedPod<'_>) -> Self {
         let pod = staying.pod;
         let (reason, message) = words(staying.stay);
         Self {
@@ -63,20 +63,20 @@ impl StayingPod {
     }
 }
 
-fn words(stay: Stay) -> (StayReason, &'static str) {
+fn words(stay: NotEvictedReason) -> (StayReason, &'static str) {
     match stay {
-        Stay::Tolerates => (StayReason::Tolerates, "tolerates the taint"),
-        Stay::Administrates => (
+        NotEvictedReason::Tolerates => (StayReason::Tolerates, "tolerates the taint"),
+        NotEvictedReason::Administrates => (
             StayReason::AdminAccess,
             "tolerates the taint, has admin access",
         ),
-        Stay::EffectDoesNotEvict => (
+        NotEvictedReason::EffectDoesNotEvict => (
             StayReason::EffectDoesNotEvict,
             "stays until it ends by itself",
         ),
-        Stay::Ended => (StayReason::Ended, "has ended, its claim is not released"),
-        Stay::Leaves => (StayReason::Leaving, "was deleted, still terminating"),
-        Stay::NotEvicted(why) => (StayReason::NotEvicted, not_evicted(why)),
+        NotEvictedReason::Ended => (StayReason::Ended, "has ended, its claim is not released"),
+        NotEvictedReason::Leaves => (StayReason::Leaving, "was deleted, still terminating"),
+        NotEvictedReason::NotEvicted(why) => (StayReason::NotEvicted, not_evicted(why)),
     }
 }
 
@@ -116,9 +116,12 @@ mod tests {
     fn who_stays_is_named_with_the_reason() {
         let mut pod = testing::pod("ops", "monitor");
         pod.node = Some("node-7".into());
-        let view = |stay| StayingPod::new(&Staying { pod: &pod, stay });
+        let view = |stay| StayingPod::new(&UnevictedPod { pod: &pod, stay });
         assert_eq!(staying_line(&[]), None);
-        let both = [view(Stay::Tolerates), view(Stay::Administrates)];
+        let both = [
+            view(NotEvictedReason::Tolerates),
+            view(NotEvictedReason::Administrates),
+        ];
         assert_eq!(
             staying_line(&both).as_deref(),
             Some(
@@ -126,7 +129,7 @@ mod tests {
                  (tolerates the taint, has admin access)"
             )
         );
-        let one = view(Stay::NotEvicted(NotEvicted::NotScheduled));
+        let one = view(NotEvictedReason::NotEvicted(NotEvicted::NotScheduled));
         assert_eq!(
             (one.reason, one.node.as_deref()),
             (StayReason::NotEvicted, Some("node-7"))

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::time::Time;
-use crate::engine::{ConsideredTaint, DeviceTaint, Origin};
+use crate::engine::{DeviceTaint, Origin, ProposedTaint};
 use crate::model;
 
 /// Where a taint comes from.
@@ -20,15 +20,12 @@ pub enum TaintSource {
 
 /// Whose taint it is: its source and the name of the object, absent for a rule that does not exist.
 ///
-/// `considered` are the taints of the question, which [`Origin::Considered`] counts through.
+/// `proposed` are the taints of the question, which [`Origin::Considered`] counts through.
 #[must_use]
-pub fn source_of(
-    origin: Origin<'_>,
-    considered: &[&ConsideredTaint],
-) -> (TaintSource, Option<String>) {
+pub fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, Option<String>) {
     match origin {
         Origin::Considered(index) => {
-            let rule = considered.get(index).and_then(|taint| taint.rule.as_ref());
+            let rule = proposed.get(index).and_then(|taint| taint.rule.as_ref());
             (TaintSource::Rule, rule.map(ToString::to_string))
         }
         Origin::Rule(name) => (TaintSource::Rule, Some(name.to_string())),
@@ -78,10 +75,10 @@ pub struct PresentTaint {
 }
 
 impl PresentTaint {
-    /// The view of a device's taint; `considered` are the taints of the question, if any.
+    /// The view of a device's taint; `proposed` are the taints of the question, if any.
     #[must_use]
-    pub fn new(present: &DeviceTaint<'_>, considered: &[&ConsideredTaint]) -> Self {
-        let (source, name) = source_of(present.origin, considered);
+    pub fn new(present: &DeviceTaint<'_>, proposed: &[&ProposedTaint]) -> Self {
+        let (source, name) = source_of(present.origin, proposed);
         Self {
             source,
             name,

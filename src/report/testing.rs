@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::assess::Basis;
 use crate::assess::Limits;
 use crate::engine::{
-    Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
-    Origin, PodImpact, RuleImpact, Semantics, Verdict,
+    Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,
+    ProposedTaint, RuleImpact, Semantics, Verdict,
 };
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, ConsumerReference, Containers, Controller,
@@ -92,8 +92,8 @@ pub fn pod(namespace: &str, pod: &str) -> Pod {
     }
 }
 
-pub fn considered(rule: Option<&str>) -> ConsideredTaint {
-    ConsideredTaint {
+pub fn proposed(rule: Option<&str>) -> ProposedTaint {
+    ProposedTaint {
         rule: rule.map(Into::into),
         selector: Some(DeviceSelector {
             driver: Some("gpu.example.com".into()),
@@ -229,7 +229,7 @@ pub fn reading() -> Reading {
 
 /// A question and its answer in which every verdict and both sources of foreign taints occur.
 pub struct Example {
-    pub considered: ConsideredTaint,
+    pub proposed: ProposedTaint,
     pub reading: Reading,
     pub pods: [Pod; 6],
     pub claims: [ResourceClaim; 6],
@@ -263,7 +263,7 @@ impl Example {
         reading.snapshot.replica_sets = vec![ReplicaSet(workload("train-6d", 5))];
         reading.snapshot.nodes = vec![node("node-7")];
         Self {
-            considered: considered(None),
+            proposed: proposed(None),
             reading,
             pods,
             claims,
@@ -301,7 +301,7 @@ impl Example {
     pub fn impact(&self) -> Impact<'_> {
         Impact {
             rules: vec![RuleImpact {
-                considered: &self.considered,
+                proposed: &self.proposed,
                 counts: Counts {
                     published_devices: 1,
                     allocated_devices: 6,

@@ -11,13 +11,13 @@ use super::rules::resource_name;
 use super::staying::{StayingPod, staying_line};
 use super::table::{Section, View};
 use super::time::Time;
-use crate::engine::departure::NotReleased;
-use crate::engine::hindrance::Hindrance;
-use crate::engine::holders::Holder;
-use crate::engine::life::{Evicting, Obstacle, Remaining};
-use crate::engine::pulling::Objection;
-use crate::engine::returns::Returning;
-use crate::engine::settle::{Goal, Open};
+use crate::engine::device_removal::RemovalObjection;
+use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::holders::HoldingClaim;
+use crate::engine::recurring_evictions::RecurringEviction;
+use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEviction};
+use crate::engine::settle::{Goal, OpenCondition};
+use crate::engine::termination_blocker::TerminationBlocker;
 use crate::model::{DeviceId, DeviceTaintRule, NodeHealth};
 use crate::naming::phrase::few;
 
@@ -128,18 +128,20 @@ pub enum LeftReason {
 impl Left {
     /// What is left, as it is at `now`.
     #[must_use]
-    pub fn new(open: &Open<'_>, now: Timestamp) -> Self {
+    pub fn new(open: &OpenCondition<'_>, now: Timestamp) -> Self {
         match open {
-            Open::Returning(returning) => Self::returning(returning),
-            Open::Pod(left) => Self::pod(left, now),
-            Open::Unsettled { rule, evicting } => {
+            OpenCondition::Returning(returning) => Self::returning(returning),
+            OpenCondition::Pod(left) => Self::pod(left, now),
+            OpenCondition::Unsettled { rule, evicting } => {
                 Self::rule(LeftReason::Condition, rule, unsettled(rule, *evicting))
             }
-            Open::Unobserved(rule) => Self::rule(LeftReason::NotObserved, rule, unobserved(rule)),
-            Open::Present(rule) => Self::rule(LeftReason::Present, rule, present(rule)),
-            Open::Held(holder) => Self::holder(holder),
-            Open::NotReleased(pod) => Self::not_released(pod),
-            Open::Unevaluated(gap) => Self {
+            OpenCondition::Unobserved(rule) => {
+                Self::rule(LeftReason::NotObserved, rule, unobserved(rule))
+            }
+            OpenCondition::Present(rule) => Self::rule(LeftReason::Present, rule, present(rule)),
+            OpenCondition::Held(holder) => Self::holder(holder),
+            OpenCondition::NotReleased(pod) => Self::not_released(pod),
+            OpenCondition::Unevaluated(gap) => Self {
                 reason: LeftReason::NotEvaluated,
                 namespace: None,
                 name: None,
@@ -147,7 +149,7 @@ impl Left {
                 time: None,
                 message: format!("{}: {}", gap.what, gap.why),
             },
-            Open::Settling { settle } => Self {
+            OpenCondition::Settling { settle } => Self {
                 reason: LeftReason::Settling,
                 namespace: None,
                 name: None,
@@ -189,7 +191,7 @@ impl Left {
 
     /// A device that a kubelet has not given back, and what shows that.
     #[must_use]
-    pub fn held(device: &DeviceId, objection: &Objection) -> Self {
+    pub fn held(device: &DeviceId, objection: &RemovalObjection) -> Self {
         let reason = PullReason::new(objection);
         let pod = reason.pod.as_deref().and_then(|pod| pod.split_once('/'));
         Self {
@@ -203,7 +205,7 @@ impl Left {
     }
 
     /// A claim that holds devices.
-    fn holder(holder: &Holder<'_>) -> Self {
+    fn holder(holder: &HoldingClaim<'_>) -> Self {
         let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
         let verb = if devices.len() == 1 { "is" } else { "are" };
         let pods = holder.pods.iter().map(|pod| pod.name.to_string());
@@ -229,7 +231,7 @@ impl Left {
     }
 
     /// A pod that was deleted by force.
-    fn not_released(pod: &NotReleased) -> Self {
+    fn not_released(pod: &UnreleasedPod) -> Self {
         let devices: Vec<String> = pod.devices.iter().map(ToString::to_string).collect();
         let what = match &devices[..] {
             [] => "its devices".to_owned(),
@@ -252,8 +254,8 @@ impl Left {
     }
 
     /// A workload whose pods come back each time.
-    fn returning(returning: &Returning) -> Self {
-        let Returning {
+    fn returning(returning: &RecurringEviction) -> Self {
+        let RecurringEviction {
             kind,
             name,
             evicted,
@@ -272,21 +274,23 @@ impl Left {
         }
     }
 
-    fn pod(left: &Remaining<'_>, now: Timestamp) -> Self {
+    fn pod(left: &PendingEviction<'_>, now: Timestamp) -> Self {
         let (reason, time) = match &left.obstacle {
-            Obstacle::Controller { since } => (LeftReason::Controller, Some(*since)),
-            Obstacle::Tolerates { until } => (LeftReason::Tolerates, Some(*until)),
-            Obstacle::GracePeriod { until, .. } => (LeftReason::GracePeriod, Some(*until)),
-            Obstacle::Stuck(Hindrance::Driver { since, .. }) => {
+            EvictionObstacle::Controller { since } => (LeftReason::Controller, Some(*since)),
+            EvictionObstacle::Tolerates { until } => (LeftReason::Tolerates, Some(*until)),
+            EvictionObstacle::GracePeriod { until, .. } => (LeftReason::GracePeriod, Some(*until)),
+            EvictionObstacle::Stuck(TerminationBlocker::Driver { since, .. }) => {
                 (LeftReason::DriverDown, Some(*since))
             }
-            Obstacle::Stuck(Hindrance::Sandbox { since }) => (LeftReason::Sandbox, Some(*since)),
-            Obstacle::Finalizers(_) => (LeftReason::Finalizers, None),
-            Obstacle::Node(NodeHealth::Gone) => (LeftReason::NodeGone, None),
-            Obstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => {
+            EvictionObstacle::Stuck(TerminationBlocker::Sandbox { since }) => {
+                (LeftReason::Sandbox, Some(*since))
+            }
+            EvictionObstacle::Finalizers(_) => (LeftReason::Finalizers, None),
+            EvictionObstacle::Node(NodeHealth::Gone) => (LeftReason::NodeGone, None),
+            EvictionObstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => {
                 (LeftReason::NodeNotReady, None)
             }
-            Obstacle::Kubelet { since } => (LeftReason::Kubelet, Some(*since)),
+            EvictionObstacle::Kubelet { since } => (LeftReason::Kubelet, Some(*since)),
         };
         let node = left.pod.node.as_ref().map(ToString::to_string);
         let place = node
@@ -314,14 +318,16 @@ impl Left {
     }
 }
 
-fn unsettled(rule: &DeviceTaintRule, evicting: Evicting) -> String {
+fn unsettled(rule: &DeviceTaintRule, evicting: EvictionStatus) -> String {
     let name = &rule.name;
     let why = match evicting {
-        Evicting::No => "controller condition: no pending evictions",
-        Evicting::Yes => "controller condition: evictions are pending",
-        Evicting::Unknown => "controller condition: not set yet",
-        Evicting::Outdated => "controller condition: not updated for the current generation yet",
-        Evicting::Leftover => {
+        EvictionStatus::No => "controller condition: no pending evictions",
+        EvictionStatus::Yes => "controller condition: evictions are pending",
+        EvictionStatus::Unknown => "controller condition: not set yet",
+        EvictionStatus::Outdated => {
+            "controller condition: not updated for the current generation yet"
+        }
+        EvictionStatus::Leftover => {
             "controller condition: evictions are pending, although no pod is left; it may be stale"
         }
     };
@@ -423,14 +429,14 @@ mod tests {
             resource_version: "1".to_owned(),
             generation: 2,
             selector: None,
-            taint: testing::considered(None).taint,
+            taint: testing::proposed(None).taint,
             condition: None,
             metadata: RuleMetadata::default(),
             managers: Vec::new(),
         }
     }
 
-    fn shown(open: &Open<'_>) -> (LeftReason, String) {
+    fn shown(open: &OpenCondition<'_>) -> (LeftReason, String) {
         let left = Left::new(open, testing::now());
         (left.reason, left.message)
     }
@@ -439,14 +445,14 @@ mod tests {
     fn what_is_left_has_a_code_and_words() {
         let mut pod = testing::pod("team-a", "train-0");
         pod.node = Some("node-7".into());
-        let left = |obstacle| Remaining {
+        let left = |obstacle| PendingEviction {
             pod: &pod,
             obstacle,
         };
-        let tolerates = left(Obstacle::Tolerates {
+        let tolerates = left(EvictionObstacle::Tolerates {
             until: testing::after(300),
         });
-        let pod = Left::new(&Open::Pod(&tolerates), testing::now());
+        let pod = Left::new(&OpenCondition::Pod(&tolerates), testing::now());
         assert_eq!(pod.reason, LeftReason::Tolerates);
         assert_eq!(pod.namespace.as_deref(), Some("team-a"));
         assert_eq!(pod.name.as_deref(), Some("train-0"));
@@ -461,7 +467,7 @@ mod tests {
             why: "not understood".to_owned(),
             affects: Affects::Evictions,
         };
-        let unevaluated = Open::Unevaluated(&gap);
+        let unevaluated = OpenCondition::Unevaluated(&gap);
         let settle = Duration::from_secs(10);
         assert_eq!(
             shown(&unevaluated),
@@ -471,7 +477,7 @@ mod tests {
             )
         );
         assert_eq!(
-            shown(&Open::Settling { settle }),
+            shown(&OpenCondition::Settling { settle }),
             (
                 LeftReason::Settling,
                 "no pods are left, but not yet for 10s".to_owned()
@@ -485,21 +491,21 @@ mod tests {
         rule.metadata.finalizers = vec!["a/b".to_owned()];
         for (open, reason, message) in [
             (
-                Open::Present(&rule),
+                OpenCondition::Present(&rule),
                 LeftReason::Present,
                 "rule drain still exists, waits for finalizer a/b",
             ),
             (
-                Open::Unobserved(&rule),
+                OpenCondition::Unobserved(&rule),
                 LeftReason::NotObserved,
                 "rule drain has no condition yet; if this persists, check that \
                  kube-controller-manager runs device-taint-eviction-controller, with the feature \
                  gate DRADeviceTaintRules enabled",
             ),
             (
-                Open::Unsettled {
+                OpenCondition::Unsettled {
                     rule: &rule,
-                    evicting: Evicting::Outdated,
+                    evicting: EvictionStatus::Outdated,
                 },
                 LeftReason::Condition,
                 "rule drain: controller condition: not updated for the current generation yet",
@@ -521,7 +527,7 @@ mod tests {
             ]
         );
         let rule = rule("drain");
-        let left = vec![Left::new(&Open::Unobserved(&rule), testing::now())];
+        let left = vec![Left::new(&OpenCondition::Unobserved(&rule), testing::now())];
         let open = WaitReport::new(Goal::Observed, names, Some(left));
         assert!(!open.met);
         assert!(open.names().is_empty());

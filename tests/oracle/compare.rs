@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::{
-    Condition, ConsideredTaint, Counts, Impact, Origin, PodImpact, Semantics, Verdict, preview,
+    Condition, Counts, Impact, Origin, PodImpact, ProposedTaint, Semantics, Verdict, preview,
 };
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Snapshot, Taint};
 use serde_json::Value;
@@ -113,7 +113,7 @@ fn start() -> Timestamp {
 fn previews(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
     let mut conditions = BTreeMap::new();
     for rule in &snapshot.rules {
-        let considered = [ConsideredTaint {
+        let proposed = [ProposedTaint {
             rule: Some(rule.name.clone()),
             selector: rule.selector.clone(),
             taint: Taint {
@@ -121,7 +121,7 @@ fn previews(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
                 ..rule.taint.clone()
             },
         }];
-        let impact = preview(snapshot, &considered, start(), semantics);
+        let impact = preview(snapshot, &proposed, start(), semantics);
         let condition = Condition::of(&rule.taint.effect, &impact.rules[0].counts, 0);
         conditions.insert(rule.name.to_string(), words(condition));
     }
@@ -146,16 +146,16 @@ pub fn deadlines(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<String,
 
 /// All rules as they are, until the horizon.
 fn timeline(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
-    let considered: Vec<ConsideredTaint> = snapshot
+    let proposed: Vec<ProposedTaint> = snapshot
         .rules
         .iter()
-        .map(|rule| ConsideredTaint {
+        .map(|rule| ProposedTaint {
             rule: Some(rule.name.clone()),
             selector: rule.selector.clone(),
             taint: rule.taint.clone(),
         })
         .collect();
-    let impact = preview(snapshot, &considered, start(), semantics);
+    let impact = preview(snapshot, &proposed, start(), semantics);
     let mut deleted = evicted_by_drivers(snapshot, semantics);
     deleted.extend(impact.pods.iter().filter_map(eviction_of));
     let conditions = snapshot
@@ -191,7 +191,7 @@ fn second(at: Timestamp) -> Option<i64> {
 /// Pods that go because of a driver's taint alone: asked for by a taint on every device that evicts
 /// nobody itself.
 fn evicted_by_drivers(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<String, i64> {
-    let harmless = [ConsideredTaint {
+    let harmless = [ProposedTaint {
         rule: None,
         selector: Some(DeviceSelector::default()),
         taint: Taint {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use kubectl_devicetaint::assess::Basis;
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
-use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, Verdict, preview};
+use kubectl_devicetaint::engine::{ProposedTaint, Semantics, Verdict, preview};
 use kubectl_devicetaint::model::{Pod, Reading};
 use kubectl_devicetaint::report::explain::{
     Explained, ExplainedVerdict, SingleChange, VerdictCode, explain_pod,
@@ -106,7 +106,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn explained(&self, pod: &Pod, supposed: &[ConsideredTaint]) -> Explained {
+    fn explained(&self, pod: &Pod, supposed: &[ProposedTaint]) -> Explained {
         let basis = Basis {
             reading: &self.reading,
             semantics: &self.semantics,
@@ -119,8 +119,8 @@ impl<'a> Look<'a> {
     fn verdicts_are_those_of_previews(&self, place: usize) -> usize {
         let snapshot = &self.reading.snapshot;
         let rules = snapshot.rules.iter();
-        let all: Vec<ConsideredTaint> = rules
-            .map(|rule| ConsideredTaint::of_rule(rule, now()))
+        let all: Vec<ProposedTaint> = rules
+            .map(|rule| ProposedTaint::of_rule(rule, now()))
             .collect();
         let questions = all.iter().map(std::slice::from_ref).chain([&all[..]]);
         for question in questions {

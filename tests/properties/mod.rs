@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use kubectl_devicetaint::assess::{Basis, Limits as Guards};
 use kubectl_devicetaint::cluster::{FileSource, Limits, read};
-use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
+use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Minor, Reading, Taint};
 use kubectl_devicetaint::report::ImpactReport;
 use kubectl_devicetaint::report::impact::ExpectedReport;
@@ -48,7 +48,7 @@ fn any_semantics() -> impl Strategy<Value = Semantics> {
 }
 
 /// What may be asked about, with an effect that evicts.
-fn any_question() -> impl Strategy<Value = ConsideredTaint> {
+fn any_question() -> impl Strategy<Value = ProposedTaint> {
     let part = |name: fn(u8) -> String, of: u8| proptest::option::of((0..of).prop_map(name));
     let driver = part(driver_name, 2);
     let pool = part(|number| format!("pool-{number}"), 2);
@@ -69,7 +69,7 @@ fn question(
     device: Option<&str>,
     key: u8,
     effect: Effect,
-) -> ConsideredTaint {
+) -> ProposedTaint {
     let selector = DeviceSelector {
         driver: driver.map(Into::into),
         pool: pool.map(Into::into),
@@ -82,7 +82,7 @@ fn question(
         effect,
         time_added: None,
     };
-    ConsideredTaint::hypothetical(selector, taint, now())
+    ProposedTaint::hypothetical(selector, taint, now())
 }
 
 fn now() -> Timestamp {
@@ -103,7 +103,7 @@ fn reading(text: &str) -> Reading {
     .expect("a cluster")
 }
 
-fn report(reading: &Reading, asked: &[ConsideredTaint], semantics: &Semantics) -> ImpactReport {
+fn report(reading: &Reading, asked: &[ProposedTaint], semantics: &Semantics) -> ImpactReport {
     let impact = preview(&reading.snapshot, asked, now(), semantics);
     let basis = Basis {
         reading,
@@ -113,7 +113,7 @@ fn report(reading: &Reading, asked: &[ConsideredTaint], semantics: &Semantics) -
     ImpactReport::new(&impact, &basis, &Guards::default())
 }
 
-fn report_of(objects: &[Value], asked: &[ConsideredTaint], semantics: &Semantics) -> ImpactReport {
+fn report_of(objects: &[Value], asked: &[ProposedTaint], semantics: &Semantics) -> ImpactReport {
     report(&reading(&list(objects).to_string()), asked, semantics)
 }
 
@@ -307,7 +307,7 @@ proptest! {
         let reading = reading(&list(&objects).to_string());
         let mut second = second;
         second.taint.effect = effect.into();
-        let existing = reading.snapshot.rules.iter().map(|rule| ConsideredTaint::of_rule(rule, now));
+        let existing = reading.snapshot.rules.iter().map(|rule| ProposedTaint::of_rule(rule, now));
         let questions = [vec![first, second], existing.collect::<Vec<_>>(), Vec::new()];
         for asked in questions {
             let impact = preview(&reading.snapshot, &asked, now, &semantics);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use kubectl_devicetaint::cluster::{FileSource, Limits, read};
 use kubectl_devicetaint::engine::condition::preview_message;
-use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
+use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Taint};
 use serde::Deserialize;
 
@@ -46,14 +46,14 @@ fn agrees(file: &str) {
     let verdicts = verdicts();
     assert_eq!(verdicts.len(), 40);
     for verdict in verdicts {
-        let considered = [considered(&verdict, now)];
-        let impact = preview(&reading.snapshot, &considered, now, &Semantics::newest());
+        let proposed = [proposed(&verdict, now)];
+        let impact = preview(&reading.snapshot, &proposed, now, &Semantics::newest());
         let message = preview_message(&impact.rules[0].counts);
         assert_eq!(message, verdict.message, "{file}: {:?}", verdict.selector);
     }
 }
 
-fn considered(verdict: &Verdict, now: Timestamp) -> ConsideredTaint {
+fn proposed(verdict: &Verdict, now: Timestamp) -> ProposedTaint {
     let selector = DeviceSelector {
         driver: verdict.selector.driver.as_deref().map(Into::into),
         pool: verdict.selector.pool.as_deref().map(Into::into),
@@ -66,7 +66,7 @@ fn considered(verdict: &Verdict, now: Timestamp) -> ConsideredTaint {
         effect: Effect::None,
         time_added: None,
     };
-    ConsideredTaint::hypothetical(selector, taint, now)
+    ProposedTaint::hypothetical(selector, taint, now)
 }
 
 #[test]

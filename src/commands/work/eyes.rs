@@ -14,7 +14,7 @@ use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
 use crate::decide::leaving::{Evictors, Evidence};
 use crate::engine::hardware::Hardware;
-use crate::engine::settle::{Facts, Freshness, Goal, Settle, Step};
+use crate::engine::settle::{Freshness, Goal, Settle, WaitFacts, WaitStep};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
@@ -164,7 +164,7 @@ impl Eyes {
         began: Instant,
     ) -> Result<Glance, Failure> {
         let (rules, freshness) = self.rules_now(freshness).await?;
-        let facts = Facts {
+        let facts = WaitFacts {
             rules: &rules,
             left: &[],
             pods: &[],
@@ -269,18 +269,18 @@ impl Eyes {
         };
         let glance = judged(&evidence, (settle, began), (&mut self.nodes, &self.live)).await;
         match glance.step {
-            Step::WaitUntil(_) | Step::ReadAgain => {
+            WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
                 let reading = Reading {
                     snapshot: std::mem::take(&mut look.reading.snapshot),
                     ..look.reading.clone()
                 };
                 self.watched = watching(&self.live, &semantics, reading);
             }
-            Step::Met
-            | Step::TimedOut
-            | Step::ComesBack
-            | Step::NotSeenReleased
-            | Step::Never(_) => {}
+            WaitStep::Met
+            | WaitStep::TimedOut
+            | WaitStep::ComesBack
+            | WaitStep::NotSeenReleased
+            | WaitStep::Never(_) => {}
         }
         self.pods = Some(look);
         Ok(glance)

@@ -4,7 +4,7 @@ use super::connect::{Live, failed};
 use super::look::Look;
 use super::nodes::gap_of;
 use crate::cluster::{PodsFound, PodsMeant, eviction_events, read_optional};
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{
     DaemonSet, DeviceTaintRule, Event, Gap, Job, Kind, Reading, ReplicaSet, StatefulSet,
@@ -34,10 +34,10 @@ pub(crate) fn told(rules: &[DeviceTaintRule], look: &Look, sources: &Sources) ->
     let mut look = look.clone();
     look.reading = sources.reading.clone();
     let histories = rules.iter().map(|rule| {
-        let considered = [ConsideredTaint::of_rule(rule, look.now)];
+        let proposed = [ProposedTaint::of_rule(rule, look.now)];
         RuleHistory::new(&HistorySources {
             rule,
-            impact: &look.impact(&considered),
+            impact: &look.impact(&proposed),
             events: &sources.events,
             reading: &look.reading,
             now: look.now,

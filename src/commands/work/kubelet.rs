@@ -12,9 +12,9 @@ use super::look::Look;
 use crate::commands::context::Context;
 use crate::decide::places::Places;
 use crate::engine::hardware::Hardware;
-use crate::engine::holding::{Wanted, still_held};
 use crate::engine::kubelet_node::KubeletNode;
-use crate::engine::{self, ConsideredTaint};
+use crate::engine::unreleased_devices::{WatchedDevices, still_held};
+use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET, notes_beside};
 use crate::model::{DeviceTaintRule, Dialect, InUse, NodeName, PreparedClaim, Warning};
@@ -61,7 +61,7 @@ pub(crate) fn refused(error: KubeletError) -> Failure {
 /// The kubelet whose word a wait takes too.
 pub(crate) struct Verifier {
     way: Way,
-    wanted: Wanted,
+    wanted: WatchedDevices,
     node: Option<NodeName>,
 }
 
@@ -136,7 +136,7 @@ impl Verifier {
         };
         let verifier = Self {
             way,
-            wanted: Wanted::default(),
+            wanted: WatchedDevices::default(),
             node: None,
         };
         verifier.ask(end, context).await?;
@@ -148,7 +148,7 @@ impl Verifier {
         Self {
             node: Some(NodeName::from(plan.node.as_str())),
             way: Way::Pod { plan, stop },
-            wanted: Wanted::default(),
+            wanted: WatchedDevices::default(),
         }
     }
 
@@ -170,11 +170,11 @@ impl Verifier {
         (end, context): (Instant, &Context),
     ) -> Result<Self, Failure> {
         let node = self.whose((look, said), (end, context)).await?;
-        let considered: Vec<ConsideredTaint> = rules
+        let proposed: Vec<ProposedTaint> = rules
             .iter()
-            .map(|rule| ConsideredTaint::of_rule(rule, look.now))
+            .map(|rule| ProposedTaint::of_rule(rule, look.now))
             .collect();
-        let selected = look.selected(&considered).devices;
+        let selected = look.selected(&proposed).devices;
         let inventory = engine::devices(look.snapshot(), &look.semantics).devices;
         let places = Places::of(&inventory, &selected, &look.snapshot().pods);
         places.refuse_elsewhere(&node, self.way.socket())?;
@@ -183,7 +183,7 @@ impl Verifier {
         }
         let hardware = Hardware::of(&look.snapshot().slices);
         Ok(Self {
-            wanted: Wanted::new(rules, &selected, hardware),
+            wanted: WatchedDevices::new(rules, &selected, hardware),
             node: Some(node),
             ..self
         })

@@ -7,7 +7,7 @@ use super::connect::failed;
 use super::look::Look;
 use crate::cluster::node_of_pod;
 use crate::commands::context::Context;
-use crate::engine::kubelet_node::{Evidence, KubeletNode, Proof, kubelet_node};
+use crate::engine::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
 use crate::error::Failure;
 use crate::kubelet::certificate_node;
 use crate::model::{InUse, NamespacedName, NodeName, PreparedClaim};
@@ -82,20 +82,20 @@ pub(crate) async fn shown_node(
                 "this kubelet is treated as that of node {wanted} because of --confirm-node: no \
                  other evidence"
             ));
-            Ok(KubeletNode::Shown(wanted.clone(), Proof::Confirmed))
+            Ok(KubeletNode::Shown(wanted.clone(), NodeProof::Confirmed))
         }
         (KubeletNode::Shown(..) | KubeletNode::NotShown, _) => Ok(found),
     }
 }
 
-fn other_node(wanted: &NodeName, node: &NodeName, proof: &Proof) -> Failure {
+fn other_node(wanted: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure {
     let why = match proof {
-        Proof::Pod(pod) => format!("it runs pod {pod}, which is on node {node}"),
-        Proof::Device(device) => {
+        NodeProof::Pod(pod) => format!("it runs pod {pod}, which is on node {node}"),
+        NodeProof::Device(device) => {
             format!("it has prepared device {device}, which is local to node {node}")
         }
-        Proof::Certificate => format!("its client certificate is made out to node {node}"),
-        Proof::AskedThere | Proof::Machine | Proof::Confirmed => {
+        NodeProof::Certificate => format!("its client certificate is made out to node {node}"),
+        NodeProof::AskedThere | NodeProof::Machine | NodeProof::Confirmed => {
             format!("it is that of node {node}")
         }
     };

@@ -23,7 +23,7 @@ use crate::decide::risk::release_of;
 use crate::decide::subjects::devices_with;
 use crate::decide::version::{self, doubts_about};
 use crate::decide::{Version, choice};
-use crate::engine::{ConsideredTaint, Impact, Selection, Semantics};
+use crate::engine::{Impact, ProposedTaint, Selection, Semantics};
 use crate::error::Failure;
 use crate::model::{
     DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, ResourceClaimTemplate, Snapshot, Warning,
@@ -403,9 +403,9 @@ impl Look {
         rule_named(name, self.rules()?)
     }
 
-    /// The devices that the `considered` taints select; which they are does not depend on pods.
-    pub(crate) fn selected(&self, considered: &[ConsideredTaint]) -> Selection {
-        self.basis().selected(considered)
+    /// The devices that the `proposed` taints select; which they are does not depend on pods.
+    pub(crate) fn selected(&self, proposed: &[ProposedTaint]) -> Selection {
+        self.basis().selected(proposed)
     }
 
     /// Looks at the pods too that use a device that `selects` chooses; files have all already.
@@ -423,12 +423,9 @@ impl Look {
         })
     }
 
-    /// As [`Look::with_pods`], for all that the `considered` taints hit.
-    pub(crate) async fn with_pods_of(
-        self,
-        considered: &[ConsideredTaint],
-    ) -> Result<Self, Failure> {
-        let selected = self.selected(considered).devices;
+    /// As [`Look::with_pods`], for all that the `proposed` taints hit.
+    pub(crate) async fn with_pods_of(self, proposed: &[ProposedTaint]) -> Result<Self, Failure> {
+        let selected = self.selected(proposed).devices;
         self.with_pods(|id| selected.contains(id)).await
     }
 
@@ -437,13 +434,13 @@ impl Look {
     /// again. What claims ask for has to be read already.
     pub(crate) async fn with_pods_for(
         self,
-        considered: &[ConsideredTaint],
+        proposed: &[ProposedTaint],
         guards: &[Guard],
     ) -> Result<Self, Failure> {
         let Some(live) = &self.aside.live else {
             return Ok(self);
         };
-        let devices = self.basis().devices_of_question(considered, guards);
+        let devices = self.basis().devices_of_question(proposed, guards);
         let selects = |id: &DeviceId| devices.contains(id);
         let Live { client, served } = live;
         let reading = cluster::read_pods_and_stakes(client, served, self.reading, selects).await;
@@ -516,16 +513,16 @@ impl Look {
         self.basis().knows_usage()
     }
 
-    /// What the `considered` taints do to what was read.
-    pub(crate) fn impact<'a>(&'a self, considered: &'a [ConsideredTaint]) -> Impact<'a> {
-        self.basis().impact(considered)
+    /// What the `proposed` taints do to what was read.
+    pub(crate) fn impact<'a>(&'a self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
+        self.basis().impact(proposed)
     }
 
-    /// Whom the `considered` taints hit, of the pods that were read, and what `guards` say to that.
-    pub(crate) fn report(&self, considered: &[ConsideredTaint], guards: &[Guard]) -> ImpactReport {
-        let report = self.basis().report(considered, guards);
+    /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
+    pub(crate) fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
+        let report = self.basis().report(proposed, guards);
         let more = &self.identifying;
-        report.with_identities(&identity::identities(considered, self.snapshot(), more))
+        report.with_identities(&identity::identities(proposed, self.snapshot(), more))
     }
 
     /// What every report says about where it is from.
@@ -538,8 +535,8 @@ impl Look {
     }
 
     /// A name that matches nothing is a mistake, unless nobody can know what there is.
-    pub(crate) fn refuse_missing(&self, considered: &[ConsideredTaint]) -> Result<(), Failure> {
-        choice::refuse_missing(considered, self.basis().reading, &self.semantics)
+    pub(crate) fn refuse_missing(&self, proposed: &[ProposedTaint]) -> Result<(), Failure> {
+        choice::refuse_missing(proposed, self.basis().reading, &self.semantics)
     }
 
     /// What there is to say beside what was read.

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::connect::Live;
 use crate::cluster::{ClusterError, node_health, slices_of_nodes};
-use crate::engine::hindrance::Publishers;
-use crate::engine::life::{Obstacle, Remaining, Surroundings};
+use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction, TerminationFacts};
+use crate::engine::termination_blocker::Publishers;
 use crate::model::{
     Affects, Gap, Kind, Node, NodeHealth, NodeName, Reading, ResourceClaim, Warning,
 };
@@ -42,8 +42,8 @@ pub(crate) struct NodesKnown {
 
 impl NodesKnown {
     /// What is around pods, of whose claims `claims` are all.
-    pub(crate) fn around<'s>(&'s self, claims: &'s [ResourceClaim]) -> Surroundings<'s> {
-        Surroundings {
+    pub(crate) fn around<'s>(&'s self, claims: &'s [ResourceClaim]) -> TerminationFacts<'s> {
+        TerminationFacts {
             claims,
             nodes: &self.health,
             publishers: &self.publishers,
@@ -53,13 +53,13 @@ impl NodesKnown {
 
 impl Nodes {
     /// Asks for the nodes of a few pods that should have ended, now and then.
-    pub(crate) async fn ask(&mut self, left: &[Remaining<'_>], live: &Live, now: Timestamp) {
+    pub(crate) async fn ask(&mut self, left: &[PendingEviction<'_>], live: &Live, now: Timestamp) {
         let recent = self.asked.is_some_and(|at| at.elapsed() < BELIEVED);
         let mut overdue = left.iter().filter(|left| is_overdue(left)).peekable();
         if recent || overdue.peek().is_none() {
             return;
         }
-        let few: Vec<Remaining<'_>> = overdue.take(FEW).cloned().collect();
+        let few: Vec<PendingEviction<'_>> = overdue.take(FEW).cloned().collect();
         let mut known = nodes_of(&few, live).await;
         known.publishers = drivers_of(&few, live)
             .await
@@ -75,7 +75,7 @@ impl Nodes {
 }
 
 /// How the nodes are of pods that should have ended, as far as that can be read.
-pub(crate) async fn nodes_of(left: &[Remaining<'_>], live: &Live) -> NodesKnown {
+pub(crate) async fn nodes_of(left: &[PendingEviction<'_>], live: &Live) -> NodesKnown {
     let Live { client, served } = live;
     match node_health(client, served, &names_of(left)).await {
         Ok(told) => NodesKnown {
@@ -92,7 +92,7 @@ pub(crate) async fn nodes_of(left: &[Remaining<'_>], live: &Live) -> NodesKnown 
 
 /// Which drivers are at work on the nodes of pods that should have ended: none is known where that
 /// cannot be read, and then nothing is said of it.
-async fn drivers_of(left: &[Remaining<'_>], live: &Live) -> Publishers {
+async fn drivers_of(left: &[PendingEviction<'_>], live: &Live) -> Publishers {
     let names = names_of(left);
     let slices = slices_of_nodes(&live.client, &live.served, &names).await;
     slices.map_or_else(
@@ -102,7 +102,7 @@ async fn drivers_of(left: &[Remaining<'_>], live: &Live) -> Publishers {
 }
 
 /// How the nodes were of pods that should have ended, as far as saved files tell.
-pub(crate) fn nodes_in(reading: &Reading, left: &[Remaining<'_>]) -> NodesKnown {
+pub(crate) fn nodes_in(reading: &Reading, left: &[PendingEviction<'_>]) -> NodesKnown {
     let names = names_of(left);
     let gap = reading.without(Kind::Node);
     let health = match gap {
@@ -119,19 +119,21 @@ pub(crate) fn nodes_in(reading: &Reading, left: &[Remaining<'_>]) -> NodesKnown 
 }
 
 /// The nodes of pods that should have ended.
-pub(crate) fn names_of(left: &[Remaining<'_>]) -> BTreeSet<NodeName> {
+pub(crate) fn names_of(left: &[PendingEviction<'_>]) -> BTreeSet<NodeName> {
     let overdue = left.iter().filter(|left| is_overdue(left));
     overdue.filter_map(|left| left.pod.node.clone()).collect()
 }
 
 /// Whether the pod should have ended, so that its node matters.
-fn is_overdue(left: &Remaining<'_>) -> bool {
+fn is_overdue(left: &PendingEviction<'_>) -> bool {
     match left.obstacle {
-        Obstacle::Kubelet { .. } | Obstacle::Node(_) | Obstacle::Stuck(_) => true,
-        Obstacle::Controller { .. }
-        | Obstacle::Tolerates { .. }
-        | Obstacle::GracePeriod { .. }
-        | Obstacle::Finalizers(_) => false,
+        EvictionObstacle::Kubelet { .. }
+        | EvictionObstacle::Node(_)
+        | EvictionObstacle::Stuck(_) => true,
+        EvictionObstacle::Controller { .. }
+        | EvictionObstacle::Tolerates { .. }
+        | EvictionObstacle::GracePeriod { .. }
+        | EvictionObstacle::Finalizers(_) => false,
     }
 }
 

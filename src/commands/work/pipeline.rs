@@ -94,8 +94,8 @@ impl Pipeline<'_> {
         if proposal.is_idle() && safety.is_content_with_nothing() {
             return Ok(Vec::new());
         }
-        let considered = proposal.considered(look.now);
-        let report = self.scene.report(&considered, &safety.guards).await?;
+        let proposed = proposal.proposed(look.now);
+        let report = self.scene.report(&proposed, &safety.guards).await?;
         if let Some(patience) = proposal.waits() {
             standing::refuse_too_short(&report, patience, look.now)?;
         }
@@ -109,7 +109,7 @@ impl Pipeline<'_> {
             rules: &proposal.rules,
             deed,
             concerns: &self.concerns(proposal).await,
-            considered: &considered,
+            proposed: &proposed,
         };
         let passed = safety.check(&wish, self.dry_run, self.context)?;
         let expected = report.evicted();
@@ -118,8 +118,8 @@ impl Pipeline<'_> {
             // What was agreed to may have become more, or another thing, while somebody thought about it.
             Passed::Answered => {
                 let now = self.scene.again().await?;
-                let considered = proposal.considered(now.look.now);
-                still_agreed(report, &now.report(&considered, &safety.guards).await?)?;
+                let proposed = proposal.proposed(now.look.now);
+                still_agreed(report, &now.report(&proposed, &safety.guards).await?)?;
                 let facts = (&now.look.reading, &now.look.semantics);
                 refuse_exchanged(&proposal.noting_hardware(), facts)?;
             }

@@ -15,7 +15,7 @@ use crate::decide::dedication::{
     Found, KnownNamespaces, NamespaceFact, Overwrite, Policies, PolicyKind, PolicyStep, is_ours,
     plan, too_old_for_policies,
 };
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     Kind, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
@@ -265,9 +265,9 @@ fn state(object: &Value) -> State {
 /// read, which hold no policies.
 pub(crate) async fn dedications(
     look: &Look,
-    considered: &[ConsideredTaint],
+    proposed: &[ProposedTaint],
 ) -> Result<Vec<Warning>, Failure> {
-    let names = considered.iter().filter_map(|one| one.taint.dedication());
+    let names = proposed.iter().filter_map(|one| one.taint.dedication());
     let names: BTreeSet<&str> = names.collect();
     let Some(live) = look.live().filter(|_| !names.is_empty()) else {
         return Ok(Vec::new());

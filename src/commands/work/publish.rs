@@ -18,7 +18,7 @@ use crate::decide::publish::{
     PreviewRules, check_preview, previews, removed_meanwhile, what_stays, with_what_is_left,
 };
 use crate::decide::{Existing, RuleDraft, Terms};
-use crate::engine::{ConsideredTaint, Semantics};
+use crate::engine::{ProposedTaint, Semantics};
 use crate::error::Failure;
 use crate::report::ImpactReport;
 use crate::report::change::DryRun;
@@ -41,10 +41,10 @@ pub(crate) struct Publication<'a> {
 }
 
 impl<'a> Publication<'a> {
-    /// Prepares a rule for each of the `considered` taints; creates none yet.
+    /// Prepares a rule for each of the `proposed` taints; creates none yet.
     pub(crate) fn new(
         rules: &'a Rules,
-        considered: &[ConsideredTaint],
+        proposed: &[ProposedTaint],
         look: &Look,
         context: &'a Context,
     ) -> Result<Self, Failure> {
@@ -55,7 +55,7 @@ impl<'a> Publication<'a> {
         Ok(Self {
             rules,
             changer: Changer::new(rules, change, context).with_lines(Lines::Left),
-            drafts: previews(considered, &look.semantics)?,
+            drafts: previews(proposed, &look.semantics)?,
             semantics: look.semantics,
             now: look.now,
             there: PreviewRules::default(),

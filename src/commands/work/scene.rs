@@ -9,7 +9,7 @@ use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
 use crate::decide::choice::{Choice, Picker};
 use crate::decide::{Chooser, Meant, RulesTyped, Version};
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
 use crate::report::ImpactReport;
@@ -130,13 +130,13 @@ impl Scene {
             return failure;
         };
         let rules = names.iter().filter_map(|name| scene.look.rule(name).ok());
-        let considered: Vec<ConsideredTaint> = rules
-            .map(|rule| ConsideredTaint::of_changed_rule(rule, to, scene.look.now))
+        let proposed: Vec<ProposedTaint> = rules
+            .map(|rule| ProposedTaint::of_changed_rule(rule, to, scene.look.now))
             .collect();
-        if considered.is_empty() {
+        if proposed.is_empty() {
             return failure;
         }
-        match scene.report(&considered, &[]).await {
+        match scene.report(&proposed, &[]).await {
             Ok(report) => report
                 .summary_lines()
                 .into_iter()
@@ -150,11 +150,11 @@ impl Scene {
     /// Whom the considered taints hit.
     pub(crate) async fn report(
         &self,
-        considered: &[ConsideredTaint],
+        proposed: &[ProposedTaint],
         guards: &[Guard],
     ) -> Result<ImpactReport, Failure> {
         // On the heap: it reads many lists, more than once in what some commands do.
-        let look = Box::pin(self.look.clone().with_pods_for(considered, guards)).await?;
-        Ok(look.report(considered, guards))
+        let look = Box::pin(self.look.clone().with_pods_for(proposed, guards)).await?;
+        Ok(look.report(proposed, guards))
     }
 }

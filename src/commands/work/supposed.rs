@@ -4,7 +4,7 @@ use super::look::Look;
 use crate::commands::context::Context;
 use crate::decide::Absent;
 use crate::decide::choice::{Choice, refuse_wide};
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
 
@@ -17,7 +17,7 @@ pub(crate) struct Supposed {
     /// The choice, with devices by their names.
     pub(crate) choice: Choice,
     /// The taints that it comes to.
-    pub(crate) considered: Vec<ConsideredTaint>,
+    pub(crate) proposed: Vec<ProposedTaint>,
 }
 
 impl Supposed {
@@ -37,16 +37,16 @@ impl Supposed {
             context.printer.note(&note);
         }
         let rule = |name: &str| look.rule(name);
-        let considered = choice.considered(manifests, rule, look.snapshot(), look.now)?;
+        let proposed = choice.proposed(manifests, rule, look.snapshot(), look.now)?;
         if absent == Absent::Refused {
-            look.refuse_missing(&considered)?;
+            look.refuse_missing(&proposed)?;
         }
         look.reading.warnings.extend(choice.warning());
         Ok(Self {
             look,
             typed,
             choice,
-            considered,
+            proposed,
         })
     }
 }

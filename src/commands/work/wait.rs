@@ -15,7 +15,7 @@ use super::released::note_not_released;
 use crate::commands::context::Context;
 use crate::decide::standing;
 use crate::engine::Semantics;
-use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, Step};
+use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid};
 use crate::output::Account;
@@ -166,19 +166,19 @@ impl Wait<'_> {
                 waited
             };
             match glance.step {
-                Step::Met => return Ok(over(Ending::Met)),
-                Step::TimedOut | Step::ComesBack => {
+                WaitStep::Met => return Ok(over(Ending::Met)),
+                WaitStep::TimedOut | WaitStep::ComesBack => {
                     return Ok(over(Ending::TimedOut(glance.left.clone())));
                 }
-                Step::NotSeenReleased => {
+                WaitStep::NotSeenReleased => {
                     return Ok(over(Ending::NotReleased(glance.left.clone())));
                 }
-                Step::ReadAgain => freshness = Freshness::Read,
-                Step::WaitUntil(until) => {
+                WaitStep::ReadAgain => freshness = Freshness::Read,
+                WaitStep::WaitUntil(until) => {
                     freshness = Freshness::Kept;
                     eyes.rest(until.saturating_sub(began.elapsed())).await?;
                 }
-                Step::Never(never) => {
+                WaitStep::Never(never) => {
                     return Err(standing::ended(&never, self.rules, &glance.rules));
                 }
             }

@@ -233,7 +233,7 @@ fn another_value_of_a_taint_that_evicts_does_something() {
 fn a_new_taint_counts_from_now_or_from_the_time_that_it_says() {
     let since = |draft: RuleDraft| {
         let step = kept(draft, &named("another", "None")).unwrap();
-        Proposed::from(&step).considered(now()).taint.time_added
+        Proposed::from(&step).proposed(now()).taint.time_added
     };
     assert_eq!(since(draft("NoExecute")), Some(now()));
     let earlier: Timestamp = "2026-11-20T01:00:00Z".parse().unwrap();
@@ -317,21 +317,17 @@ fn what_a_server_does_not_know_is_not_sent_to_it() {
 fn what_is_done_already_counts_as_part_of_what_was_agreed_to() {
     let step = kept(draft("NoExecute"), &stored("NoExecute")).unwrap();
     assert_eq!(
-        Proposed::from(&step)
-            .considered(now())
-            .rule
-            .unwrap()
-            .as_str(),
+        Proposed::from(&step).proposed(now()).rule.unwrap().as_str(),
         "drain"
     );
     assert!(!Proposed::from(&step).does_something());
     let created = kept(draft("NoExecute"), &named("another", "None")).unwrap();
-    assert_eq!(Proposed::from(&created).considered(now()).rule, None);
+    assert_eq!(Proposed::from(&created).proposed(now()).rule, None);
     assert!(Proposed::from(&created).does_something());
     let mut valued = draft("NoExecute");
     valued.taint.value = "x".to_owned();
     let step = decided(valued, &stored("None"), Existing::Overwritten).unwrap();
-    let taint = Proposed::from(&step).considered(now()).taint;
+    let taint = Proposed::from(&step).proposed(now()).taint;
     assert_eq!((taint.value.as_str(), taint.time_added), ("x", Some(now())));
     assert!(Proposed::from(&step).does_something());
 }
@@ -341,7 +337,7 @@ fn a_taint_without_effect_is_reported_as_it_is_and_does_nothing() {
     for found in [stored("None"), named("another", "None")] {
         let step = kept(draft("None"), &found).unwrap();
         assert_eq!(
-            Proposed::from(&step).considered(now()).taint.effect,
+            Proposed::from(&step).proposed(now()).taint.effect,
             Effect::None
         );
         assert!(!Proposed::from(&step).does_something());

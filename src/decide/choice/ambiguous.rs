@@ -2,7 +2,7 @@
 
 use crate::decide::identity::Hardware;
 use crate::decide::identity::known::Means;
-use crate::engine::{Semantics, Wanted, pick, with_siblings};
+use crate::engine::{DeviceCondition, Semantics, filter_devices, with_siblings};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Snapshot};
 use crate::naming::shell::word;
@@ -29,8 +29,8 @@ pub fn ambiguous(
     let numbers = identities.iter();
     let numbers = numbers.filter(|number| number.means() == Means::Hardware);
     let of = |number: &Hardware| {
-        let is = Wanted::Attribute(number.conditions(more));
-        let mut devices = pick(snapshot, &[is], semantics).devices;
+        let is = DeviceCondition::Attribute(number.conditions(more));
+        let mut devices = filter_devices(snapshot, &[is], semantics).devices;
         devices.retain(|device| chosen.contains(device));
         let first = devices.first()?.clone();
         let whole = with_siblings(snapshot, &[first], semantics);

@@ -1,6 +1,6 @@
 //! Is what was named there at all, although it has no devices?
 
-use crate::engine::Wanted;
+use crate::engine::DeviceCondition;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{NamespacedName, Snapshot};
 
@@ -16,11 +16,14 @@ pub enum Idle {
 /// What one of the `conditions` names and what has no devices: it may be there all the same, or be
 /// mistyped.
 #[must_use]
-pub fn idle(conditions: &[Wanted], snapshot: &Snapshot) -> Option<Idle> {
+pub fn idle(conditions: &[DeviceCondition], snapshot: &Snapshot) -> Option<Idle> {
     conditions.iter().find_map(|condition| match condition {
-        Wanted::Node(node) => Idle::node(node, snapshot),
-        Wanted::Pod(pod) => (!uses_devices(pod, snapshot)).then(|| Idle::Pod(pod.clone())),
-        Wanted::Claim(_) | Wanted::Named(_) | Wanted::Attribute(_) | Wanted::Expression(_) => None,
+        DeviceCondition::Node(node) => Idle::node(node, snapshot),
+        DeviceCondition::Pod(pod) => (!uses_devices(pod, snapshot)).then(|| Idle::Pod(pod.clone())),
+        DeviceCondition::Claim(_)
+        | DeviceCondition::Named(_)
+        | DeviceCondition::Attribute(_)
+        | DeviceCondition::Expression(_) => None,
     })
 }
 
@@ -113,10 +116,10 @@ mod tests {
         let snapshot = snapshot();
         let idle = |node: Option<&str>, pod: Option<&str>| {
             let mut conditions = Vec::new();
-            conditions.extend(node.map(|node| Wanted::Node(node.to_owned())));
+            conditions.extend(node.map(|node| DeviceCondition::Node(node.to_owned())));
             conditions.extend(pod.map(|pod| {
                 let (namespace, name) = pod.split_once('/').unwrap();
-                Wanted::Pod(testing::name(namespace, name))
+                DeviceCondition::Pod(testing::name(namespace, name))
             }));
             let idle = super::idle(&conditions, &snapshot)?;
             Some((idle.told(), idle.is_there(&snapshot)))

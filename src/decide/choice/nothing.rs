@@ -6,7 +6,7 @@ use super::idle::Idle;
 use super::unknown::no_such_device;
 use crate::decide::identity::known::{KNOWN, identifies};
 use crate::engine::expression::AttributeCondition;
-use crate::engine::{self, Semantics, Wanted, pick};
+use crate::engine::{self, DeviceCondition, Semantics, filter_devices};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     AttributeValue, Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot,
@@ -18,18 +18,22 @@ use crate::naming::shell::word;
 
 /// Nothing meets the `conditions`: most likely one of them names what is not there.
 #[must_use]
-pub fn nothing(conditions: &[Wanted], snapshot: &Snapshot, semantics: &Semantics) -> Failure {
-    let chooses_nothing = |condition: &&Wanted| {
-        let alone = pick(snapshot, std::slice::from_ref(condition), semantics);
+pub fn nothing(
+    conditions: &[DeviceCondition],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Failure {
+    let chooses_nothing = |condition: &&DeviceCondition| {
+        let alone = filter_devices(snapshot, std::slice::from_ref(condition), semantics);
         alone.devices.is_empty() && alone.failed.is_empty()
     };
     match conditions.iter().find(chooses_nothing) {
-        Some(Wanted::Node(name)) => no_such_node(name, snapshot),
-        Some(Wanted::Claim(name)) => no_such_claim(name, snapshot),
-        Some(Wanted::Pod(name)) => no_such_pod(name, snapshot),
-        Some(Wanted::Attribute(conditions)) => no_such_value(conditions, snapshot),
-        Some(Wanted::Named(selectors)) => no_such_name(selectors, snapshot, semantics),
-        Some(Wanted::Expression(_)) | None => no_match(),
+        Some(DeviceCondition::Node(name)) => no_such_node(name, snapshot),
+        Some(DeviceCondition::Claim(name)) => no_such_claim(name, snapshot),
+        Some(DeviceCondition::Pod(name)) => no_such_pod(name, snapshot),
+        Some(DeviceCondition::Attribute(conditions)) => no_such_value(conditions, snapshot),
+        Some(DeviceCondition::Named(selectors)) => no_such_name(selectors, snapshot, semantics),
+        Some(DeviceCondition::Expression(_)) | None => no_match(),
     }
 }
 
@@ -313,7 +317,7 @@ mod tests {
         }
     }
 
-    fn told(condition: Wanted) -> (String, String) {
+    fn told(condition: DeviceCondition) -> (String, String) {
         let semantics = testing::semantics(37);
         let failure = nothing(&[condition], &snapshot(), &semantics);
         (failure.to_string(), failure.hints()[0].clone())
@@ -323,10 +327,16 @@ mod tests {
     fn what_is_there_and_has_no_devices_is_not_what_was_probably_meant() {
         let name = |text: &str| testing::name("team-a", text);
         for (condition, told_of) in [
-            (Wanted::Node("node-8".to_owned()), "node node-8 exists"),
-            (Wanted::Pod(name("idle-0")), "pod team-a/idle-0 exists"),
             (
-                Wanted::Claim(name("idle-0-gpu")),
+                DeviceCondition::Node("node-8".to_owned()),
+                "node node-8 exists",
+            ),
+            (
+                DeviceCondition::Pod(name("idle-0")),
+                "pod team-a/idle-0 exists",
+            ),
+            (
+                DeviceCondition::Claim(name("idle-0-gpu")),
                 "claim team-a/idle-0-gpu exists",
             ),
         ] {
@@ -340,42 +350,45 @@ mod tests {
     fn what_is_mistyped_is_told_with_what_has_devices() {
         let name = testing::name;
         for (condition, hint) in [
-            (Wanted::Node("node7".to_owned()), "did you mean node-7?"),
             (
-                Wanted::Pod(name("team-a", "trian-0")),
+                DeviceCondition::Node("node7".to_owned()),
+                "did you mean node-7?",
+            ),
+            (
+                DeviceCondition::Pod(name("team-a", "trian-0")),
                 "did you mean team-a/train-0?",
             ),
             (
-                Wanted::Pod(name("default", "train-0")),
+                DeviceCondition::Pod(name("default", "train-0")),
                 "did you mean team-a/train-0?",
             ),
             (
-                Wanted::Claim(name("team-a", "tran-0-gpu")),
+                DeviceCondition::Claim(name("team-a", "tran-0-gpu")),
                 "did you mean team-a/train-0-gpu?",
             ),
             (
-                Wanted::Attribute(vec![AttributeCondition::is("uudi", "GPU-77")]),
+                DeviceCondition::Attribute(vec![AttributeCondition::is("uudi", "GPU-77")]),
                 "did you mean uuid?",
             ),
             (
-                Wanted::Attribute(vec![AttributeCondition::is("uuid", "gpu-18")]),
+                DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "gpu-18")]),
                 "did you mean one of uuid=GPU-18dbA, uuid=GPU-18dbB?",
             ),
             (
-                Wanted::Attribute(vec![AttributeCondition::is("uuid", "gpu-77")]),
+                DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "gpu-77")]),
                 "did you mean uuid=GPU-77?",
             ),
             // Another number is other hardware.
             (
-                Wanted::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
+                DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
                 "list the devices with `kubectl devicetaint devices`",
             ),
             (
-                Wanted::Attribute(Hardware::bare("gpu-18").conditions(&[])),
+                DeviceCondition::Attribute(Hardware::bare("gpu-18").conditions(&[])),
                 "did you mean one of GPU-18dbA, GPU-18dbB?",
             ),
             (
-                Wanted::Attribute(vec![AttributeCondition::is("model", "H101")]),
+                DeviceCondition::Attribute(vec![AttributeCondition::is("model", "H101")]),
                 "did you mean model=H100?",
             ),
         ] {
@@ -386,7 +399,9 @@ mod tests {
 
     #[test]
     fn a_number_that_was_typed_alone_is_told_alone() {
-        let (text, _) = told(Wanted::Attribute(Hardware::bare("GPU-99").conditions(&[])));
+        let (text, _) = told(DeviceCondition::Attribute(
+            Hardware::bare("GPU-99").conditions(&[]),
+        ));
         assert_eq!(text, "no device with GPU-99");
     }
 
@@ -394,7 +409,11 @@ mod tests {
     fn a_word_that_is_no_driver_may_be_a_taint() {
         let driver = device::parse("maintenance").unwrap();
         let semantics = testing::semantics(37);
-        let failure = nothing(&[Wanted::Named(vec![driver])], &snapshot(), &semantics);
+        let failure = nothing(
+            &[DeviceCondition::Named(vec![driver])],
+            &snapshot(),
+            &semantics,
+        );
         let hint = "to use it as a taint, add an effect: maintenance:NoExecute";
         assert!(
             failure.hints().iter().any(|found| found == hint),

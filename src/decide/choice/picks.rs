@@ -6,7 +6,7 @@ use super::nothing::{no_such, nothing};
 use crate::decide::identity::Hardware;
 use crate::decide::identity::known::Means;
 use crate::engine::expression::{AttributeCondition, DeviceExpression, ExpressionError};
-use crate::engine::{Pick, Semantics, Wanted, pick, with_siblings};
+use crate::engine::{DeviceCondition, FilteredDevices, Semantics, filter_devices, with_siblings};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
 use crate::naming::shell::word;
@@ -41,7 +41,7 @@ pub struct Picks {
 /// Conditions on devices that have been understood.
 #[derive(Clone, Debug)]
 pub struct Picker {
-    conditions: Vec<Wanted>,
+    conditions: Vec<DeviceCondition>,
     class: Option<String>,
     typed: Picks,
 }
@@ -112,29 +112,29 @@ impl Picker {
             }
         }
         let mut conditions = Vec::new();
-        conditions.extend(typed.node.clone().map(Wanted::Node));
+        conditions.extend(typed.node.clone().map(DeviceCondition::Node));
         let default = typed.namespace.as_deref();
         if let Some(claim) = &typed.claim {
-            conditions.push(Wanted::Claim(namespaced(claim, default)));
+            conditions.push(DeviceCondition::Claim(namespaced(claim, default)));
         }
         if let Some(pod) = &typed.pod {
             let pod = pod.strip_prefix("pod/").unwrap_or(pod);
-            conditions.push(Wanted::Pod(namespaced(pod, default)));
+            conditions.push(DeviceCondition::Pod(namespaced(pod, default)));
         }
         for text in &typed.attributes {
             let condition = AttributeCondition::parse(text);
             let condition = condition.ok_or_else(|| no_comparison(text))?;
-            conditions.push(Wanted::Attribute(vec![condition]));
+            conditions.push(DeviceCondition::Attribute(vec![condition]));
         }
         if !typed.identities.is_empty() {
             let identities = typed.identities.iter();
             let more = &typed.identity_attributes;
             let identities = identities.flat_map(|hardware| hardware.conditions(more));
-            conditions.push(Wanted::Attribute(identities.collect()));
+            conditions.push(DeviceCondition::Attribute(identities.collect()));
         }
         for text in &typed.expressions {
             let expression = DeviceExpression::compile(text);
-            conditions.push(Wanted::Expression(
+            conditions.push(DeviceCondition::Expression(
                 expression.map_err(|error| wrong_expression(text, &error))?,
             ));
         }
@@ -167,11 +167,12 @@ impl Picker {
         flags.extend(typed.class.iter().map(|class| flag("--class", class)));
         let conditions = self.conditions.iter();
         flags.extend(conditions.filter_map(|condition| match condition {
-            Wanted::Pod(name) => Some(flag("--pod", &name.to_string())),
-            Wanted::Claim(name) => Some(flag("--claim", &name.to_string())),
-            Wanted::Named(_) | Wanted::Node(_) | Wanted::Attribute(_) | Wanted::Expression(_) => {
-                None
-            }
+            DeviceCondition::Pod(name) => Some(flag("--pod", &name.to_string())),
+            DeviceCondition::Claim(name) => Some(flag("--claim", &name.to_string())),
+            DeviceCondition::Named(_)
+            | DeviceCondition::Node(_)
+            | DeviceCondition::Attribute(_)
+            | DeviceCondition::Expression(_) => None,
         }));
         flags.extend(each("--attribute", &typed.attributes));
         flags.extend(each("--identity-attribute", &typed.identity_attributes));
@@ -196,7 +197,7 @@ impl Picker {
         let mut conditions = self.conditions.iter();
         self.class.is_some()
             || self.typed.with_partitions
-            || conditions.any(Wanted::is_about_attributes)
+            || conditions.any(DeviceCondition::is_about_attributes)
     }
 
     /// Whether the classes have to be read for it.
@@ -222,13 +223,13 @@ impl Picker {
         self.refuse_unread(reading)?;
         let mut conditions = Vec::new();
         let named = named.iter().filter(|named| !named.is_empty());
-        conditions.extend(named.map(|named| Wanted::Named(named.to_vec())));
+        conditions.extend(named.map(|named| DeviceCondition::Named(named.to_vec())));
         conditions.extend(self.conditions.iter().cloned());
         conditions.extend(self.of_class(snapshot)?);
-        let Pick {
+        let FilteredDevices {
             mut devices,
             mut failed,
-        } = pick(snapshot, &conditions, semantics);
+        } = filter_devices(snapshot, &conditions, semantics);
         if self.finds_all_hardware(snapshot, &conditions, semantics) {
             failed.retain(|(_, error)| *error != ExpressionError::Unpublished);
         }
@@ -305,15 +306,18 @@ impl Picker {
     fn finds_all_hardware(
         &self,
         snapshot: &Snapshot,
-        conditions: &[Wanted],
+        conditions: &[DeviceCondition],
         semantics: &Semantics,
     ) -> bool {
         let identities = &self.typed.identities;
         let is_found = |hardware: &Hardware| {
-            let is = Wanted::Attribute(hardware.conditions(&self.typed.identity_attributes));
+            let is =
+                DeviceCondition::Attribute(hardware.conditions(&self.typed.identity_attributes));
             let also = [conditions, &[is]].concat();
             hardware.means() == Means::Hardware
-                && !pick(snapshot, &also, semantics).devices.is_empty()
+                && !filter_devices(snapshot, &also, semantics)
+                    .devices
+                    .is_empty()
         };
         !identities.is_empty() && identities.iter().all(is_found)
     }
@@ -381,7 +385,7 @@ impl Picker {
     }
 
     /// The expressions of the class.
-    fn of_class(&self, snapshot: &Snapshot) -> Result<Vec<Wanted>, Failure> {
+    fn of_class(&self, snapshot: &Snapshot) -> Result<Vec<DeviceCondition>, Failure> {
         let Some(name) = &self.class else {
             return Ok(Vec::new());
         };
@@ -392,7 +396,7 @@ impl Picker {
         };
         let expressions = class.expressions.iter().map(|text| {
             let compiled = DeviceExpression::stored(text);
-            compiled.map(Wanted::Expression).map_err(|error| {
+            compiled.map(DeviceCondition::Expression).map_err(|error| {
                 Failure::new(
                     ExitStatus::Failed,
                     format!("the selector of class {name} cannot be used: {error}"),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::parse::{By, Choice};
 use super::wrong::wrong_name;
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Warning};
 use crate::naming::taint;
@@ -19,13 +19,13 @@ impl Choice {
     /// # Errors
     ///
     /// When `rule` does not find one.
-    pub fn considered<'a>(
+    pub fn proposed<'a>(
         &self,
         manifests: &[DeviceTaintRule],
         rule: impl Fn(&str) -> Result<&'a DeviceTaintRule, Failure>,
         snapshot: &Snapshot,
         now: Timestamp,
-    ) -> Result<Vec<ConsideredTaint>, Failure> {
+    ) -> Result<Vec<ProposedTaint>, Failure> {
         match &self.by {
             By::Selectors(selectors) => {
                 let taint = match &self.taint {
@@ -33,7 +33,7 @@ impl Choice {
                     None => taint::parse(DEFAULT_TAINT).map_err(wrong_name)?,
                 };
                 let of = |selector: &DeviceSelector| {
-                    ConsideredTaint::hypothetical(selector.clone(), taint.clone(), now)
+                    ProposedTaint::hypothetical(selector.clone(), taint.clone(), now)
                 };
                 Ok(selectors.iter().map(of).collect())
             }
@@ -43,11 +43,11 @@ impl Choice {
             )),
             By::Rules(names) => names
                 .iter()
-                .map(|name| Ok(ConsideredTaint::of_rule(rule(name)?, now)))
+                .map(|name| Ok(ProposedTaint::of_rule(rule(name)?, now)))
                 .collect(),
             By::Manifests(_) => Ok(manifests
                 .iter()
-                .map(|rule| ConsideredTaint::of_manifest(rule, snapshot, now))
+                .map(|rule| ProposedTaint::of_manifest(rule, snapshot, now))
                 .collect()),
         }
     }

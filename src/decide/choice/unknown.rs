@@ -1,7 +1,7 @@
 //! Is there such a device?
 
 use super::numbers::word_of;
-use crate::engine::{self, ConsideredTaint, Semantics};
+use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, Kind, Reading, Source};
 use crate::naming::shell::word;
@@ -74,17 +74,17 @@ fn unread(selector: &DeviceSelector, kinds: &str, source: &Source) -> Failure {
 ///
 /// When one of the taints selects nothing in what was read.
 pub fn refuse_missing(
-    considered: &[ConsideredTaint],
+    proposed: &[ProposedTaint],
     reading: &Reading,
     semantics: &Semantics,
 ) -> Result<(), Failure> {
     let snapshot = &reading.snapshot;
-    let counts = engine::selection(snapshot, considered, semantics).counts;
-    for (considered, count) in considered.iter().zip(counts) {
-        let Some(selector) = &considered.selector else {
+    let counts = engine::selection(snapshot, proposed, semantics).counts;
+    for (proposed, count) in proposed.iter().zip(counts) {
+        let Some(selector) = &proposed.selector else {
             continue;
         };
-        if count > 0 || considered.rule.is_some() {
+        if count > 0 || proposed.rule.is_some() {
             continue;
         }
         let all = engine::devices(snapshot, semantics).devices;
@@ -110,9 +110,9 @@ mod tests {
             ..crate::report::testing::reading()
         };
         let hinted = |known: &[Kind]| {
-            let considered = crate::report::testing::considered(None);
+            let proposed = crate::report::testing::proposed(None);
             let semantics = crate::report::testing::semantics(37);
-            let failure = refuse_missing(&[considered], &reading(known), &semantics);
+            let failure = refuse_missing(&[proposed], &reading(known), &semantics);
             let failure = failure.expect_err("nothing is selected");
             (failure.to_string(), failure.hints().join("; "))
         };

@@ -12,7 +12,7 @@ use super::terms::{Terms, object_name};
 use super::tolerating::{Tolerant, lacking, tolerants};
 use crate::assess::Basis;
 use crate::decide::owner::owner;
-use crate::engine::{self, ConsideredTaint};
+use crate::engine::{self, ProposedTaint};
 use crate::model::{
     DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, Reading, RuleMetadata,
 };
@@ -211,8 +211,8 @@ pub fn state(
     };
     let mut devices: Vec<DedicatedDevice> = Vec::new();
     for rule in &rules {
-        let considered = [ConsideredTaint::of_rule(rule, basis.now)];
-        let selected = engine::selection(snapshot, &considered, basis.semantics).devices;
+        let proposed = [ProposedTaint::of_rule(rule, basis.now)];
+        let selected = engine::selection(snapshot, &proposed, basis.semantics).devices;
         devices.extend(selected.into_iter().map(|id| DedicatedDevice {
             users: users(&id, reading, &is_member),
             rule: rule.name.to_string(),

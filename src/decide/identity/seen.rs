@@ -5,21 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::hardware::Hardware;
 use super::known::{Means, means};
 use super::noted::{Noted, named};
-use crate::engine::ConsideredTaint;
+use crate::engine::ProposedTaint;
 use crate::model::{Device, DeviceId, DeviceTaintRule, ResourceSlice, Snapshot};
 
-/// What identifies the devices that the `considered` taints name one by one, by DRIVER/POOL/DEVICE, as far
+/// What identifies the devices that the `proposed` taints name one by one, by DRIVER/POOL/DEVICE, as far
 /// as that is published: attributes of the hardware itself, or of its place where there are none of
 /// these. `more` are attributes that identify hardware beside those that are known.
 #[must_use]
 pub fn identities(
-    considered: &[ConsideredTaint],
+    proposed: &[ProposedTaint],
     snapshot: &Snapshot,
     more: &[String],
 ) -> BTreeMap<String, BTreeMap<String, String>> {
-    let selectors = considered
-        .iter()
-        .filter_map(|taint| taint.selector.as_ref());
+    let selectors = proposed.iter().filter_map(|taint| taint.selector.as_ref());
     let ids: BTreeSet<DeviceId> = selectors.filter_map(named).collect();
     let pools = pools(snapshot, &ids);
     let identity = |id: &DeviceId| {
@@ -114,7 +112,7 @@ mod tests {
 
     /// What is known of gpu-0, which is named by itself, as `name=value`.
     fn known(slices: Vec<ResourceSlice>, selector: DeviceSelector) -> Vec<String> {
-        let considered = ConsideredTaint {
+        let proposed = ProposedTaint {
             rule: None,
             selector: Some(selector),
             taint: taint("NoExecute"),
@@ -123,7 +121,7 @@ mod tests {
             slices,
             ..Snapshot::default()
         };
-        let found = identities(&[considered], &snapshot, &["slot".to_owned()]);
+        let found = identities(&[proposed], &snapshot, &["slot".to_owned()]);
         let attributes = found.values().flatten();
         attributes
             .map(|(name, value)| format!("{name}={value}"))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::assess::Guard;
-use crate::engine::{ConsideredTaint, Reach, Semantics};
+use crate::engine::{ProposedTaint, SelectorScope, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Warning};
 use crate::naming::device;
@@ -47,16 +47,16 @@ impl Asked {
 
     /// A taint that is looked at, of a `rule` if there is one or a manifest of it.
     #[must_use]
-    pub fn considered(considered: &ConsideredTaint, rule: Option<&DeviceTaintRule>) -> Self {
+    pub fn proposed(proposed: &ProposedTaint, rule: Option<&DeviceTaintRule>) -> Self {
         if let Some(rule) = rule {
-            return Self::of_rule(rule, &considered.taint.effect);
+            return Self::of_rule(rule, &proposed.taint.effect);
         }
-        let selector = considered.selector.as_ref();
+        let selector = proposed.selector.as_ref();
         let devices = selector.map_or_else(|| "no devices".to_owned(), device::format);
         Self {
             what: format!("a rule about {devices}"),
-            selector: considered.selector.clone(),
-            effect: considered.taint.effect.clone(),
+            selector: proposed.selector.clone(),
+            effect: proposed.taint.effect.clone(),
             annotations: None,
         }
     }
@@ -81,12 +81,12 @@ impl Asked {
     /// Whether it may select one of those devices, as it is written: which are there today plays no part.
     /// Class and expressions are taken to narrow nothing, since nobody knows what they choose tomorrow.
     fn touches(&self, protected: &DeviceSelector, semantics: &Semantics) -> bool {
-        let reach = Reach::of(self.selector.as_ref(), &self.effect, semantics);
+        let reach = SelectorScope::of(self.selector.as_ref(), &self.effect, semantics);
         match (reach, &self.selector) {
-            (Reach::NoDevice, _) => false,
-            (Reach::EveryDevice | Reach::EveryDeviceForTheScheduler, _)
-            | (Reach::Described, None) => true,
-            (Reach::Described, Some(asked)) => {
+            (SelectorScope::NoDevice, _) => false,
+            (SelectorScope::EveryDevice | SelectorScope::EveryDeviceForTheScheduler, _)
+            | (SelectorScope::Described, None) => true,
+            (SelectorScope::Described, Some(asked)) => {
                 meet(asked.driver.as_ref(), protected.driver.as_ref())
                     && meet(asked.pool.as_ref(), protected.pool.as_ref())
                     && meet(asked.device.as_ref(), protected.device.as_ref())
@@ -382,12 +382,12 @@ mod tests {
     #[test]
     fn nobody_can_say_the_reason_of_a_rule_that_is_only_looked_at() {
         let policies = policies(&["gpu.example.com"], &[Requirement::ReasonOrTicket]);
-        let considered = ConsideredTaint {
+        let proposed = ProposedTaint {
             rule: None,
             selector: Some(selector("gpu-0")),
             taint: taint("NoExecute"),
         };
-        let looked_at = Asked::considered(&considered, None);
+        let looked_at = Asked::proposed(&proposed, None);
         let later = |policies: &Policies, asked: &Asked| {
             let later = policies.asked_later(std::slice::from_ref(asked));
             later
@@ -405,7 +405,7 @@ mod tests {
         assert!(later(&policies, &there).is_empty(), "it is missed at once");
         assert_eq!(codes(&policies, looked_at, 37), ["protected-device"]);
         let bare = rule("NoExecute");
-        let found = codes(&policies, Asked::considered(&considered, Some(&bare)), 37);
+        let found = codes(&policies, Asked::proposed(&proposed, Some(&bare)), 37);
         assert_eq!(found, ["protected-device", "not-said"]);
     }
 

@@ -1,12 +1,12 @@
 //! What leads from a pod to a taint, and what stands in between?
 
-use super::inquiry::Inquiry;
-use crate::engine::considered::considered_rules;
+use super::explain_input::ExplainInput;
 use crate::engine::devices::{Allocated, DeviceEntry, DeviceTable, current_slices};
-use crate::engine::eviction::{Reference, entry_of, reserved_for_group, standing};
+use crate::engine::eviction::{ClaimReference, entry_of, reserved_for_group, validity};
+use crate::engine::proposed_rules::proposed_rules;
 use crate::engine::select::RuleIndex;
 use crate::engine::tolerate::{
-    Deadline, Difference, Ruling, differences, eviction_differences, ruling,
+    Deadline, TolerationDecision, TolerationMismatch, differences, eviction_differences, ruling,
 };
 use crate::engine::{DeviceTaint, NotEvicted, Origin};
 use crate::model::{
@@ -20,14 +20,14 @@ pub struct Chain<'a> {
     /// The pod.
     pub pod: &'a Pod,
     /// One for each entry of its spec, in its order, then that of its extended resources.
-    pub links: Vec<Link<'a>>,
+    pub links: Vec<ClaimLink<'a>>,
     /// What could not be evaluated about which taint is on which device.
     pub gaps: Vec<Gap>,
 }
 
 /// Through which entry a pod refers to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum ClaimEntry<'a> {
     /// An entry of its spec: its place, and what it says.
     Entry(usize, &'a ClaimSource),
     /// The claim that was made for its extended resources.
@@ -36,15 +36,15 @@ pub enum Place<'a> {
 
 /// From a pod to a claim, and on to its devices.
 #[derive(Clone, Debug)]
-pub struct Link<'a> {
+pub struct ClaimLink<'a> {
     /// Where the pod says it.
-    pub place: Place<'a>,
+    pub place: ClaimEntry<'a>,
     /// The claim, if there is one of that name.
     pub claim: Option<&'a ResourceClaim>,
     /// For whom it is reserved.
     pub reservation: Reservation,
     /// Whether it counts for the pod, and if it does not, why; absent where it is not reserved for it.
-    pub standing: Option<Option<NotEvicted>>,
+    pub validity: Option<Option<NotEvicted>>,
     /// What it holds, in the order of the allocation.
     pub devices: Vec<HeldDevice<'a>>,
 }
@@ -74,7 +74,7 @@ pub struct HeldDevice<'a> {
     /// Where it is published.
     pub publication: Publication<'a>,
     /// Its taints: those of rules in the order of the question, then its driver's.
-    pub taints: Vec<Weighed<'a>>,
+    pub taints: Vec<EvaluatedTaint<'a>>,
 }
 
 /// Whether a device is in a slice that counts.
@@ -90,7 +90,7 @@ pub enum Publication<'a> {
 
 /// A taint on a device, held against the tolerations of the claim.
 #[derive(Clone, Debug)]
-pub struct Weighed<'a> {
+pub struct EvaluatedTaint<'a> {
     /// Whose it is.
     pub origin: Origin<'a>,
     /// The taint.
@@ -100,12 +100,12 @@ pub struct Weighed<'a> {
     /// Whether it takes effect there: in some versions rules reach only what is published.
     pub acts: bool,
     /// When it drives the pod away, and which toleration says so; absent for what evicts nobody.
-    pub ruling: Option<Ruling>,
+    pub ruling: Option<TolerationDecision>,
     /// For each toleration of the allocation, where it is not about the taint.
-    pub differences: Vec<Vec<Difference>>,
+    pub differences: Vec<Vec<TolerationMismatch>>,
 }
 
-impl Weighed<'_> {
+impl EvaluatedTaint<'_> {
     /// Whether it drives the pod away, sooner or later.
     #[must_use]
     pub fn evicts(&self) -> bool {
@@ -117,32 +117,32 @@ impl Weighed<'_> {
 impl<'a> Chain<'a> {
     /// The chain of `pod`.
     #[must_use]
-    pub fn new(pod: &'a Pod, inquiry: &Inquiry<'a>) -> Self {
-        let Inquiry {
+    pub fn new(pod: &'a Pod, input: &ExplainInput<'a>) -> Self {
+        let ExplainInput {
             snapshot,
             taints,
             semantics,
             ..
-        } = inquiry;
+        } = input;
         let rules = RuleIndex::new(
-            considered_rules(taints).collect(),
+            proposed_rules(taints).collect(),
             &snapshot.classes,
             semantics,
         );
         let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
-        let judge = Judge {
-            inquiry,
+        let judge = ChainBuilder {
+            input,
             rules: &rules,
             table: &table,
         };
         let entries = pod.claims.iter().enumerate();
         let entries = entries.map(|(place, entry)| {
             let meant = entry_of(&entry.source);
-            (Place::Entry(place, &entry.source), meant)
+            (ClaimEntry::Entry(place, &entry.source), meant)
         });
         let extended = pod.extended_resource_claim.iter().map(|name| {
-            let meant = Some((name, Reference::ExtendedResource));
-            (Place::ExtendedResource(name), meant)
+            let meant = Some((name, ClaimReference::ExtendedResource));
+            (ClaimEntry::ExtendedResource(name), meant)
         });
         let links = entries.chain(extended);
         Self {
@@ -155,9 +155,9 @@ impl<'a> Chain<'a> {
     }
 
     /// The taints of the claims that count for the pod.
-    pub fn counting(&self) -> impl Iterator<Item = &Weighed<'a>> {
+    pub fn counting(&self) -> impl Iterator<Item = &EvaluatedTaint<'a>> {
         let links = self.links.iter();
-        let links = links.filter(|link| link.standing == Some(None));
+        let links = links.filter(|link| link.validity == Some(None));
         let devices = links.flat_map(|link| &link.devices);
         devices.flat_map(|device| &device.taints)
     }
@@ -168,19 +168,14 @@ impl<'a> Chain<'a> {
 #[must_use]
 pub fn on_device<'a>(
     id: &DeviceId,
-    inquiry: &Inquiry<'a>,
-) -> Option<(Publication<'a>, Vec<Weighed<'a>>)> {
-    let rules = considered_rules(inquiry.taints).collect();
-    let rules = RuleIndex::new(rules, &inquiry.snapshot.classes, inquiry.semantics);
-    let snapshot = inquiry.snapshot;
-    let table = DeviceTable::new(
-        &snapshot.slices,
-        &snapshot.claims,
-        &rules,
-        inquiry.semantics,
-    );
-    let judge = Judge {
-        inquiry,
+    input: &ExplainInput<'a>,
+) -> Option<(Publication<'a>, Vec<EvaluatedTaint<'a>>)> {
+    let rules = proposed_rules(input.taints).collect();
+    let rules = RuleIndex::new(rules, &input.snapshot.classes, input.semantics);
+    let snapshot = input.snapshot;
+    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, input.semantics);
+    let judge = ChainBuilder {
+        input,
         rules: &rules,
         table: &table,
     };
@@ -190,30 +185,30 @@ pub fn on_device<'a>(
 }
 
 /// What links are made from.
-struct Judge<'a, 'b> {
-    inquiry: &'b Inquiry<'a>,
+struct ChainBuilder<'a, 'b> {
+    input: &'b ExplainInput<'a>,
     rules: &'b RuleIndex<'a>,
     table: &'b DeviceTable<'a>,
 }
 
-impl<'a> Judge<'a, '_> {
+impl<'a> ChainBuilder<'a, '_> {
     fn link(
         &self,
         pod: &'a Pod,
-        place: Place<'a>,
-        meant: Option<(&'a ObjectName, Reference)>,
-    ) -> Link<'a> {
-        let mut link = Link {
+        place: ClaimEntry<'a>,
+        meant: Option<(&'a ObjectName, ClaimReference)>,
+    ) -> ClaimLink<'a> {
+        let mut link = ClaimLink {
             place,
             claim: None,
             reservation: Reservation::Absent,
-            standing: None,
+            validity: None,
             devices: Vec::new(),
         };
         let Some((name, reference)) = meant else {
             return link;
         };
-        let mut claims = self.inquiry.snapshot.claims.iter();
+        let mut claims = self.input.snapshot.claims.iter();
         let found = claims
             .find(|claim| claim.name.name == *name && claim.name.namespace == pod.name.namespace);
         let Some(claim) = found else {
@@ -221,8 +216,8 @@ impl<'a> Judge<'a, '_> {
         };
         link.claim = Some(claim);
         link.reservation = reservation(pod, claim);
-        let standing = standing(pod, claim, reference, self.inquiry.semantics);
-        link.standing = standing.map(|standing| standing.obstacle);
+        let validity = validity(pod, claim, reference, self.input.semantics);
+        link.validity = validity.map(|validity| validity.obstacle);
         let mut allocations = self.table.allocations();
         let own = |allocation: &&[Allocated<'a>]| {
             let first = allocation.first();
@@ -247,14 +242,18 @@ impl<'a> Judge<'a, '_> {
         }
     }
 
-    fn taints(&self, entry: &DeviceEntry<'a>, tolerations: &[Toleration]) -> Vec<Weighed<'a>> {
+    fn taints(
+        &self,
+        entry: &DeviceEntry<'a>,
+        tolerations: &[Toleration],
+    ) -> Vec<EvaluatedTaint<'a>> {
         let of_rules = entry.rules.iter().map(|place| {
             let taint = self.rules.rule(*place).as_device_taint();
             self.weighed(tolerations, taint, entry.reached)
         });
         let of_driver = entry.driver_taints().enumerate().map(|(place, taint)| {
             let weighed = self.weighed(tolerations, taint, true);
-            Weighed {
+            EvaluatedTaint {
                 place: Some(place),
                 ..weighed
             }
@@ -267,7 +266,7 @@ impl<'a> Judge<'a, '_> {
         tolerations: &[Toleration],
         taint: DeviceTaint<'a>,
         acts: bool,
-    ) -> Weighed<'a> {
+    ) -> EvaluatedTaint<'a> {
         let DeviceTaint { origin, taint } = taint;
         let evicts = taint.effect == Effect::NoExecute;
         let differences = tolerations.iter().map(|toleration| {
@@ -277,13 +276,13 @@ impl<'a> Judge<'a, '_> {
                 differences(toleration, taint).collect()
             }
         });
-        Weighed {
+        EvaluatedTaint {
             origin,
             taint,
             place: None,
             acts,
             differences: differences.collect(),
-            ruling: evicts.then(|| ruling(taint, tolerations, self.inquiry.now)),
+            ruling: evicts.then(|| ruling(taint, tolerations, self.input.now)),
         }
     }
 
@@ -295,7 +294,7 @@ impl<'a> Judge<'a, '_> {
             let place = place.map(|(place, _)| place).unwrap_or_default();
             return Publication::Current(published.slice, place);
         }
-        let slices = &self.inquiry.snapshot.slices;
+        let slices = &self.input.snapshot.slices;
         let is_of_pool =
             |slice: &&ResourceSlice| slice.driver == id.driver && slice.pool.name == id.pool;
         let current = current_slices(slices);

@@ -12,22 +12,24 @@
 //! | question | module |
 //! |---|---|
 //! | What of a cluster is around a pod? | [`mod@neighbourhood`] |
-//! | Which taints are asked about, beside those that are there? | [`inquiry`] |
+//! | Which taints are asked about, beside those that are there? | [`input`] |
 //! | What leads from the pod to a taint, and what stands in between? | [`chain`] |
-//! | What becomes of it? | [`fate`] |
+//! | What becomes of it? | [`verdict`] |
 //! | What does it wait for that has no devices yet? | [`pending`] |
 //! | Which change of one thing would alter that, and which several where none does? | [`change`] |
 
+pub mod alterations;
 pub mod chain;
-pub mod change;
-pub mod fate;
-pub mod inquiry;
-pub mod neighbourhood;
-pub mod pending;
+pub mod explain_input;
+pub mod pending_pod;
+pub mod pod_verdict;
+pub mod related_objects;
 
-pub use chain::{Chain, HeldDevice, Link, Place, Publication, Reservation, Weighed, on_device};
-pub use change::{Alteration, Change, alterations, together};
-pub use fate::Fate;
-pub use inquiry::Inquiry;
-pub use neighbourhood::{claims_around, neighbourhood};
-pub use pending::Wanted;
+pub use alterations::{Alteration, VerdictChange, alterations, together};
+pub use chain::{
+    Chain, ClaimEntry, ClaimLink, EvaluatedTaint, HeldDevice, Publication, Reservation, on_device,
+};
+pub use explain_input::ExplainInput;
+pub use pending_pod::PendingPod;
+pub use pod_verdict::PodVerdict;
+pub use related_objects::{related_claims, related_objects};

@@ -1,7 +1,7 @@
 //! Which pods: from claim to pod.
 
 use super::world::{
-    GPU_0, NOW, World, at, considered, controller, group_reservation, name, one_pod, reservation,
+    GPU_0, NOW, World, at, controller, group_reservation, name, one_pod, proposed, reservation,
     semantics,
 };
 use crate::engine::{NotEvicted, Semantics, Verdict};
@@ -55,7 +55,7 @@ fn no_evict_pod_resourceclaimtemplate_no_status() {
     });
     assert!(
         world
-            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .preview(&[proposed(GPU_0, MAINTENANCE)])
             .pods
             .is_empty()
     );
@@ -67,7 +67,7 @@ fn no_evict_pod_resourceclaimtemplate_no_claim() {
     world.snapshot.claims.clear();
     assert!(
         world
-            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .preview(&[proposed(GPU_0, MAINTENANCE)])
             .pods
             .is_empty()
     );
@@ -100,7 +100,7 @@ fn no_evict_wrong_pod() {
     let world = one_pod().but_claim(|claim| {
         claim.reserved_for = vec![reservation(&name("team/pod"), "uid-of-its-predecessor")]
     });
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     assert!(
         world.preview(&taints).pods.is_empty(),
         "it does not use the claim"
@@ -137,7 +137,7 @@ fn no_evict_resourceclaim_deallocated() {
     let world = one_pod().but_claim(|claim| claim.allocation = None);
     assert!(
         world
-            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .preview(&[proposed(GPU_0, MAINTENANCE)])
             .pods
             .is_empty()
     );
@@ -149,7 +149,7 @@ fn no_evict_resourceclaim_deleted() {
     world.snapshot.claims.clear();
     assert!(
         world
-            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .preview(&[proposed(GPU_0, MAINTENANCE)])
             .pods
             .is_empty()
     );
@@ -160,7 +160,7 @@ fn claim_of_the_same_name_in_another_namespace_is_another_claim() {
     let world = one_pod().claim("other/claim", &["gpu.example.com/node-a/gpu-1"], &[]);
     assert!(
         world
-            .preview(&[considered("*/*/gpu-1", MAINTENANCE)])
+            .preview(&[proposed("*/*/gpu-1", MAINTENANCE)])
             .pods
             .is_empty()
     );
@@ -168,7 +168,7 @@ fn claim_of_the_same_name_in_another_namespace_is_another_claim() {
 
 #[test]
 fn evict_pod_resourceclaim_podgroup() {
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let on = Semantics::newest().with_pod_groups();
     assert_eq!(
         group_member().preview_as(&taints, &on).pods[0].verdict,
@@ -190,7 +190,7 @@ fn no_evict_pod_in_podgroup_without_claim() {
     let on = Semantics::newest().with_pod_groups();
     assert!(
         world
-            .preview_as(&[considered(GPU_0, MAINTENANCE)], &on)
+            .preview_as(&[proposed(GPU_0, MAINTENANCE)], &on)
             .pods
             .is_empty()
     );
@@ -213,7 +213,7 @@ fn claim_generated_for_the_podgroup_belongs_to_its_pods() {
                 generated: Some("claim".into()),
             };
         });
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let on = Semantics::newest().with_pod_groups();
     assert_eq!(world.preview_as(&taints, &on).pods[0].verdict, evicted());
     assert_eq!(
@@ -227,7 +227,7 @@ fn reservation_for_another_podgroup_does_not_count() {
     let world =
         group_member().but_claim(|claim| claim.reserved_for = vec![group_reservation("others")]);
     let on = Semantics::newest().with_pod_groups();
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     assert!(world.preview_as(&taints, &on).pods.is_empty());
 }
 
@@ -240,7 +240,7 @@ fn terminating_pod_is_not_evicted_again_nor_counted() {
             finalizers: Vec::new(),
         });
     });
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(impact.pods[0].verdict, Verdict::Terminating);
     assert_eq!(impact.rules[0].counts.pods, 0);
@@ -251,7 +251,7 @@ fn pod_that_uses_another_device_of_the_claim_is_listed_once_with_both() {
     let world = World::default()
         .claim("team/claim", &[GPU_0, "gpu.example.com/node-a/gpu-1"], &[])
         .pod("team/pod", &["claim"]);
-    let taints = [considered("gpu.example.com/*/*", MAINTENANCE)];
+    let taints = [proposed("gpu.example.com/*/*", MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(impact.pods.len(), 1);
     assert_eq!(impact.pods[0].claims[0].results.len(), 2);
@@ -268,7 +268,7 @@ fn claims_of_a_pod_that_hold_no_selected_device_count_for_the_time_only() {
         .claim("team/asked", &[GPU_0], &[])
         .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
         .pod("team/pod", &["asked", "other"]);
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(impact.pods[0].verdict, Verdict::Evicted { at: at(10) });
     assert_eq!(impact.pods[0].claims.len(), 1);
@@ -310,7 +310,7 @@ fn pod_whose_uid_is_reserved_under_another_name_is_counted_and_not_evicted() {
         let verdict = world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor));
         assert_eq!(verdict, hidden, "1.{minor}");
     }
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     assert_eq!(world.preview(&taints).rules[0].counts.pods, 1);
 }
 

@@ -1,13 +1,13 @@
 //! How many: what the controller writes into a rule's condition.
 
-use super::world::{GPU_0, World, at, considered, one_pod};
+use super::world::{GPU_0, World, at, one_pod, proposed};
 use crate::engine::{Counts, usage};
 use crate::model::{Deletion, DriverName};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
 fn counts(world: &World, selects: &str) -> Counts {
-    let taints = [considered(selects, MAINTENANCE)];
+    let taints = [proposed(selects, MAINTENANCE)];
     world.preview(&taints).rules[0].counts
 }
 
@@ -82,9 +82,9 @@ fn other_rules_neither_add_to_the_count_nor_take_from_it() {
     let world = one_pod().rule("other", "*/*/*", "example.com/other:NoExecute@10");
     assert_eq!(counts(&world, GPU_0), expected(1, 1, 1, 1));
     let taints = [
-        considered(GPU_0, MAINTENANCE),
-        considered("*/*/gpu-1", MAINTENANCE),
-        considered("*/*/*", MAINTENANCE),
+        proposed(GPU_0, MAINTENANCE),
+        proposed("*/*/gpu-1", MAINTENANCE),
+        proposed("*/*/*", MAINTENANCE),
     ];
     let world = one_pod();
     let all: Vec<Counts> = world
@@ -119,9 +119,9 @@ fn pods_on_their_way_out_are_counted_apart_for_every_rule_that_selects_their_dev
         });
     });
     let taints = [
-        considered(GPU_0, "example.com/maintenance:NoSchedule"),
-        considered("gpu.example.com/node-a/gpu-1", MAINTENANCE),
-        considered("*/*/*", MAINTENANCE),
+        proposed(GPU_0, "example.com/maintenance:NoSchedule"),
+        proposed("gpu.example.com/node-a/gpu-1", MAINTENANCE),
+        proposed("*/*/*", MAINTENANCE),
     ];
     let impact = world.preview(&taints);
     let found: Vec<_> = impact

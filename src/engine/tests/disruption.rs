@@ -1,8 +1,8 @@
 //! What would budgets have said?
 
-use super::world::{NOW, World, at, considered, name};
+use super::world::{NOW, World, at, name, proposed};
 use crate::engine::disruption;
-use crate::engine::disruption::{Answer, Disruption};
+use crate::engine::disruption::{BudgetAnswer, Disruption};
 use crate::model::{
     BudgetStatus, LabelOperator, LabelRequirement, LabelSelector, Phase, Pod, PodDisruptionBudget,
     UnhealthyPodEvictionPolicy,
@@ -39,18 +39,18 @@ fn three_pods() -> World {
         .pod("team/c", &["claim"])
 }
 
-fn answers(world: &World, budgets: &[PodDisruptionBudget]) -> Vec<Answer> {
-    let considered = [considered("*/*/*", MAINTENANCE)];
-    let impact = world.preview(&considered);
+fn answers(world: &World, budgets: &[PodDisruptionBudget]) -> Vec<BudgetAnswer> {
+    let proposed = [proposed("*/*/*", MAINTENANCE)];
+    let impact = world.preview(&proposed);
     let found = disruption(&impact, budgets, at(NOW));
     let all = found.budgets.iter().flat_map(|budget| &budget.pods);
     all.map(|(_, answer)| *answer).collect()
 }
 
 fn found<'a>(world: &'a World, budgets: &'a [PodDisruptionBudget]) -> Disruption<'a> {
-    let considered = [considered("*/*/*", MAINTENANCE)];
-    let considered = Box::leak(Box::new(considered));
-    disruption(&world.preview(considered), budgets, at(NOW))
+    let proposed = [proposed("*/*/*", MAINTENANCE)];
+    let proposed = Box::leak(Box::new(proposed));
+    disruption(&world.preview(proposed), budgets, at(NOW))
 }
 
 /// The pods, each changed by what stands at its place.
@@ -73,7 +73,7 @@ fn pending(pod: &mut Pod) {
     pod.is_ready = false;
 }
 
-use Answer::{Allowed, Ambiguous, NotAsked, Refused};
+use BudgetAnswer::{Allowed, Ambiguous, NotAsked, Refused};
 
 #[test]
 fn the_first_within_the_allowance_are_fine() {

@@ -1,47 +1,45 @@
 //! Chains, and changes that alter what becomes of a pod.
 
-use super::world::{GPU_0, NOW, World, at, considered, one_pod, semantics};
-use crate::engine::explain::inquiry::taints_of;
+use super::world::{GPU_0, NOW, World, at, one_pod, proposed, semantics};
+use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{
-    Chain, Change, Fate, Inquiry, Publication, Reservation, Wanted, alterations, neighbourhood,
-    together,
+    Chain, ExplainInput, PendingPod, PodVerdict, Publication, Reservation, VerdictChange,
+    alterations, related_objects, together,
 };
-use crate::engine::tolerate::{Deadline, Difference};
-use crate::engine::{ConsideredTaint, NotEvicted, Semantics, Verdict};
+use crate::engine::tolerate::{Deadline, TolerationMismatch};
+use crate::engine::{NotEvicted, ProposedTaint, Semantics, Verdict};
 use crate::model::{ClaimSpec, Snapshot};
 
 const TAINT: &str = "example.com/drain=x:NoExecute";
 
 /// What is said of the first pod of the world.
 struct Told {
-    fate: Fate,
-    changes: Vec<(String, Fate)>,
+    fate: PodVerdict,
+    changes: Vec<(String, PodVerdict)>,
 }
 
-fn told(world: &World, supposed: &[ConsideredTaint], semantics: &Semantics) -> Told {
-    asked(&world.snapshot, supposed, semantics, |chain, inquiry| {
-        Told {
-            fate: inquiry.fate(chain.pod, chain),
-            changes: alterations(inquiry, chain)
-                .into_iter()
-                .map(|one| (word(&one.change), one.fate))
-                .collect(),
-        }
+fn told(world: &World, assumed: &[ProposedTaint], semantics: &Semantics) -> Told {
+    asked(&world.snapshot, assumed, semantics, |chain, inquiry| Told {
+        fate: inquiry.verdict(chain.pod, chain),
+        changes: alterations(inquiry, chain)
+            .into_iter()
+            .map(|one| (word(&one.change), one.verdict))
+            .collect(),
     })
 }
 
 fn asked<T>(
     snapshot: &Snapshot,
-    supposed: &[ConsideredTaint],
+    assumed: &[ProposedTaint],
     semantics: &Semantics,
-    look: impl FnOnce(&Chain<'_>, &Inquiry<'_>) -> T,
+    look: impl FnOnce(&Chain<'_>, &ExplainInput<'_>) -> T,
 ) -> T {
     let pod = &snapshot.pods[0];
-    let around = neighbourhood(snapshot, pod);
-    let taints = taints_of(&around, supposed, at(NOW));
-    let inquiry = Inquiry {
-        snapshot: &around,
-        supposed: supposed.len(),
+    let facts = related_objects(snapshot, pod);
+    let taints = taints_of(&facts, assumed, at(NOW));
+    let inquiry = ExplainInput {
+        snapshot: &facts,
+        assumed: assumed.len(),
         taints: &taints,
         now: at(NOW),
         semantics,
@@ -49,21 +47,21 @@ fn asked<T>(
     look(&Chain::new(pod, &inquiry), &inquiry)
 }
 
-fn word(change: &Change) -> String {
+fn word(change: &VerdictChange) -> String {
     match change {
-        Change::WithoutRule(place) => format!("without rule {place}"),
-        Change::WithoutDriverTaint { taint, .. } => format!("without {taint} of the driver"),
-        Change::WithToleration(wanted) => format!("with {}", wanted.toleration),
-        Change::WithoutToleration(wanted) => format!("without {}", wanted.toleration),
-        Change::WithNoExecute(place) => format!("with NoExecute of {place}"),
-        Change::WithTaint(device) => format!("with a taint on {device}"),
-        Change::Scheduled => "scheduled".to_owned(),
-        Change::Reserved(claim) => format!("{claim} reserved"),
-        Change::Owned(claim) => format!("{claim} owned"),
+        VerdictChange::WithoutRule(place) => format!("without rule {place}"),
+        VerdictChange::WithoutDriverTaint { taint, .. } => format!("without {taint} of the driver"),
+        VerdictChange::WithToleration(wanted) => format!("with {}", wanted.toleration),
+        VerdictChange::WithoutToleration(wanted) => format!("without {}", wanted.toleration),
+        VerdictChange::WithNoExecute(place) => format!("with NoExecute of {place}"),
+        VerdictChange::WithTaint(device) => format!("with a taint on {device}"),
+        VerdictChange::Scheduled => "scheduled".to_owned(),
+        VerdictChange::Reserved(claim) => format!("{claim} reserved"),
+        VerdictChange::Owned(claim) => format!("{claim} owned"),
     }
 }
 
-const NOW_EVICTED: Fate = Fate::Evicted {
+const NOW_EVICTED: PodVerdict = PodVerdict::Evicted {
     at: jiff::Timestamp::constant(NOW, 0),
 };
 
@@ -82,16 +80,16 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
         )
         .claim("team/claim", &[GPU_0], &[])
         .pod("team/pod", &["claim"]);
-    let stays = Fate::NotEvicted(NotEvicted::EffectDoesNotEvict);
-    for (name, world, supposed, fate, changes) in [
+    let stays = PodVerdict::NotEvicted(NotEvicted::EffectDoesNotEvict);
+    for (name, world, assumed, fate, changes) in [
         (
             "a rule evicts",
             held(&[]).rule("drain", GPU_0, TAINT),
             vec![],
             NOW_EVICTED,
             vec![
-                ("without rule 0", Fate::Untouched),
-                ("with example.com/drain=x:NoExecute", Fate::Tolerates),
+                ("without rule 0", PodVerdict::Untouched),
+                ("with example.com/drain=x:NoExecute", PodVerdict::Tolerates),
             ],
         ),
         (
@@ -102,16 +100,16 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
             vec![
                 (
                     "without example.com/ecc:NoExecute of the driver",
-                    Fate::Untouched,
+                    PodVerdict::Untouched,
                 ),
-                ("with example.com/ecc:NoExecute", Fate::Tolerates),
+                ("with example.com/ecc:NoExecute", PodVerdict::Tolerates),
             ],
         ),
         (
             "a taint that is asked about is tolerated",
             held(&["example.com/drain:NoExecute", "example.com/fan:NoExecute"]),
-            vec![considered(GPU_0, TAINT)],
-            Fate::Tolerates,
+            vec![proposed(GPU_0, TAINT)],
+            PodVerdict::Tolerates,
             vec![
                 ("without example.com/drain:NoExecute", NOW_EVICTED),
                 ("with a taint on gpu.example.com/node-a/gpu-0", NOW_EVICTED),
@@ -130,8 +128,8 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
         (
             "a taint that is asked about is elsewhere",
             held(&[]),
-            vec![considered("gpu.example.com/node-b/*", TAINT)],
-            Fate::Untouched,
+            vec![proposed("gpu.example.com/node-b/*", TAINT)],
+            PodVerdict::Untouched,
             vec![("with a taint on gpu.example.com/node-a/gpu-0", NOW_EVICTED)],
         ),
         (
@@ -140,13 +138,13 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
                 .rule("drain", GPU_0, TAINT)
                 .but_pod(|pod| pod.node = None),
             vec![],
-            Fate::NotEvicted(NotEvicted::NotScheduled),
+            PodVerdict::NotEvicted(NotEvicted::NotScheduled),
             vec![("scheduled", NOW_EVICTED)],
         ),
     ] {
-        let found = told(&world, &supposed, &Semantics::newest());
+        let found = told(&world, &assumed, &Semantics::newest());
         assert_eq!(found.fate, fate, "{name}");
-        let expected: Vec<(String, Fate)> = changes
+        let expected: Vec<(String, PodVerdict)> = changes
             .into_iter()
             .map(|(word, fate)| (word.to_owned(), fate))
             .collect();
@@ -164,11 +162,11 @@ fn of_two_causes_one_that_goes_only_moves_the_moment() {
         .rule("late", GPU_0, "example.com/late:NoExecute");
     let found = told(&world, &[], &Semantics::newest());
     assert_eq!(found.fate, NOW_EVICTED);
-    let later = Fate::Evicted { at: at(NOW + 60) };
+    let later = PodVerdict::Evicted { at: at(NOW + 60) };
     assert_eq!(
         found.changes,
         [
-            ("with *:NoExecute".to_owned(), Fate::Tolerates),
+            ("with *:NoExecute".to_owned(), PodVerdict::Tolerates),
             ("without rule 0".to_owned(), later),
             ("with example.com/early:NoExecute".to_owned(), later),
         ]
@@ -196,9 +194,9 @@ fn an_effect_that_changes_counts_from_now_however_old_the_rule_is() {
         assert_eq!(evicting.fate, evicted(old + 900), "1.{minor}");
     }
     // What no rule has yet is made with the time that its manifest says.
-    let manifest = ConsideredTaint {
+    let manifest = ProposedTaint {
         rule: None,
-        ..considered(GPU_0, &taint("NoSchedule"))
+        ..proposed(GPU_0, &taint("NoSchedule"))
     };
     let found = told(&world("NoSchedule"), &[manifest], &Semantics::newest());
     let changed = ("with NoExecute of 0".to_owned(), evicted(old + 900));
@@ -236,7 +234,7 @@ fn where_no_single_change_spares_a_pod_all_taints_that_evict_it_go_together() {
         "without rule 1",
         "without example.com/ecc:NoExecute of the driver",
     ];
-    let stays = Fate::NotEvicted(NotEvicted::EffectDoesNotEvict);
+    let stays = PodVerdict::NotEvicted(NotEvicted::EffectDoesNotEvict);
     assert_eq!(
         together(&world(&[])),
         Some((all.map(str::to_owned).into(), stays))
@@ -245,7 +243,7 @@ fn where_no_single_change_spares_a_pod_all_taints_that_evict_it_go_together() {
     let fewer = [all[1], all[2]].map(str::to_owned);
     assert_eq!(
         together(&tolerant),
-        Some((fewer.into(), Fate::Tolerates)),
+        Some((fewer.into(), PodVerdict::Tolerates)),
         "what is tolerated may stay"
     );
     assert_eq!(
@@ -256,8 +254,8 @@ fn where_no_single_change_spares_a_pod_all_taints_that_evict_it_go_together() {
     assert_eq!(together(&one_pod()), None, "it stays");
 }
 
-fn evicted(second: i64) -> Fate {
-    Fate::Evicted { at: at(second) }
+fn evicted(second: i64) -> PodVerdict {
+    PodVerdict::Evicted { at: at(second) }
 }
 
 #[test]
@@ -266,7 +264,7 @@ fn earlier_versions_have_no_toleration_to_offer() {
     let found = told(&world, &[], &semantics(34));
     assert_eq!(
         found.changes,
-        [("without rule 0".to_owned(), Fate::Untouched)]
+        [("without rule 0".to_owned(), PodVerdict::Untouched)]
     );
 }
 
@@ -290,7 +288,11 @@ fn the_toleration_that_decides_and_the_field_that_differs_are_kept() {
         let ruling = taint.ruling.expect("it evicts");
         assert_eq!(ruling.by, Some(2));
         assert_eq!(ruling.deadline, Deadline::At(at(NOW + 30)));
-        let expected = [vec![Difference::Key], vec![Difference::NoEffect], vec![]];
+        let expected = [
+            vec![TolerationMismatch::Key],
+            vec![TolerationMismatch::NoEffect],
+            vec![],
+        ];
         assert_eq!(taint.differences, expected);
     });
 }
@@ -299,7 +301,7 @@ fn the_toleration_that_decides_and_the_field_that_differs_are_kept() {
 fn a_reservation_is_current_or_it_is_said_whose_it_is() {
     let reservation = |world: World| {
         asked(&world.snapshot, &[], &Semantics::newest(), |chain, _| {
-            (chain.links[0].reservation, chain.links[0].standing)
+            (chain.links[0].reservation, chain.links[0].validity)
         })
     };
     assert_eq!(
@@ -316,7 +318,7 @@ fn a_reservation_is_current_or_it_is_said_whose_it_is() {
         .rule("drain", GPU_0, TAINT)
         .but_claim(|claim| claim.reserved_for.clear());
     let found = told(&unreserved, &[], &Semantics::newest());
-    assert_eq!(found.fate, Fate::Untouched);
+    assert_eq!(found.fate, PodVerdict::Untouched);
     assert_eq!(
         found.changes,
         [("team/claim reserved".to_owned(), NOW_EVICTED)]
@@ -342,7 +344,7 @@ fn an_older_generation_of_the_pool_does_not_count() {
             let device = &chain.links[0].devices[0];
             assert!(matches!(device.publication, Publication::Outdated(_, 2)));
             assert!(device.taints.is_empty());
-            assert_eq!(inquiry.fate(chain.pod, chain), Fate::Untouched);
+            assert_eq!(inquiry.verdict(chain.pod, chain), PodVerdict::Untouched);
         },
     );
 }
@@ -353,14 +355,14 @@ fn what_is_around_a_pod_decides_about_it_as_everything_does() {
         .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
         .pod("team/neighbour", &["other", "claim"])
         .rule("drain", "gpu.example.com/node-a/*", TAINT);
-    let question = [considered(
+    let question = [proposed(
         "gpu.example.com/*/*",
         "example.com/other:NoExecute",
     )];
     let impact = world.preview(&question);
     for pod in &impact.pods {
-        let around = neighbourhood(&world.snapshot, pod.pod);
-        let alone = crate::engine::preview(&around, &question, at(NOW), &Semantics::newest());
+        let facts = related_objects(&world.snapshot, pod.pod);
+        let alone = crate::engine::preview(&facts, &question, at(NOW), &Semantics::newest());
         let found = alone.pods.iter().find(|one| one.pod.uid == pod.pod.uid);
         let found: Option<&Verdict> = found.map(|found| &found.verdict);
         assert_eq!(found, Some(&pod.verdict));
@@ -384,7 +386,7 @@ fn several_claims_that_wait_are_one_question() {
             &world.snapshot,
             &[],
             &Semantics::newest(),
-            |chain, inquiry| Wanted::of(chain, inquiry.snapshot),
+            |chain, inquiry| PendingPod::of(chain, inquiry.snapshot),
         )
     };
     let found = wanted(&world).expect("two wait");

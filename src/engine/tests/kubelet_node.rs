@@ -2,7 +2,7 @@
 
 use super::world::{GPU_0, World, device_id, name};
 use crate::engine::Semantics;
-use crate::engine::kubelet_node::{Evidence, KubeletNode, Proof, kubelet_node};
+use crate::engine::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
 use crate::model::{InUse, NodeName, PodInUse, PreparedClaim, Snapshot};
 
 fn listing(pods: &[&str]) -> InUse {
@@ -33,7 +33,7 @@ fn shown(
     snapshot: &Snapshot,
     wanted: Option<&str>,
     change: impl FnOnce(Evidence<'_>, &dyn Fn(Evidence<'_>) -> KubeletNode) -> KubeletNode,
-) -> Option<(String, Proof)> {
+) -> Option<(String, NodeProof)> {
     let semantics = Semantics::newest();
     let in_use = listing(&[]);
     let wanted = wanted.map(NodeName::from);
@@ -54,7 +54,7 @@ fn shown(
     }
 }
 
-fn a(proof: Proof) -> Option<(String, Proof)> {
+fn a(proof: NodeProof) -> Option<(String, NodeProof)> {
     Some(("node-a".to_owned(), proof))
 }
 
@@ -70,11 +70,11 @@ fn a_node_without_pods_is_shown_by_the_certificate_or_the_name_of_the_machine() 
             })
         })
     };
-    assert_eq!(of_certificate(None), a(Proof::Certificate));
-    assert_eq!(of_certificate(Some("node-a")), a(Proof::Certificate));
+    assert_eq!(of_certificate(None), a(NodeProof::Certificate));
+    assert_eq!(of_certificate(Some("node-a")), a(NodeProof::Certificate));
     assert_eq!(
         of_certificate(Some("node-b")),
-        a(Proof::Certificate),
+        a(NodeProof::Certificate),
         "it is another's"
     );
     let of_machine = |wanted| {
@@ -85,7 +85,7 @@ fn a_node_without_pods_is_shown_by_the_certificate_or_the_name_of_the_machine() 
             })
         })
     };
-    assert_eq!(of_machine(Some("node-a")), a(Proof::Machine));
+    assert_eq!(of_machine(Some("node-a")), a(NodeProof::Machine));
     assert_eq!(
         of_machine(Some("node-b")),
         None,
@@ -113,7 +113,7 @@ fn pods_and_devices_show_the_node_and_count_more_than_what_is_wanted() {
                 ..evidence
             })
         });
-        assert_eq!(found, a(Proof::Pod(name("ml/train"))), "{wanted:?}");
+        assert_eq!(found, a(NodeProof::Pod(name("ml/train"))), "{wanted:?}");
         let prepared = [noted(GPU_0)];
         let found = shown(snapshot, wanted, |evidence, ask| {
             ask(Evidence {
@@ -121,7 +121,7 @@ fn pods_and_devices_show_the_node_and_count_more_than_what_is_wanted() {
                 ..evidence
             })
         });
-        assert_eq!(found, a(Proof::Device(device_id(GPU_0))), "{wanted:?}");
+        assert_eq!(found, a(NodeProof::Device(device_id(GPU_0))), "{wanted:?}");
         let asked = [(name("kube-system/proxy"), NodeName::from("node-a"))];
         let found = shown(snapshot, wanted, |evidence, ask| {
             ask(Evidence {
@@ -131,7 +131,7 @@ fn pods_and_devices_show_the_node_and_count_more_than_what_is_wanted() {
         });
         assert_eq!(
             found,
-            a(Proof::Pod(name("kube-system/proxy"))),
+            a(NodeProof::Pod(name("kube-system/proxy"))),
             "{wanted:?}"
         );
     }
@@ -149,5 +149,5 @@ fn evidence_for_another_node_counts_more() {
             ..evidence
         })
     });
-    assert_eq!(found, Some(("node-b".to_owned(), Proof::Certificate)));
+    assert_eq!(found, Some(("node-b".to_owned(), NodeProof::Certificate)));
 }

@@ -4,15 +4,15 @@
 
 mod claims_and_pods;
 mod counting;
+mod device_removal;
 mod disruption;
 mod explain;
-mod hindrance;
 mod kubelet_node;
-mod life;
-mod pulling;
-mod returns;
+mod recurring_evictions;
+mod rule_lifecycle;
 mod rules_and_pools;
 mod settle;
+mod termination_blocker;
 mod times;
 mod uncovered;
 mod versions;

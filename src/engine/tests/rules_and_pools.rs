@@ -1,13 +1,13 @@
 //! Which devices: selectors, effects, pools and generations.
 
-use super::world::{GPU_0, NOW, World, at, considered, one_pod};
+use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
 use crate::engine::{NotEvicted, Verdict, devices, selection};
 use crate::engine::{Origin, Semantics};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
 fn selected(world: &World, selects: &str) -> Vec<String> {
-    let taints = [considered(selects, MAINTENANCE)];
+    let taints = [proposed(selects, MAINTENANCE)];
     let impact = world.preview(&taints);
     let found: Vec<String> = impact
         .devices
@@ -30,7 +30,7 @@ fn two_drivers() -> World {
 
 #[test]
 fn empty_cluster_gives_an_empty_answer() {
-    let taints = [considered("*/*/*", MAINTENANCE)];
+    let taints = [proposed("*/*/*", MAINTENANCE)];
     let world = World::default();
     let impact = world.preview(&taints);
     assert!(impact.pods.is_empty() && impact.devices.is_empty());
@@ -75,7 +75,7 @@ fn selector_takes_every_device_that_each_given_field_equals() {
 #[test]
 fn empty_selector_takes_every_device_and_says_so() {
     assert_eq!(selected(&two_drivers(), "*/*/*").len(), 4);
-    let taints = [considered("*/*/*", MAINTENANCE)];
+    let taints = [proposed("*/*/*", MAINTENANCE)];
     let world = two_drivers();
     assert_eq!(world.preview(&taints).warnings[0].code, "empty-selector");
 }
@@ -95,7 +95,7 @@ fn no_evict_other_device() {
     let world = one_pod();
     assert!(
         world
-            .preview(&[considered("*/*/gpu-1", MAINTENANCE)])
+            .preview(&[proposed("*/*/gpu-1", MAINTENANCE)])
             .pods
             .is_empty()
     );
@@ -104,7 +104,7 @@ fn no_evict_other_device() {
 #[test]
 fn no_schedule_taint_evicts_nobody() {
     let world = one_pod();
-    let taints = [considered(GPU_0, "example.com/maintenance:NoSchedule")];
+    let taints = [proposed(GPU_0, "example.com/maintenance:NoSchedule")];
     let impact = world.preview(&taints);
     assert_eq!(
         impact.pods[0].verdict,
@@ -181,7 +181,7 @@ fn cancel_eviction_when_the_slice_with_the_taint_goes() {
     let mut cancelled = tainted.clone();
     cancelled.snapshot.slices.clear();
     for (world, foreign) in [(tainted, true), (cancelled, false)] {
-        let taints = [considered(GPU_0, MAINTENANCE)];
+        let taints = [proposed(GPU_0, MAINTENANCE)];
         let impact = world.preview(&taints);
         assert_eq!(impact.pods[0].verdict, Verdict::Tolerates);
         assert_eq!(impact.pods[0].has_foreign_cause(), foreign);
@@ -200,7 +200,7 @@ fn cancel_eviction_reduce_taint() {
 #[test]
 fn considered_taint_stands_in_for_the_rule_it_names() {
     let world = one_pod().rule("drain", GPU_0, "example.com/drain:NoExecute@10");
-    let mut taint = considered(GPU_0, "example.com/drain:NoExecute@1000");
+    let mut taint = proposed(GPU_0, "example.com/drain:NoExecute@1000");
     taint.rule = Some("drain".into());
     let taints = [taint];
     let impact = world.preview(&taints);
@@ -262,7 +262,7 @@ fn device_that_only_another_rule_selects_is_not_part_of_the_answer() {
 #[test]
 fn every_claim_that_holds_a_device_is_named_with_it_once() {
     let world = one_pod().claim("team/twice", &[GPU_0, GPU_0], &[]);
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     let names: Vec<String> = impact.devices[0]
         .claims
@@ -275,7 +275,7 @@ fn every_claim_that_holds_a_device_is_named_with_it_once() {
 #[test]
 fn warning_about_a_missing_selector_says_whose_it_is_and_what_it_means() {
     let world = one_pod().rule("nil", "nil", "example.com/nil:NoSchedule");
-    let taints = [considered("nil", MAINTENANCE)];
+    let taints = [proposed("nil", MAINTENANCE)];
     for (minor, meaning) in [
         (34, "it taints every published device"),
         (37, "it evicts no pods"),
@@ -304,7 +304,7 @@ fn warning_about_a_missing_selector_says_whose_it_is_and_what_it_means() {
 fn each_selector_counts_its_own_devices() {
     let world = two_drivers();
     let taints = ["gpu.example.com/*/*", "*/*/dev-7", "*/node-a/dev-0"]
-        .map(|selects| considered(selects, MAINTENANCE));
+        .map(|selects| proposed(selects, MAINTENANCE));
     let selection = selection(&world.snapshot, &taints, &Semantics::newest());
     assert_eq!(selection.counts, [3, 0, 2]);
     assert_eq!(selection.devices.len(), 4);

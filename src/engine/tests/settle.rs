@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::world::{GPU_0, NOW, World, around, at, considered, device_id, one_pod, semantics};
-use crate::engine::departure::NotReleased;
-use crate::engine::holders::{Holder, Stay, holders, staying};
-use crate::engine::life::{Evicting, Remaining, remaining};
+use super::world::{GPU_0, NOW, World, at, device_id, facts, one_pod, proposed, semantics};
+use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::holders::{HoldingClaim, NotEvictedReason, holders, staying};
+use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction, pending_evictions};
 use crate::engine::settle::{
-    Facts, Freshness, Goal, Never, Observation, Open, Patience, Settle, Step,
+    Freshness, Goal, Observation, OpenCondition, Patience, Settle, UnreachableGoal, WaitFacts,
+    WaitStep,
 };
 use crate::model::{
     Affects, Containers, Deletion, DeviceTaintRule, Effect, EvictionCondition, Gap, Kind, Phase,
@@ -47,8 +48,8 @@ fn gap(affects: Affects) -> Gap {
 }
 
 /// Nothing is left, and that was read for this look.
-fn quiet(rules: &[DeviceTaintRule]) -> Facts<'_> {
-    Facts {
+fn quiet(rules: &[DeviceTaintRule]) -> WaitFacts<'_> {
+    WaitFacts {
         rules,
         left: &[],
         pods: &[],
@@ -66,21 +67,21 @@ fn wait(goal: Goal, rules: &[DeviceTaintRule]) -> Settle {
 }
 
 /// The next step after so many seconds.
-fn step(wait: &mut Settle, facts: &Facts<'_>, seconds: u64) -> Step {
+fn step(wait: &mut Settle, facts: &WaitFacts<'_>, seconds: u64) -> WaitStep {
     wait.observe(facts, Duration::from_secs(seconds)).step
 }
 
-fn until(seconds: u64) -> Step {
-    Step::WaitUntil(Duration::from_secs(seconds))
+fn until(seconds: u64) -> WaitStep {
+    WaitStep::WaitUntil(Duration::from_secs(seconds))
 }
 
 /// The pods of `world` that are left of those on `GPU_0`.
-fn with_left<T>(world: &World, then: impl FnOnce(&[Remaining<'_>]) -> T) -> T {
-    let taints = [considered(GPU_0, MAINTENANCE)];
+fn with_left<T>(world: &World, then: impl FnOnce(&[PendingEviction<'_>]) -> T) -> T {
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
-    then(&remaining(
+    then(&pending_evictions(
         &impact,
-        &around(&world.snapshot, &BTreeMap::new()),
+        &facts(&world.snapshot, &BTreeMap::new()),
         at(NOW),
     ))
 }
@@ -92,7 +93,7 @@ fn nobody_may_be_left_for_the_settle_time() {
     let mut wait = wait(Goal::Evicted, &rules);
     assert_eq!(step(&mut wait, &facts, 3), until(13));
     assert_eq!(step(&mut wait, &facts, 12), until(13));
-    assert_eq!(step(&mut wait, &facts, 13), Step::Met);
+    assert_eq!(step(&mut wait, &facts, 13), WaitStep::Met);
 }
 
 #[test]
@@ -101,35 +102,35 @@ fn whoever_comes_within_the_settle_time_starts_it_anew() {
     let mut wait = wait(Goal::Evicted, &rules);
     assert_eq!(step(&mut wait, &quiet(&rules), 0), until(10));
     with_left(&one_pod(), |left| {
-        let facts = Facts {
+        let facts = WaitFacts {
             left,
             ..quiet(&rules)
         };
         assert_eq!(step(&mut wait, &facts, 9), until(60));
     });
     assert_eq!(step(&mut wait, &quiet(&rules), 11), until(21));
-    assert_eq!(step(&mut wait, &quiet(&rules), 21), Step::Met);
+    assert_eq!(step(&mut wait, &quiet(&rules), 21), WaitStep::Met);
 }
 
 #[test]
 fn facts_that_were_only_kept_current_are_read_again_before_they_count() {
     let rules = [drain()];
-    let kept = Facts {
+    let kept = WaitFacts {
         freshness: Freshness::Kept,
         ..quiet(&rules)
     };
     let mut wait = wait(Goal::Evicted, &rules);
     assert_eq!(step(&mut wait, &kept, 0), until(10));
-    assert_eq!(step(&mut wait, &kept, 10), Step::ReadAgain);
+    assert_eq!(step(&mut wait, &kept, 10), WaitStep::ReadAgain);
     with_left(&one_pod(), |left| {
-        let facts = Facts {
+        let facts = WaitFacts {
             left,
             ..quiet(&rules)
         };
         assert_eq!(step(&mut wait, &facts, 11), until(60), "it was not so");
     });
     assert_eq!(step(&mut wait, &quiet(&rules), 12), until(22));
-    assert_eq!(step(&mut wait, &quiet(&rules), 22), Step::Met);
+    assert_eq!(step(&mut wait, &quiet(&rules), 22), WaitStep::Met);
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn terminating_pods_are_left() {
         });
     });
     with_left(&world, |left| {
-        let facts = Facts {
+        let facts = WaitFacts {
             left,
             ..quiet(&rules)
         };
@@ -156,11 +157,11 @@ fn terminating_pods_are_left() {
             ..
         } = wait.observe(&facts, Duration::ZERO);
         assert_eq!(step, until(60));
-        assert!(matches!(open[..], [Open::Pod(pod)] if pod.obstacle.is_terminating()));
+        assert!(matches!(open[..], [OpenCondition::Pod(pod)] if pod.obstacle.is_terminating()));
         assert_eq!((all, spared), (1, 0));
         assert_eq!(
             wait.observe(&facts, Duration::from_secs(61)).step,
-            Step::TimedOut
+            WaitStep::TimedOut
         );
     });
 }
@@ -172,7 +173,7 @@ fn who_is_there_and_not_to_go_any_more_is_spared_and_not_gone() {
     let pods = &world.snapshot.pods;
     let mut wait = wait(Goal::Evicted, &rules);
     with_left(&world, |left| {
-        let facts = Facts {
+        let facts = WaitFacts {
             left,
             pods,
             ..quiet(&rules)
@@ -180,7 +181,7 @@ fn who_is_there_and_not_to_go_any_more_is_spared_and_not_gone() {
         let seen = wait.observe(&facts, Duration::ZERO);
         assert_eq!((seen.all, seen.spared), (1, 0), "it is left");
     });
-    let deleted = Facts { pods, ..quiet(&[]) };
+    let deleted = WaitFacts { pods, ..quiet(&[]) };
     let seen = wait.observe(&deleted, Duration::from_secs(1));
     assert_eq!((seen.all, seen.spared), (1, 1), "its rule was deleted");
     let gone = wait.observe(&quiet(&[]), Duration::from_secs(2));
@@ -202,7 +203,7 @@ fn a_rule_that_evicts_nobody_is_not_waited_for() {
         rule.taint.effect = Effect::from(effect);
         let rules = [rule];
         let mut wait = wait(Goal::Evicted, &rules);
-        let expected = Step::Never(Never::Harmless {
+        let expected = WaitStep::Never(UnreachableGoal::Harmless {
             rule: "drain".into(),
             effect: Effect::from(effect),
         });
@@ -218,12 +219,16 @@ fn whoever_takes_the_rule_away_or_eases_it_ends_the_wait() {
     let mut replaced = drain();
     replaced.uid = "another".into();
     for (name, now, expected) in [
-        ("gone", vec![], Never::Gone("drain".into())),
-        ("replaced", vec![replaced], Never::Replaced("drain".into())),
+        ("gone", vec![], UnreachableGoal::Gone("drain".into())),
+        (
+            "replaced",
+            vec![replaced],
+            UnreachableGoal::Replaced("drain".into()),
+        ),
         (
             "eased",
             vec![eased],
-            Never::Harmless {
+            UnreachableGoal::Harmless {
                 rule: "drain".into(),
                 effect: Effect::NoSchedule,
             },
@@ -232,7 +237,7 @@ fn whoever_takes_the_rule_away_or_eases_it_ends_the_wait() {
         let mut wait = wait(Goal::Evicted, &before);
         assert_eq!(step(&mut wait, &quiet(&before), 0), until(10), "{name}");
         let ended = step(&mut wait, &quiet(&now), 10);
-        assert_eq!(ended, Step::Never(expected), "{name}");
+        assert_eq!(ended, WaitStep::Never(expected), "{name}");
     }
 }
 
@@ -248,21 +253,21 @@ fn the_controllers_word_counts_only_about_the_rule_as_it_is() {
         rule
     };
     for (name, rule, expected) in [
-        ("earlier state", of("False", 1), Evicting::Outdated),
-        ("pending", of("True", 2), Evicting::Leftover),
-        ("unclear", of("Unknown", 2), Evicting::Unknown),
-        ("silent", silent, Evicting::Unknown),
+        ("earlier state", of("False", 1), EvictionStatus::Outdated),
+        ("pending", of("True", 2), EvictionStatus::Leftover),
+        ("unclear", of("Unknown", 2), EvictionStatus::Unknown),
+        ("silent", silent, EvictionStatus::Unknown),
     ] {
         let rules = [rule];
         let facts = quiet(&rules);
         let mut wait = wait(Goal::Evicted, &rules);
         assert_eq!(step(&mut wait, &facts, 0), until(60), "{name}");
         let seen = wait.observe(&facts, Duration::from_secs(59));
-        let [Open::Unsettled { evicting, .. }] = seen.open[..] else {
+        let [OpenCondition::Unsettled { evicting, .. }] = seen.open[..] else {
             panic!("{name}: {:?}", seen.open);
         };
         assert_eq!(evicting, expected, "{name}");
-        assert_eq!(step(&mut wait, &facts, 60), Step::TimedOut, "{name}");
+        assert_eq!(step(&mut wait, &facts, 60), WaitStep::TimedOut, "{name}");
 
         let mut old = Settle::new(Goal::Evicted, &rules, PATIENCE, &semantics(34));
         assert_eq!(step(&mut old, &facts, 0), until(10), "{name}, up to 1.34");
@@ -275,20 +280,20 @@ fn what_hides_evictions_ends_the_wait_at_once_and_details_do_not_matter() {
     for (affects, expected) in [
         (
             Affects::Evictions,
-            Step::Never(Never::Unknowable(vec![gap(Affects::Evictions)])),
+            WaitStep::Never(UnreachableGoal::Unknowable(vec![gap(Affects::Evictions)])),
         ),
         (Affects::Details, until(10)),
         (Affects::Nothing, until(10)),
     ] {
         let gaps = [gap(affects)];
-        let facts = Facts {
+        let facts = WaitFacts {
             unread: &gaps,
             ..quiet(&rules)
         };
         let mut evicted = wait(Goal::Evicted, &rules);
         assert_eq!(step(&mut evicted, &facts, 0), expected, "{affects:?}");
         let mut observed = wait(Goal::Observed, &rules);
-        assert_eq!(step(&mut observed, &facts, 0), Step::Met, "{affects:?}");
+        assert_eq!(step(&mut observed, &facts, 0), WaitStep::Met, "{affects:?}");
     }
 }
 
@@ -296,13 +301,19 @@ fn what_hides_evictions_ends_the_wait_at_once_and_details_do_not_matter() {
 fn slices_hide_evictions_where_only_published_devices_are_reached() {
     let rules = [drain()];
     let slices = Gap::of(Kind::ResourceSlice, "cannot list them");
-    let facts = Facts {
+    let facts = WaitFacts {
         unread: std::slice::from_ref(&slices),
         ..quiet(&rules)
     };
     for (minor, expected) in [
-        (33, Step::Never(Never::Unknowable(vec![slices.clone()]))),
-        (34, Step::Never(Never::Unknowable(vec![slices.clone()]))),
+        (
+            33,
+            WaitStep::Never(UnreachableGoal::Unknowable(vec![slices.clone()])),
+        ),
+        (
+            34,
+            WaitStep::Never(UnreachableGoal::Unknowable(vec![slices.clone()])),
+        ),
         (35, until(10)),
         (37, until(10)),
     ] {
@@ -315,14 +326,14 @@ fn slices_hide_evictions_where_only_published_devices_are_reached() {
 fn what_cannot_be_evaluated_is_left_until_it_can() {
     let rules = [drain()];
     let gaps = [gap(Affects::Evictions), gap(Affects::Details)];
-    let facts = Facts {
+    let facts = WaitFacts {
         unevaluated: &gaps,
         ..quiet(&rules)
     };
     let mut wait = wait(Goal::Evicted, &rules);
     let seen = wait.observe(&facts, Duration::ZERO);
     assert_eq!(seen.step, until(60));
-    assert_eq!(seen.open, [Open::Unevaluated(&gaps[0])]);
+    assert_eq!(seen.open, [OpenCondition::Unevaluated(&gaps[0])]);
     assert_eq!(step(&mut wait, &quiet(&rules), 5), until(15));
 }
 
@@ -337,9 +348,9 @@ fn a_wait_that_is_shorter_than_its_settle_time_runs_out() {
     let mut wait = Settle::new(Goal::Evicted, &rules, patience, &semantics(37));
     assert_eq!(step(&mut wait, &facts, 0), until(5));
     let seen = wait.observe(&facts, Duration::from_secs(5));
-    assert_eq!(seen.step, Step::TimedOut);
+    assert_eq!(seen.step, WaitStep::TimedOut);
     let settle = PATIENCE.settle;
-    assert_eq!(seen.open, [Open::Settling { settle }]);
+    assert_eq!(seen.open, [OpenCondition::Settling { settle }]);
 }
 
 #[test]
@@ -350,7 +361,7 @@ fn times_beyond_all_reason_are_waited_for_as_they_are() {
         timeout: Duration::MAX,
     };
     let mut wait = Settle::new(Goal::Evicted, &rules, patience, &semantics(37));
-    let forever = Step::WaitUntil(Duration::MAX);
+    let forever = WaitStep::WaitUntil(Duration::MAX);
     assert_eq!(step(&mut wait, &quiet(&rules), 7), forever);
 }
 
@@ -360,20 +371,20 @@ fn observed_means_the_current_generation_whatever_the_controller_says() {
     rule.taint.effect = Effect::None;
     let rules = [rule.clone()];
     let mut met = wait(Goal::Observed, &rules);
-    assert_eq!(step(&mut met, &quiet(&rules), 0), Step::Met);
-    let kept = Facts {
+    assert_eq!(step(&mut met, &quiet(&rules), 0), WaitStep::Met);
+    let kept = WaitFacts {
         freshness: Freshness::Kept,
         ..quiet(&rules)
     };
-    assert_eq!(step(&mut met, &kept, 0), Step::ReadAgain);
+    assert_eq!(step(&mut met, &kept, 0), WaitStep::ReadAgain);
 
     rule.generation = 3;
     let changed = [rule];
     let mut open = wait(Goal::Observed, &rules);
     let seen = open.observe(&quiet(&changed), Duration::ZERO);
     assert_eq!(seen.step, until(60));
-    assert_eq!(seen.open, [Open::Unobserved(&changed[0])]);
-    let gone = Step::Never(Never::Gone("drain".into()));
+    assert_eq!(seen.open, [OpenCondition::Unobserved(&changed[0])]);
+    let gone = WaitStep::Never(UnreachableGoal::Gone("drain".into()));
     assert_eq!(step(&mut open, &quiet(&[]), 1), gone);
 }
 
@@ -383,12 +394,12 @@ fn deleted_means_that_this_rule_is_gone_and_not_only_its_name() {
     let mut wait = wait(Goal::Deleted, &rules);
     let seen = wait.observe(&quiet(&rules), Duration::ZERO);
     assert_eq!(seen.step, until(60));
-    assert_eq!(seen.open, [Open::Present(&rules[0])]);
+    assert_eq!(seen.open, [OpenCondition::Present(&rules[0])]);
     let mut another = drain();
     another.uid = "another".into();
-    assert_eq!(step(&mut wait, &quiet(&[another]), 1), Step::Met);
-    assert_eq!(step(&mut wait, &quiet(&[]), 1), Step::Met);
-    assert_eq!(step(&mut wait, &quiet(&rules), 60), Step::TimedOut);
+    assert_eq!(step(&mut wait, &quiet(&[another]), 1), WaitStep::Met);
+    assert_eq!(step(&mut wait, &quiet(&[]), 1), WaitStep::Met);
+    assert_eq!(step(&mut wait, &quiet(&rules), 60), WaitStep::TimedOut);
 }
 
 #[test]
@@ -397,7 +408,7 @@ fn pods_are_counted_once_however_often_they_are_seen() {
     let mut wait = wait(Goal::Evicted, &rules);
     let mut seen = |world: &World| {
         with_left(world, |left| {
-            let facts = Facts {
+            let facts = WaitFacts {
                 left,
                 ..quiet(&rules)
             };
@@ -445,7 +456,7 @@ fn idle_rule(effect: &str) -> DeviceTaintRule {
 }
 
 /// The claims of `world` that hold `GPU_0`.
-fn held_by(world: &World) -> Vec<Holder<'_>> {
+fn held_by(world: &World) -> Vec<HoldingClaim<'_>> {
     holders(&world.snapshot, &BTreeSet::from([device_id(GPU_0)]))
 }
 
@@ -455,18 +466,18 @@ fn devices_are_idle_when_no_claim_holds_them_for_the_settle_time() {
         let rules = [idle_rule(effect)];
         let world = one_pod();
         let holders = held_by(&world);
-        let held = Facts {
+        let held = WaitFacts {
             holders: &holders,
             ..quiet(&rules)
         };
         let mut wait = wait(Goal::Idle, &rules);
         let seen = wait.observe(&held, Duration::ZERO);
         assert_eq!(seen.step, until(60), "{effect}");
-        assert_eq!(seen.open, [Open::Held(&holders[0])]);
+        assert_eq!(seen.open, [OpenCondition::Held(&holders[0])]);
         assert_eq!(step(&mut wait, &quiet(&rules), 5), until(15));
         assert_eq!(step(&mut wait, &held, 9), until(60), "somebody came");
         assert_eq!(step(&mut wait, &quiet(&rules), 20), until(30));
-        assert_eq!(step(&mut wait, &quiet(&rules), 30), Step::Met);
+        assert_eq!(step(&mut wait, &quiet(&rules), 30), WaitStep::Met);
     }
 }
 
@@ -485,25 +496,25 @@ fn whoever_tolerates_the_taint_for_ever_holds_the_device_and_administrators_do()
         .clone()
         .but_pod(|pod| pod.deletion = Some(deleted()));
     for (world, expected) in [
-        (tolerant, Stay::Tolerates),
-        (admin, Stay::Administrates),
-        (ended, Stay::Ended),
-        (leaves, Stay::Leaves),
+        (tolerant, NotEvictedReason::Tolerates),
+        (admin, NotEvictedReason::Administrates),
+        (ended, NotEvictedReason::Ended),
+        (leaves, NotEvictedReason::Leaves),
     ] {
-        let taints = [considered(GPU_0, MAINTENANCE)];
+        let taints = [proposed(GPU_0, MAINTENANCE)];
         let impact = world.preview(&taints);
         with_left(&world, |left| {
             assert!(left.is_empty(), "it is not one that is evicted: {left:?}");
             let found = staying(&impact, left);
-            let stays: Vec<Stay> = found.iter().map(|one| one.stay).collect();
+            let stays: Vec<NotEvictedReason> = found.iter().map(|one| one.stay).collect();
             assert_eq!(stays, [expected]);
         });
         assert_eq!(held_by(&world).len(), 1, "{expected:?}");
     }
-    let taints = [considered(GPU_0, "example.com/maintenance:NoSchedule")];
+    let taints = [proposed(GPU_0, "example.com/maintenance:NoSchedule")];
     let world = one_pod();
     let stays = staying(&world.preview(&taints), &[]);
-    assert_eq!(stays[0].stay, Stay::EffectDoesNotEvict);
+    assert_eq!(stays[0].stay, NotEvictedReason::EffectDoesNotEvict);
 }
 
 fn deleted() -> Deletion {
@@ -519,20 +530,20 @@ fn a_rule_that_keeps_nobody_off_makes_nothing_idle() {
     let rules = [idle_rule("None")];
     let mut wait = wait(Goal::Idle, &rules);
     let never = step(&mut wait, &quiet(&rules), 0);
-    let expected = Never::KeepsNobodyOff {
+    let expected = UnreachableGoal::KeepsNobodyOff {
         rule: "drain".into(),
         effect: Effect::None,
     };
-    assert_eq!(never, Step::Never(expected));
+    assert_eq!(never, WaitStep::Never(expected));
 }
 
 /// The pod of `one_pod` as it was last, which is gone from the second look on.
-fn after_departure(last: impl FnOnce(&mut Pod)) -> (Step, Vec<NotReleased>) {
+fn after_departure(last: impl FnOnce(&mut Pod)) -> (WaitStep, Vec<UnreleasedPod>) {
     let rules = [drain()];
     let world = one_pod().but_pod(|pod| pod.deletion = Some(deleted()));
     let mut wait = wait(Goal::Evicted, &rules);
     with_left(&world, |left| {
-        let facts = Facts {
+        let facts = WaitFacts {
             left,
             pods: &world.snapshot.pods,
             claims: &world.snapshot.claims,
@@ -541,7 +552,7 @@ fn after_departure(last: impl FnOnce(&mut Pod)) -> (Step, Vec<NotReleased>) {
         assert_eq!(step(&mut wait, &facts, 0), until(60));
     });
     let departed = world.but_pod(last).snapshot.pods;
-    let gone = Facts {
+    let gone = WaitFacts {
         departed: &departed,
         ..quiet(&rules)
     };
@@ -549,15 +560,15 @@ fn after_departure(last: impl FnOnce(&mut Pod)) -> (Step, Vec<NotReleased>) {
     let seen = wait.observe(&quiet(&rules), Duration::from_secs(11));
     let open = seen.open.into_iter();
     let not_released = open.filter_map(|open| match open {
-        Open::NotReleased(pod) => Some(pod),
-        Open::Pod(_)
-        | Open::Returning(_)
-        | Open::Unsettled { .. }
-        | Open::Unobserved(_)
-        | Open::Present(_)
-        | Open::Held(_)
-        | Open::Unevaluated(_)
-        | Open::Settling { .. } => None,
+        OpenCondition::NotReleased(pod) => Some(pod),
+        OpenCondition::Pod(_)
+        | OpenCondition::Returning(_)
+        | OpenCondition::Unsettled { .. }
+        | OpenCondition::Unobserved(_)
+        | OpenCondition::Present(_)
+        | OpenCondition::Held(_)
+        | OpenCondition::Unevaluated(_)
+        | OpenCondition::Settling { .. } => None,
     });
     (seen.step, not_released.collect())
 }
@@ -565,16 +576,16 @@ fn after_departure(last: impl FnOnce(&mut Pod)) -> (Step, Vec<NotReleased>) {
 #[test]
 fn a_pod_that_was_running_when_it_went_was_deleted_by_force() {
     let (step, not_released) = after_departure(|_| {});
-    assert_eq!(step, Step::NotSeenReleased);
+    assert_eq!(step, WaitStep::NotSeenReleased);
     assert_eq!(not_released.len(), 1);
     assert_eq!(not_released[0].pod.to_string(), "team/pod");
     assert_eq!(not_released[0].devices, [device_id(GPU_0)]);
     // Its containers had ended, and its driver had not given anything back.
     let stuck = |pod: &mut Pod| pod.containers = Containers::Ended { at: None };
-    assert_eq!(after_departure(stuck).0, Step::NotSeenReleased);
+    assert_eq!(after_departure(stuck).0, WaitStep::NotSeenReleased);
     // Somebody else than its kubelet has said that it failed.
     let phase_alone = |pod: &mut Pod| pod.phase = Phase::Failed;
-    assert_eq!(after_departure(phase_alone).0, Step::NotSeenReleased);
+    assert_eq!(after_departure(phase_alone).0, WaitStep::NotSeenReleased);
 }
 
 #[test]
@@ -584,14 +595,18 @@ fn a_pod_that_its_kubelet_has_ended_or_never_begun_is_gone() {
             pod.phase = phase.clone();
             pod.containers = Containers::Ended { at: None };
         };
-        assert_eq!(after_departure(ended), (Step::Met, Vec::new()), "{phase:?}");
+        assert_eq!(
+            after_departure(ended),
+            (WaitStep::Met, Vec::new()),
+            "{phase:?}"
+        );
     }
     let never_begun = |pod: &mut Pod| {
         pod.phase = Phase::Pending;
         pod.containers = Containers::Unknown;
         pod.sandbox = Sandbox::Unknown;
     };
-    assert_eq!(after_departure(never_begun), (Step::Met, Vec::new()));
+    assert_eq!(after_departure(never_begun), (WaitStep::Met, Vec::new()));
 }
 
 #[test]
@@ -608,7 +623,7 @@ fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
     });
     let mut wait = wait(Goal::Evicted, &rules);
     with_left(&world, |left| {
-        let facts = Facts {
+        let facts = WaitFacts {
             left,
             pods: &world.snapshot.pods,
             claims: &world.snapshot.claims,
@@ -618,7 +633,10 @@ fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
     });
     // It was asked for by its name, so that nobody was told how it was last.
     wait.observe(&quiet(&rules), Duration::from_secs(1));
-    assert_eq!(step(&mut wait, &quiet(&rules), 11), Step::NotSeenReleased);
+    assert_eq!(
+        step(&mut wait, &quiet(&rules), 11),
+        WaitStep::NotSeenReleased
+    );
 }
 
 #[test]
@@ -627,7 +645,7 @@ fn whoever_has_ended_is_not_one_who_is_let_off() {
     let world = one_pod();
     let mut wait = wait(Goal::Evicted, &rules);
     with_left(&world, |left| {
-        let facts = Facts {
+        let facts = WaitFacts {
             left,
             pods: &world.snapshot.pods,
             ..quiet(&rules)
@@ -635,7 +653,7 @@ fn whoever_has_ended_is_not_one_who_is_let_off() {
         wait.observe(&facts, Duration::ZERO);
     });
     let ended = one_pod().but_pod(|pod| pod.phase = Phase::Succeeded);
-    let facts = Facts {
+    let facts = WaitFacts {
         pods: &ended.snapshot.pods,
         ..quiet(&rules)
     };

@@ -1,6 +1,6 @@
 //! When: tolerations and taints of several sources together.
 
-use super::world::{GPU_0, NOW, World, at, considered, one_pod};
+use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
 use crate::engine::{Origin, Verdict};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
@@ -69,7 +69,7 @@ fn evict_pod_partial_toleration() {
         )
         .claim("team/claim", &[GPU_0], &["example.com/tolerated:NoExecute"])
         .pod("team/pod", &["claim"]);
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(impact.pods[0].verdict, leaves_at(NOW));
     assert_eq!(
@@ -95,7 +95,7 @@ fn evict_pod_many_taints() {
         .rule("rule-b", "*/node-a/*", "example.com/rule:NoExecute@950")
         .claim("team/claim", &[GPU_0], &[":NoExecute@100"])
         .pod("team/pod", &["claim"]);
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     let pod = &impact.pods[0];
     assert_eq!(pod.verdict, leaves_at(1_000), "the earliest time wins");
@@ -124,8 +124,8 @@ fn multiple_claims_different_rules() {
         .claim("team/one", &[GPU_0], &[":NoExecute@50"])
         .claim("team/two", &["gpu.example.com/node-a/gpu-1"], &[])
         .pod("team/pod", &["one", "two"]);
-    let first = considered(GPU_0, "example.com/a:NoExecute@900");
-    let second = considered("*/*/gpu-1", "example.com/b:NoExecute@980");
+    let first = proposed(GPU_0, "example.com/a:NoExecute@900");
+    let second = proposed("*/*/gpu-1", "example.com/b:NoExecute@980");
     for taints in [[first.clone(), second.clone()], [second, first]] {
         let impact = world.preview(&taints);
         assert_eq!(
@@ -182,7 +182,7 @@ fn pod_that_tolerates_the_taint_but_is_evicted_by_another_is_not_counted_for_it(
         GPU_0,
         "example.com/old:NoExecute@10",
     );
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(impact.pods[0].verdict, Verdict::Tolerates);
     assert!(impact.pods[0].has_foreign_cause());

@@ -1,6 +1,6 @@
 //! What upstream has no test for, with the answer that the real controller gives.
 
-use super::world::{GPU_0, NOW, World, at, considered, one_pod};
+use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
 use crate::engine::{NotEvicted, Verdict};
 use crate::model::{ConsumerReference, Phase};
 
@@ -18,7 +18,7 @@ fn rule_without_selector_evicts_nobody() {
         evicted(),
         "the rule's earlier time does not count"
     );
-    let taints = [considered("nil", MAINTENANCE)];
+    let taints = [proposed("nil", MAINTENANCE)];
     let impact = world.preview(&taints);
     assert!(impact.pods.is_empty());
     assert_eq!(impact.rules[0].counts, crate::engine::Counts::default());
@@ -40,7 +40,7 @@ fn toleration_without_effect_does_not_keep_a_pod() {
     let world = World::default()
         .claim("team/claim", &[GPU_0], &[":"])
         .pod("team/pod", &["claim"]);
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(impact.pods[0].verdict, evicted());
     assert!(
@@ -55,7 +55,7 @@ fn the_seconds_of_a_toleration_count_for_eviction_and_not_for_the_scheduler() {
         let world = World::default()
             .claim("team/claim", &[GPU_0], tolerations)
             .pod("team/pod", &["claim"]);
-        let taints = [considered(GPU_0, MAINTENANCE)];
+        let taints = [proposed(GPU_0, MAINTENANCE)];
         world.preview(&taints).pods[0].tolerates_schedule_only
     };
     for tolerations in [&[":NoExecute@60"][..], &[":", ":NoExecute@60"]] {
@@ -97,7 +97,7 @@ fn overflowing_toleration_seconds_are_already_over() {
 fn succeeded_and_failed_pods_that_are_still_reserved_are_deleted_and_counted() {
     for phase in [Phase::Succeeded, Phase::Failed] {
         let world = one_pod().but_pod(|pod| pod.phase = phase.clone());
-        let taints = [considered(GPU_0, MAINTENANCE)];
+        let taints = [proposed(GPU_0, MAINTENANCE)];
         let impact = world.preview(&taints);
         assert_eq!(impact.pods[0].verdict, evicted(), "{phase:?}");
         assert_eq!(impact.rules[0].counts.pods, 1, "{phase:?}");
@@ -125,7 +125,7 @@ fn every_share_of_a_device_is_hit_and_counted() {
             .pod(&format!("team/pod-{name}"), &[name])
     };
     let world = shared("b", shared("a", World::default()));
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(
         (impact.pods.len(), impact.rules[0].counts.allocated_devices),
@@ -138,7 +138,7 @@ fn every_share_of_a_device_is_hit_and_counted() {
 fn incomplete_pool_counts_and_is_reported() {
     let mut world = one_pod();
     world.snapshot.slices[0].pool.slice_count = 3;
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(impact.rules[0].counts.published_devices, 1);
     assert_eq!(impact.warnings[0].code, "incomplete-pool");
@@ -148,7 +148,7 @@ fn incomplete_pool_counts_and_is_reported() {
 fn incomplete_pool_elsewhere_is_not_reported() {
     let mut world = one_pod().slice("gpu.example.com/node-b", &[("gpu-0", &[])]);
     world.snapshot.slices[1].pool.slice_count = 3;
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     assert!(world.preview(&taints).warnings.is_empty());
 }
 
@@ -158,7 +158,7 @@ fn duplicate_device_names_are_counted_twice_and_reported() {
     for slice in &mut world.snapshot.slices {
         slice.pool.slice_count = 2;
     }
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(impact.rules[0].counts.published_devices, 2);
     assert_eq!(impact.devices.len(), 1);
@@ -171,7 +171,7 @@ fn extended_resource_pod_is_neither_evicted_nor_counted() {
         pod.claims.clear();
         pod.extended_resource_claim = Some("claim".into());
     });
-    let taints = [considered(GPU_0, MAINTENANCE)];
+    let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
     assert_eq!(
         impact.pods[0].verdict,
@@ -205,7 +205,7 @@ fn unresolvable_claim_reference_is_skipped() {
     let world = one_pod().but_pod(|pod| pod.claims[0].source = crate::model::ClaimSource::Unknown);
     assert!(
         world
-            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .preview(&[proposed(GPU_0, MAINTENANCE)])
             .pods
             .is_empty()
     );

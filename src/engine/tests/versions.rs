@@ -1,7 +1,7 @@
 //! Where Kubernetes versions differ.
 
 use super::world::{
-    GPU_0, NOW, World, at, considered, controller, name, one_pod, reservation, semantics,
+    GPU_0, NOW, World, at, controller, name, one_pod, proposed, reservation, semantics,
 };
 use crate::engine::{NotEvicted, Semantics, Verdict};
 use crate::model::{AttributeValue, DeviceClass, Minor};
@@ -16,7 +16,7 @@ fn evicted() -> Verdict {
 fn rule_without_selector_evicts_from_published_devices_up_to_1_34() {
     for (minor, pods) in [(33, 1), (34, 1), (35, 0), (36, 0), (37, 0)] {
         let world = one_pod();
-        let taints = [considered("nil", MAINTENANCE)];
+        let taints = [proposed("nil", MAINTENANCE)];
         assert_eq!(
             world.preview_as(&taints, &semantics(minor)).pods.len(),
             pods,
@@ -54,7 +54,7 @@ fn stale_reservation_hides_the_pods_behind_it_up_to_1_35() {
             world.verdict_as(GPU_0, MAINTENANCE, &semantics(36)),
             evicted()
         );
-        let taints = [considered(GPU_0, MAINTENANCE)];
+        let taints = [proposed(GPU_0, MAINTENANCE)];
         let impact = world.preview_as(&taints, &semantics(35));
         assert_eq!(
             impact.rules[0].counts.pods, 1,
@@ -172,7 +172,7 @@ fn extended_resource_pods_are_evicted_since_1_37_2_when_the_claim_is_theirs() {
 }
 
 /// One pod on a device with an attribute, and a rule that asks for `expression` and `class`.
-fn by_expression(expression: &str, class: Option<&str>) -> (World, crate::engine::ConsideredTaint) {
+fn by_expression(expression: &str, class: Option<&str>) -> (World, crate::engine::ProposedTaint) {
     let mut world = one_pod();
     world.snapshot.slices[0].devices[0]
         .attributes
@@ -181,7 +181,7 @@ fn by_expression(expression: &str, class: Option<&str>) -> (World, crate::engine
         name: "gpus".into(),
         expressions: vec!["device.driver == 'gpu.example.com'".into()],
     });
-    let mut taint = considered("*/*/*", MAINTENANCE);
+    let mut taint = proposed("*/*/*", MAINTENANCE);
     let selector = taint.selector.as_mut().expect("there is one");
     selector.expressions = vec![expression.into()];
     selector.device_class = class.map(Into::into);

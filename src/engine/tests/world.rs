@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
-use crate::engine::hindrance::Publishers;
-use crate::engine::life::Surroundings;
-use crate::engine::{ConsideredTaint, Impact, Semantics, Verdict, preview};
+use crate::engine::rule_lifecycle::TerminationFacts;
+use crate::engine::termination_blocker::Publishers;
+use crate::engine::{Impact, ProposedTaint, Semantics, Verdict, preview};
 use crate::model::{
     Allocation, AllocationResult, ClaimSource, ConsumerReference, Containers, Controller, Device,
     DeviceId, DeviceSelector, DeviceTaintRule, Minor, NamespacedName, NodeHealth, NodeName, Phase,
@@ -94,8 +94,8 @@ pub(super) fn selector(text: &str) -> Option<DeviceSelector> {
     })
 }
 
-pub(super) fn considered(selects: &str, text: &str) -> ConsideredTaint {
-    ConsideredTaint {
+pub(super) fn proposed(selects: &str, text: &str) -> ProposedTaint {
+    ProposedTaint {
         rule: None,
         selector: selector(selects),
         taint: taint(text),
@@ -255,16 +255,16 @@ impl World {
             .expect("a claim of that name")
     }
 
-    pub(super) fn preview<'a>(&'a self, considered: &'a [ConsideredTaint]) -> Impact<'a> {
-        self.preview_as(considered, &Semantics::newest())
+    pub(super) fn preview<'a>(&'a self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
+        self.preview_as(proposed, &Semantics::newest())
     }
 
     pub(super) fn preview_as<'a>(
         &'a self,
-        considered: &'a [ConsideredTaint],
+        proposed: &'a [ProposedTaint],
         semantics: &Semantics,
     ) -> Impact<'a> {
-        preview(&self.snapshot, considered, at(NOW), semantics)
+        preview(&self.snapshot, proposed, at(NOW), semantics)
     }
 
     /// What becomes of the only listed pod when `text` is put on the devices that `selects` names.
@@ -273,8 +273,8 @@ impl World {
     }
 
     pub(super) fn verdict_as(&self, selects: &str, text: &str, semantics: &Semantics) -> Verdict {
-        let considered = [considered(selects, text)];
-        let impact = self.preview_as(&considered, semantics);
+        let proposed = [proposed(selects, text)];
+        let impact = self.preview_as(&proposed, semantics);
         assert_eq!(impact.pods.len(), 1, "{:?}", impact.pods);
         impact.pods[0].verdict.clone()
     }
@@ -309,12 +309,12 @@ pub(super) fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -
 
 /// One GPU of `node-a`, held by one claim of one running pod.
 /// What is around the pods of `snapshot`, of which no driver is known to be there or gone.
-pub(super) fn around<'s>(
+pub(super) fn facts<'s>(
     snapshot: &'s Snapshot,
     nodes: &'s BTreeMap<NodeName, NodeHealth>,
-) -> Surroundings<'s> {
+) -> TerminationFacts<'s> {
     static NOBODY: LazyLock<Publishers> = LazyLock::new(Publishers::default);
-    Surroundings {
+    TerminationFacts {
         claims: &snapshot.claims,
         nodes,
         publishers: &NOBODY,

@@ -1,7 +1,7 @@
 //! What keeps a claim from devices, in words.
 
+use crate::engine::allocator::{PendingClaim, RootCause, TaintOwner, is_placeable};
 use crate::engine::explain::Chain;
-use crate::engine::placement::{Blame, TaintOwner, Waiting, is_placeable};
 use crate::model::{ClaimSpec, ConstraintRule, Kind, NamespacedName, ObjectName, Pod, Reading};
 
 /// So many devices are named as examples.
@@ -24,7 +24,11 @@ pub(super) fn plural(number: usize, one: &'static str, many: &'static str) -> &'
 
 /// What keeps the pod from the nodes that have its devices, where that was looked at: gates, and the nodes
 /// that it insists on.
-pub(super) fn kept_off(found: &Blame, pod: &Pod, question: &Waiting<'_>) -> Option<String> {
+pub(super) fn kept_off(
+    found: &RootCause,
+    pod: &Pod,
+    question: &PendingClaim<'_>,
+) -> Option<String> {
     let scheduling = pod.scheduling.as_ref()?;
     if !scheduling.gates.is_empty() {
         let gates = scheduling.gates.join(", ");
@@ -32,19 +36,19 @@ pub(super) fn kept_off(found: &Blame, pod: &Pod, question: &Waiting<'_>) -> Opti
             "waits for scheduling gate {gates}: the scheduler ignores it until the gate is removed"
         ));
     }
-    let anywhere = Waiting {
+    let anywhere = PendingClaim {
         selectors: &[],
         ..*question
     };
     let is_bound = !scheduling.nodes.is_empty()
         && match found {
-            Blame::Devices | Blame::Constraints(_) => is_placeable(&anywhere),
-            Blame::Elsewhere
-            | Blame::Taints(_)
-            | Blame::Together(_)
-            | Blame::NoClass(_)
-            | Blame::Fails(_)
-            | Blame::Unknown(_) => false,
+            RootCause::Devices | RootCause::Constraints(_) => is_placeable(&anywhere),
+            RootCause::Elsewhere
+            | RootCause::Taints(_)
+            | RootCause::TaintCombination(_)
+            | RootCause::NoClass(_)
+            | RootCause::Fails(_)
+            | RootCause::Unknown(_) => false,
         };
     is_bound.then(|| {
         "waits for devices on the nodes that its node selector or affinity allows: none of them \
@@ -112,17 +116,19 @@ pub(super) fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String 
 }
 
 /// What keeps the pod, in words that say first whether it is a taint.
-pub(super) fn blame(blame: &Blame, spec: Option<&ClaimSpec>) -> String {
+pub(super) fn blame(blame: &RootCause, spec: Option<&ClaimSpec>) -> String {
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
-        Blame::Elsewhere => "waits: a node has the requested devices; not checked: node taints, \
+        RootCause::Elsewhere => {
+            "waits: a node has the requested devices; not checked: node taints, \
                              free CPU and memory, pod affinity"
-            .to_owned(),
-        Blame::Constraints(places) => format!(
+                .to_owned()
+        }
+        RootCause::Constraints(places) => format!(
             "waits for devices: excluded by {}; without that constraint a node has enough",
             constraints(places, spec)
         ),
-        Blame::Taints(owners) => match owners.as_slice() {
+        RootCause::Taints(owners) => match owners.as_slice() {
             [only] => format!(
                 "waits for devices: excluded by {}; without that taint a node has enough",
                 owner(only)
@@ -133,24 +139,24 @@ pub(super) fn blame(blame: &Blame, spec: Option<&ClaimSpec>) -> String {
                 listed(several)
             ),
         },
-        Blame::Together(owners) if owners.is_empty() => {
+        RootCause::TaintCombination(owners) if owners.is_empty() => {
             "waits for devices: excluded by taints; a node has enough without all of them; too \
              many combinations to find the smallest set"
                 .to_owned()
         }
-        Blame::Together(owners) => format!(
+        RootCause::TaintCombination(owners) => format!(
             "waits for devices: excluded by taints; a node has enough if all of these {} are \
              removed: {}",
             owners.len(),
             listed(owners)
         ),
-        Blame::Devices => "waits for devices: no node has enough matching free devices, even \
+        RootCause::Devices => "waits for devices: no node has enough matching free devices, even \
                            without any taint"
             .to_owned(),
-        Blame::NoClass(class) => {
+        RootCause::NoClass(class) => {
             format!("waits for devices: DeviceClass {class} not found")
         }
-        Blame::Fails(why) => {
+        RootCause::Fails(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
             format!(
                 "waits for devices: the scheduler fails with an error when it evaluates an \
@@ -158,7 +164,7 @@ pub(super) fn blame(blame: &Blame, spec: Option<&ClaimSpec>) -> String {
                 why.join("; ")
             )
         }
-        Blame::Unknown(why) => {
+        RootCause::Unknown(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
             format!("waits for devices, reason unknown: {}", why.join("; "))
         }
@@ -169,7 +175,7 @@ pub(super) fn blame(blame: &Blame, spec: Option<&ClaimSpec>) -> String {
 pub(super) fn owner(owner: &TaintOwner) -> String {
     match owner {
         TaintOwner::Rule(name) => format!("the taint of rule {name}"),
-        TaintOwner::Supposed(_) => "the proposed taint".to_owned(),
+        TaintOwner::Proposed(_) => "the proposed taint".to_owned(),
         TaintOwner::Driver(device, taint) => format!("the driver's taint {taint} on {device}"),
     }
 }
@@ -180,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_was_not_looked_at_is_named_where_devices_are_not_what_keeps_a_pod() {
-        let text = blame(&Blame::Elsewhere, None);
+        let text = blame(&RootCause::Elsewhere, None);
         for part in ["node taints", "free CPU and memory", "pod affinity"] {
             assert!(text.contains(part), "{part}: {text}");
         }

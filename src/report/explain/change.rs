@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::asked::terms_path;
 use super::step::{About, FieldSource, Step};
 use super::verdict::{ExplainedVerdict, told};
-use crate::engine::explain::change::{RequestToleration, rule_of};
-use crate::engine::explain::{Chain, Change, Fate, Inquiry};
-use crate::engine::placement::TaintOwner;
+use crate::engine::allocator::TaintOwner;
+use crate::engine::explain::alterations::{RequestToleration, rule_of};
+use crate::engine::explain::{Chain, ExplainInput, PodVerdict, VerdictChange};
 use crate::model::{NamespacedName, Operator, Toleration, Wish};
 
 /// What a change does for a pod that waits.
@@ -112,15 +112,15 @@ impl ExplainedToleration {
 impl SingleChange {
     /// The change, with which, alone or with others, that becomes of the pod.
     pub(super) fn new(
-        change: &Change,
-        fate: Fate,
+        change: &VerdictChange,
+        fate: PodVerdict,
         chain: &Chain<'_>,
-        inquiry: &Inquiry<'_>,
+        input: &ExplainInput<'_>,
     ) -> Self {
         Self {
             verdict: Some(ExplainedVerdict::new(fate)),
-            then: told(fate, chain.pod, inquiry.now),
-            ..of(change, chain, inquiry)
+            then: told(fate, chain.pod, input.now),
+            ..of(change, chain, input)
         }
     }
 
@@ -137,7 +137,7 @@ impl SingleChange {
         };
         let made = match owner {
             TaintOwner::Rule(name) => rule(name.as_str()),
-            TaintOwner::Supposed(_) => Self {
+            TaintOwner::Proposed(_) => Self {
                 text: "without the proposed taint".to_owned(),
                 source: FieldSource::question(),
                 rule: None,
@@ -191,8 +191,8 @@ impl SingleChange {
     }
 }
 
-fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange {
-    let rule = rule_of(change, inquiry).map(ToString::to_string);
+fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> SingleChange {
+    let rule = rule_of(change, input).map(ToString::to_string);
     let named = |word: &str, text: String| SingleChange {
         change: word.to_owned(),
         text,
@@ -212,13 +212,13 @@ fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange
         (source, Some(claim.to_string()))
     };
     match change {
-        Change::WithoutRule(_) => SingleChange {
+        VerdictChange::WithoutRule(_) => SingleChange {
             source: of_rule(""),
             ..named("without-taint", format!("without {whose}"))
         },
-        Change::WithNoExecute(_) => {
+        VerdictChange::WithNoExecute(_) => {
             // With this plugin it is so in every version.
-            let renewed = if rule.is_some() && !inquiry.semantics.server_renews_time_added {
+            let renewed = if rule.is_some() && !input.semantics.server_renews_time_added {
                 " from now on, with a new timeAdded"
             } else {
                 ""
@@ -229,7 +229,7 @@ fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange
                 ..named("with-no-execute", text)
             }
         }
-        Change::WithoutDriverTaint { device, taint } => SingleChange {
+        VerdictChange::WithoutDriverTaint { device, taint } => SingleChange {
             device: Some(device.to_string()),
             taint: Some(taint.to_string()),
             ..named(
@@ -237,32 +237,32 @@ fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange
                 format!("without the driver's taint {taint} on {device}"),
             )
         },
-        Change::WithTaint(device) => SingleChange {
+        VerdictChange::WithTaint(device) => SingleChange {
             device: Some(device.to_string()),
             ..named(
                 "with-taint",
                 format!("with a NoExecute taint on {device} that it does not tolerate"),
             )
         },
-        Change::WithToleration(wanted) => SingleChange {
+        VerdictChange::WithToleration(wanted) => SingleChange {
             text: format!(
                 "with one more toleration in request {}, before the claim is allocated",
                 wanted.request
             ),
             ..with_toleration(named("with-toleration", String::new()), wanted, chain)
         },
-        Change::WithoutToleration(unwanted) => SingleChange {
+        VerdictChange::WithoutToleration(unwanted) => SingleChange {
             text: format!(
                 "without the toleration {} in request {}, before the claim is allocated",
                 unwanted.toleration, unwanted.request
             ),
             ..with_toleration(named("without-toleration", String::new()), unwanted, chain)
         },
-        Change::Scheduled => SingleChange {
+        VerdictChange::Scheduled => SingleChange {
             source: FieldSource::new("Pod", &chain.pod.name, ".spec.nodeName"),
             ..named("scheduled", "once it has a node".to_owned())
         },
-        Change::Reserved(claim) => {
+        VerdictChange::Reserved(claim) => {
             let (source, claim) = of_claim(claim, ".status.reservedFor");
             SingleChange {
                 source,
@@ -270,7 +270,7 @@ fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange
                 ..named("reserved", "once the claim is reserved for it".to_owned())
             }
         }
-        Change::Owned(claim) => {
+        VerdictChange::Owned(claim) => {
             let (source, claim) = of_claim(claim, ".metadata.ownerReferences");
             SingleChange {
                 source,

@@ -9,11 +9,11 @@ use super::step::{About, FieldSource, Step};
 use super::verdict::told;
 use super::view::{Explained, SubjectKind};
 use crate::assess::Basis;
-use crate::assess::sight;
-use crate::engine::explain::inquiry::taints_of;
-use crate::engine::explain::{Inquiry, Publication, Weighed, on_device};
-use crate::engine::placement::{Exclusion, Suitor, TaintOwner, suitors};
-use crate::engine::{ConsideredTaint, complete_pools, with_siblings};
+use crate::assess::completeness;
+use crate::engine::allocator::{CandidateClaim, Exclusion, TaintOwner, candidate_claims};
+use crate::engine::explain::explain_input::taints_of;
+use crate::engine::explain::{EvaluatedTaint, ExplainInput, Publication, on_device};
+use crate::engine::{ProposedTaint, complete_pools, with_siblings};
 use crate::model::{
     AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
     Source,
@@ -24,27 +24,27 @@ use crate::naming::phrase::counted;
 #[must_use]
 pub fn explain_device(
     id: &DeviceId,
-    supposed: &[ConsideredTaint],
+    supposed: &[ProposedTaint],
     basis: &Basis<'_>,
 ) -> Option<Explained> {
     let snapshot = &basis.reading.snapshot;
     let taints = taints_of(snapshot, supposed, basis.now);
-    let inquiry = Inquiry {
+    let input = ExplainInput {
         snapshot,
-        supposed: supposed.len(),
+        assumed: supposed.len(),
         taints: &taints,
         now: basis.now,
         semantics: basis.semantics,
     };
-    let (publication, taints) = on_device(id, &inquiry)?;
+    let (publication, taints) = on_device(id, &input)?;
     let teller = Teller {
         id,
         supposed,
         basis,
     };
     let holders = teller.holders();
-    let known = (basis.semantics, sight(basis.reading));
-    let suitors = suitors(snapshot, id, supposed, known);
+    let known = (basis.semantics, completeness(basis.reading));
+    let suitors = candidate_claims(snapshot, id, supposed, known);
     let answer = format!(
         "{}, {}, {}",
         match holders.len() {
@@ -60,9 +60,9 @@ pub fn explain_device(
         },
         queue(&suitors)
     );
-    let place = |weighed: &Weighed<'_>| (weighed.place, publication);
+    let place = |weighed: &EvaluatedTaint<'_>| (weighed.place, publication);
     let tainted = taints.iter().map(|weighed| {
-        let (whose, source) = origin(weighed.origin, place(weighed), &inquiry);
+        let (whose, source) = origin(weighed.origin, place(weighed), &input);
         let effect = match &weighed.taint.effect {
             Effect::NoExecute => "evicts pods that do not tolerate it, and blocks new allocations",
             Effect::NoSchedule => "blocks new allocations, and evicts no pods",
@@ -92,7 +92,7 @@ pub fn explain_device(
 
 struct Teller<'t> {
     id: &'t DeviceId,
-    supposed: &'t [ConsideredTaint],
+    supposed: &'t [ProposedTaint],
     basis: &'t Basis<'t>,
 }
 
@@ -235,8 +235,8 @@ impl<'t> Teller<'t> {
 }
 
 /// How many requests wait for such a device, and how many of them could have it now.
-fn queue(suitors: &[Suitor<'_>]) -> String {
-    let requests = |is_meant: &dyn Fn(&Suitor<'_>) -> bool| {
+fn queue(suitors: &[CandidateClaim<'_>]) -> String {
+    let requests = |is_meant: &dyn Fn(&CandidateClaim<'_>) -> bool| {
         let meant = suitors.iter().filter(|suitor| is_meant(suitor));
         let requests: BTreeSet<_> = meant
             .map(|suitor| (&suitor.claim.name, suitor.request))
@@ -261,7 +261,7 @@ fn queue(suitors: &[Suitor<'_>]) -> String {
 }
 
 /// Who could get it next, and what speaks against that for now.
-fn suitor_step(suitor: &Suitor<'_>) -> Step {
+fn suitor_step(suitor: &CandidateClaim<'_>) -> Step {
     let claim = suitor.claim;
     let against: Vec<String> = suitor.exclusions.iter().map(against).collect();
     let could = if against.is_empty() {
@@ -291,7 +291,7 @@ fn against(exclusion: &Exclusion) -> String {
         Exclusion::Tainted(taint, owner) => {
             let owner = match owner {
                 TaintOwner::Rule(name) => format!("rule {name}"),
-                TaintOwner::Supposed(_) => "the proposed taint".to_owned(),
+                TaintOwner::Proposed(_) => "the proposed taint".to_owned(),
                 TaintOwner::Driver(..) => "the driver".to_owned(),
             };
             format!("it does not tolerate {taint} of {owner}")
@@ -300,8 +300,8 @@ fn against(exclusion: &Exclusion) -> String {
         Exclusion::Amount => "too little of its capacity is left".to_owned(),
         Exclusion::TooSmall => "its capacity is too small".to_owned(),
         Exclusion::Failing(why) => format!("the scheduler fails with an error: {why}"),
-        Exclusion::Company => "other devices that the claim needs are not free".to_owned(),
-        Exclusion::PodKeptOff(why) => why.clone(),
+        Exclusion::OtherDevices => "other devices that the claim needs are not free".to_owned(),
+        Exclusion::PodUnschedulable(why) => why.clone(),
         Exclusion::Incomplete => "its pool is published incompletely".to_owned(),
         Exclusion::Invalid => "its pool contradicts itself".to_owned(),
         Exclusion::Unknown(why) => format!("unknown: {why}"),

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::step::FieldSource;
-use crate::engine::explain::{Inquiry, Publication};
-use crate::engine::{ConsideredTaint, Origin};
+use crate::engine::explain::{ExplainInput, Publication};
+use crate::engine::{Origin, ProposedTaint};
 use crate::model::{Device, DeviceId, ResourceSlice, Snapshot, Taint};
 use crate::naming::age::human_duration;
 
@@ -12,10 +12,10 @@ use crate::naming::age::human_duration;
 pub(super) fn origin(
     origin: Origin<'_>,
     (place, publication): (Option<usize>, Publication<'_>),
-    inquiry: &Inquiry<'_>,
+    input: &ExplainInput<'_>,
 ) -> (String, Option<FieldSource>) {
     match origin {
-        Origin::Considered(number) => of_rule(inquiry.taints.get(number), number, inquiry),
+        Origin::Considered(number) => of_rule(input.taints.get(number), number, input),
         Origin::Rule(name) => (
             format!("rule {name}"),
             FieldSource::new("DeviceTaintRule", name, ".spec.taint"),
@@ -39,13 +39,13 @@ pub(super) fn origin(
 }
 
 fn of_rule(
-    taint: Option<&ConsideredTaint>,
+    taint: Option<&ProposedTaint>,
     number: usize,
-    inquiry: &Inquiry<'_>,
+    input: &ExplainInput<'_>,
 ) -> (String, Option<FieldSource>) {
     match taint.and_then(|taint| taint.rule.as_ref()) {
         Some(rule) => {
-            let supposed = if number < inquiry.supposed {
+            let supposed = if number < input.assumed {
                 ", as proposed"
             } else {
                 ""

@@ -12,11 +12,11 @@ use super::view::{Explained, SubjectKind};
 use super::waiting::{self, Waits};
 use crate::assess::Basis;
 use crate::engine::explain::{
-    Chain, Change, Fate, HeldDevice, Inquiry, Link, Place, Publication, Reservation, Weighed,
-    alterations, together,
+    Chain, ClaimEntry, ClaimLink, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict,
+    Publication, Reservation, VerdictChange, alterations, together,
 };
 use crate::engine::tolerate::Deadline;
-use crate::engine::{ConsideredTaint, NotEvicted, complete_pools};
+use crate::engine::{NotEvicted, ProposedTaint, complete_pools};
 use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim};
 use crate::naming::pod::arguments;
 use crate::report::impact::note::not_evicted;
@@ -26,20 +26,20 @@ use crate::report::impact::note::not_evicted;
 #[must_use]
 pub fn explain_pod(
     pod: &Pod,
-    supposed: &[ConsideredTaint],
+    supposed: &[ProposedTaint],
     basis: &Basis<'_>,
 ) -> (Explained, Vec<Gap>) {
     let around = Around::new(pod, supposed, basis);
-    let inquiry = around.inquiry(basis);
-    let chain = Chain::new(pod, &inquiry);
+    let input = around.input(basis);
+    let chain = Chain::new(pod, &input);
     let teller = Teller {
-        inquiry: &inquiry,
+        input: &input,
         chain: &chain,
         basis,
     };
-    let fate = inquiry.fate(pod, &chain);
+    let fate = input.verdict(pod, &chain);
     let waits = waiting::of(&chain, supposed, basis);
-    let is_waiting = fate == Fate::Untouched && (waits.is_some() || teller.lacks_a_claim());
+    let is_waiting = fate == PodVerdict::Untouched && (waits.is_some() || teller.lacks_a_claim());
     let verdict = if !teller.knows(fate) {
         ExplainedVerdict::UNKNOWN
     } else if is_waiting {
@@ -50,7 +50,7 @@ pub fn explain_pod(
     let (mut changes, mut together) = if verdict == ExplainedVerdict::UNKNOWN {
         (Vec::new(), Vec::new())
     } else {
-        changes(&chain, &inquiry)
+        changes(&chain, &input)
     };
     let links = chain.links.iter();
     let steps = links
@@ -78,11 +78,11 @@ pub fn explain_pod(
 }
 
 /// What would alter what becomes of the pod: each by itself, or only all together.
-fn changes(chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> (Vec<SingleChange>, Vec<SingleChange>) {
-    let altering = alterations(inquiry, chain);
-    let together = together(inquiry, chain, &altering);
-    let told = |change: &Change, fate| SingleChange::new(change, fate, chain, inquiry);
-    let single = altering.iter().map(|one| told(&one.change, one.fate));
+fn changes(chain: &Chain<'_>, input: &ExplainInput<'_>) -> (Vec<SingleChange>, Vec<SingleChange>) {
+    let altering = alterations(input, chain);
+    let together = together(input, chain, &altering);
+    let told = |change: &VerdictChange, fate| SingleChange::new(change, fate, chain, input);
+    let single = altering.iter().map(|one| told(&one.change, one.verdict));
     let together = together.iter().flat_map(|(changes, fate)| {
         let changes = changes.iter();
         changes.map(|change| told(change, *fate))
@@ -143,7 +143,7 @@ pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
     let source = FieldSource::new("Pod", name, ".spec.resourceClaims");
     Explained {
         answer: "stays: it uses no device, so no taint affects it".to_owned(),
-        verdict: Some(ExplainedVerdict::new(Fate::Untouched)),
+        verdict: Some(ExplainedVerdict::new(PodVerdict::Untouched)),
         steps: vec![Step::new(About::Missing, text, source).holding(false)],
         ..Explained::of(SubjectKind::Pod, named(name))
     }
@@ -151,7 +151,7 @@ pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
 
 /// Tells the links of one chain.
 struct Teller<'t, 'a> {
-    inquiry: &'t Inquiry<'a>,
+    input: &'t ExplainInput<'a>,
     chain: &'t Chain<'a>,
     basis: &'t Basis<'t>,
 }
@@ -159,15 +159,18 @@ struct Teller<'t, 'a> {
 impl Teller<'_, '_> {
     /// Whether what was read suffices to say what becomes of the pod: what is evicted for a reason that
     /// is known goes whatever else there is.
-    fn knows(&self, fate: Fate) -> bool {
+    fn knows(&self, fate: PodVerdict) -> bool {
         match fate {
-            Fate::Evicted { .. } if self.chain.gaps.is_empty() => return true,
-            Fate::Terminating => return true,
-            Fate::Evicted { .. } | Fate::Tolerates | Fate::NotEvicted(_) | Fate::Untouched => {}
+            PodVerdict::Evicted { .. } if self.chain.gaps.is_empty() => return true,
+            PodVerdict::Terminating => return true,
+            PodVerdict::Evicted { .. }
+            | PodVerdict::Tolerates
+            | PodVerdict::NotEvicted(_)
+            | PodVerdict::Untouched => {}
         }
         let unread = |kind| self.is_unread(kind);
-        let is_supposed = self.inquiry.supposed > 0 && fate != Fate::Untouched;
-        let needs_slices = !is_supposed || !self.inquiry.semantics.reaches_unpublished;
+        let is_supposed = self.input.assumed > 0 && fate != PodVerdict::Untouched;
+        let needs_slices = !is_supposed || !self.input.semantics.reaches_unpublished;
         self.chain.gaps.is_empty()
             && !unread(Kind::ResourceClaim)
             && (is_supposed || !unread(Kind::DeviceTaintRule))
@@ -185,8 +188,13 @@ impl Teller<'_, '_> {
         self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none())
     }
 
-    fn answer(&self, fate: Fate, verdict: &ExplainedVerdict, waits: Option<&Waits>) -> String {
-        let now = self.inquiry.now;
+    fn answer(
+        &self,
+        fate: PodVerdict,
+        verdict: &ExplainedVerdict,
+        waits: Option<&Waits>,
+    ) -> String {
+        let now = self.input.now;
         if verdict == &ExplainedVerdict::UNKNOWN {
             return "outcome unknown: some objects could not be read".to_owned();
         }
@@ -194,14 +202,14 @@ impl Teller<'_, '_> {
         if let Some(waits) = waits {
             return waits.blame.clone();
         }
-        if fate == Fate::Untouched && self.lacks_a_claim() {
+        if fate == PodVerdict::Untouched && self.lacks_a_claim() {
             return said_too(&self.absent_claim(), self.chain);
         }
-        if self.inquiry.supposed == 0 || fate != Fate::Untouched {
+        if self.input.assumed == 0 || fate != PodVerdict::Untouched {
             return told;
         }
-        let present = self.inquiry.present(self.chain.pod, self.chain);
-        let present = if present == Fate::Untouched {
+        let present = self.input.present(self.chain.pod, self.chain);
+        let present = if present == PodVerdict::Untouched {
             "nor is any other".to_owned()
         } else {
             let told = self::told(present, self.chain.pod, now);
@@ -214,14 +222,14 @@ impl Teller<'_, '_> {
     fn absent_claim(&self) -> String {
         let absent = self.chain.links.iter().filter(|link| link.claim.is_none());
         let mut templates = absent.filter_map(|link| match link.place {
-            Place::Entry(
+            ClaimEntry::Entry(
                 _,
                 ClaimSource::Template {
                     template,
                     generated: None,
                 },
             ) => Some(template),
-            Place::Entry(..) | Place::ExtendedResource(_) => None,
+            ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_) => None,
         });
         match templates.next() {
             Some(template) => {
@@ -235,14 +243,14 @@ impl Teller<'_, '_> {
         }
     }
 
-    fn link(&self, link: &Link<'_>, waits: Option<&Waits>) -> Step {
+    fn link(&self, link: &ClaimLink<'_>, waits: Option<&Waits>) -> Step {
         let pod = &self.chain.pod.name;
         let (text, path) = match link.place {
-            Place::Entry(place, ClaimSource::Claim(name)) => (
+            ClaimEntry::Entry(place, ClaimSource::Claim(name)) => (
                 format!("claim {name}"),
                 format!(".spec.resourceClaims[{place}]"),
             ),
-            Place::Entry(
+            ClaimEntry::Entry(
                 place,
                 ClaimSource::Template {
                     generated: Some(name),
@@ -252,7 +260,7 @@ impl Teller<'_, '_> {
                 format!("claim {name}, generated from a template"),
                 format!(".spec.resourceClaims[{place}]"),
             ),
-            Place::Entry(
+            ClaimEntry::Entry(
                 place,
                 ClaimSource::Template {
                     template,
@@ -265,11 +273,11 @@ impl Teller<'_, '_> {
                 );
                 return self.missing(&text, &format!(".spec.resourceClaims[{place}]"));
             }
-            Place::Entry(place, ClaimSource::Unknown) => {
+            ClaimEntry::Entry(place, ClaimSource::Unknown) => {
                 let text = "a claim from something that this plugin does not know";
                 return self.missing(text, &format!(".spec.resourceClaims[{place}]"));
             }
-            Place::ExtendedResource(name) => (
+            ClaimEntry::ExtendedResource(name) => (
                 format!("claim {name}, made for extended resources"),
                 ".status.extendedResourceClaimStatus".to_owned(),
             ),
@@ -294,7 +302,7 @@ impl Teller<'_, '_> {
         Step::new(About::Missing, text, source).holding(false)
     }
 
-    fn reservation(&self, link: &Link<'_>, claim: &ResourceClaim) -> Step {
+    fn reservation(&self, link: &ClaimLink<'_>, claim: &ResourceClaim) -> Step {
         let at = |place: usize| {
             let path = format!(".status.reservedFor[{place}]");
             FieldSource::new("ResourceClaim", &claim.name, path)
@@ -315,16 +323,21 @@ impl Teller<'_, '_> {
                 FieldSource::new("ResourceClaim", &claim.name, ".status.reservedFor"),
             ),
         };
-        let obstacle = link.standing.flatten();
+        let obstacle = link.validity.flatten();
         let text = match obstacle {
             Some(obstacle) => format!("{text}; ignored: {}", because(obstacle)),
             None => text,
         };
-        Step::new(About::Reservation, text, source).holding(link.standing == Some(None))
+        Step::new(About::Reservation, text, source).holding(link.validity == Some(None))
     }
 
     /// What the claim asks for, each with the devices that it got.
-    fn requests(&self, link: &Link<'_>, claim: &ResourceClaim, waits: Option<&Waits>) -> Vec<Step> {
+    fn requests(
+        &self,
+        link: &ClaimLink<'_>,
+        claim: &ResourceClaim,
+        waits: Option<&Waits>,
+    ) -> Vec<Step> {
         if claim.allocation.is_none() {
             let source = FieldSource::new("ResourceClaim", &claim.name, ".status.allocation");
             let text = "not allocated: it has no device";
@@ -397,7 +410,7 @@ impl Teller<'_, '_> {
         let id = &held.result.device;
         match held.publication {
             Publication::Current(slice, place) => {
-                let complete = complete_pools(&self.inquiry.snapshot.slices);
+                let complete = complete_pools(&self.input.snapshot.slices);
                 let whole = if complete.contains(&(&id.driver, &id.pool)) {
                     ""
                 } else {
@@ -432,10 +445,15 @@ impl Teller<'_, '_> {
         }
     }
 
-    fn taint(&self, weighed: &Weighed<'_>, held: &HeldDevice<'_>, claim: &ResourceClaim) -> Step {
-        let now = self.inquiry.now;
+    fn taint(
+        &self,
+        weighed: &EvaluatedTaint<'_>,
+        held: &HeldDevice<'_>,
+        claim: &ResourceClaim,
+    ) -> Step {
+        let now = self.input.now;
         let place = (weighed.place, held.publication);
-        let (whose, source) = origin(weighed.origin, place, self.inquiry);
+        let (whose, source) = origin(weighed.origin, place, self.input);
         let effect = match (
             weighed.ruling.map(|ruling| ruling.deadline),
             &weighed.taint.effect,
@@ -470,7 +488,7 @@ impl Teller<'_, '_> {
             .collect();
         if steps.is_empty() && weighed.taint.effect == Effect::NoExecute {
             let source = FieldSource::new("ResourceClaim", &claim.name, path);
-            let text = if self.inquiry.semantics.copies_tolerations {
+            let text = if self.input.semantics.copies_tolerations {
                 "no toleration at all"
             } else {
                 "no toleration: this version does not copy tolerations to the allocation"

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::asked::{terms_of, terms_path};
 use super::change::SingleChange;
 use super::origin::published_taint;
-use crate::engine::explain::Wanted;
-use crate::engine::placement::{Blame, Exclusion, Prospect, TaintOwner, Waiting, is_placeable};
+use crate::engine::allocator::{
+    Diagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, is_placeable,
+};
+use crate::engine::explain::PendingPod;
 use crate::model::{NamespacedName, ResourceClaim, Snapshot, Taint, Toleration, Wish};
 
 /// So many tolerations are tried.
@@ -17,23 +19,23 @@ const TRIED: usize = 8;
 /// with a toleration in one request, which was tried; and where only several taints together are to blame,
 /// those that have to go.
 pub(super) fn changes(
-    found: &Prospect,
-    wanted: &Wanted,
-    question: &Waiting<'_>,
+    found: &Diagnosis,
+    wanted: &PendingPod,
+    question: &PendingClaim<'_>,
 ) -> (Vec<SingleChange>, Vec<SingleChange>) {
     let (mut single, mut together) = (Vec::new(), Vec::new());
     let mut tried = BTreeSet::new();
-    for owner in to_blame(&found.blame) {
+    for owner in to_blame(&found.root_cause) {
         let blocking = blocking(found, owner);
         let Some((_, taint)) = blocking.first().copied() else {
             continue;
         };
         let at = match owner {
             TaintOwner::Driver(device, taint) => published_taint(device, taint, question.snapshot),
-            TaintOwner::Rule(_) | TaintOwner::Supposed(_) => None,
+            TaintOwner::Rule(_) | TaintOwner::Proposed(_) => None,
         };
         let gone = SingleChange::releasing(owner, &taint.to_string(), at);
-        if matches!(found.blame, Blame::Together(_)) {
+        if matches!(found.root_cause, RootCause::TaintCombination(_)) {
             together.push(gone);
         } else {
             single.push(gone);
@@ -45,7 +47,7 @@ pub(super) fn changes(
             }
             let mut claim = wanted.claim.clone();
             add(&mut claim, place, &toleration);
-            let changed = Waiting {
+            let changed = PendingClaim {
                 claim: &claim,
                 ..*question
             };
@@ -63,15 +65,15 @@ pub(super) fn changes(
 }
 
 /// Whose taints they are.
-fn to_blame(blame: &Blame) -> &[TaintOwner] {
+fn to_blame(blame: &RootCause) -> &[TaintOwner] {
     match blame {
-        Blame::Taints(owners) | Blame::Together(owners) => owners,
-        Blame::Elsewhere
-        | Blame::Constraints(_)
-        | Blame::Devices
-        | Blame::NoClass(_)
-        | Blame::Fails(_)
-        | Blame::Unknown(_) => &[],
+        RootCause::Taints(owners) | RootCause::TaintCombination(owners) => owners,
+        RootCause::Elsewhere
+        | RootCause::Constraints(_)
+        | RootCause::Devices
+        | RootCause::NoClass(_)
+        | RootCause::Fails(_)
+        | RootCause::Unknown(_) => &[],
     }
 }
 
@@ -79,7 +81,7 @@ fn to_blame(blame: &Blame) -> &[TaintOwner] {
 type Place = (usize, Option<usize>);
 
 /// For which requests a taint of that owner keeps devices out, and which it is.
-fn blocking<'f>(found: &'f Prospect, wanted: &TaintOwner) -> Vec<(Place, &'f Taint)> {
+fn blocking<'f>(found: &'f Diagnosis, wanted: &TaintOwner) -> Vec<(Place, &'f Taint)> {
     let mut blocking = Vec::new();
     for choice in &found.choices {
         let exclusions = choice.excluded.iter().flat_map(|(_, all)| all);
@@ -112,7 +114,7 @@ fn add(claim: &mut ResourceClaim, (request, alternative): Place, toleration: &To
 /// The claim; the request of it as REQUEST or REQUEST/ALTERNATIVE, and where its tolerations stand.
 fn request_of<'w>(
     snapshot: &Snapshot,
-    wanted: &'w Wanted,
+    wanted: &'w PendingPod,
     (request, alternative): Place,
 ) -> Option<(&'w NamespacedName, (String, String))> {
     let (name, place) = wanted.origins.get(request)?;
@@ -165,7 +167,7 @@ mod tests {
             allocation: None,
             reserved_for: Vec::new(),
         };
-        let wanted = Wanted {
+        let wanted = PendingPod {
             claim: claim.clone(),
             origins: (0..3).map(|place| (name.clone(), place)).collect(),
             nodes: Vec::new(),

@@ -6,9 +6,9 @@ use super::verdict::told;
 use super::view::{Explained, RuleEviction, SubjectKind};
 use crate::assess::Basis;
 use crate::assess::{Knowledge, Subject};
-use crate::engine::explain::Fate;
-use crate::engine::life::Evicting;
-use crate::engine::{ConsideredTaint, DeviceImpact, Impact, PodImpact, Verdict, selection};
+use crate::engine::explain::PodVerdict;
+use crate::engine::rule_lifecycle::EvictionStatus;
+use crate::engine::{DeviceImpact, Impact, PodImpact, ProposedTaint, Verdict, selection};
 use crate::model::Count;
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, NamespacedName, ResourceClaim,
@@ -24,13 +24,13 @@ use crate::report::time::Time;
 /// and what could not be evaluated.
 #[must_use]
 pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Vec<Gap>) {
-    let as_it_is = [ConsideredTaint::of_changed_rule(
+    let as_it_is = [ProposedTaint::of_changed_rule(
         rule,
         &rule.taint.effect,
         basis.now,
     )];
     let impact = basis.impact(&as_it_is);
-    let would = [ConsideredTaint::of_rule(rule, basis.now)];
+    let would = [ProposedTaint::of_rule(rule, basis.now)];
     let would = basis.impact(&would);
     let teller = Teller {
         rule,
@@ -208,13 +208,13 @@ impl Teller<'_, '_> {
     }
 
     fn selected(&self, selector: &DeviceSelector) -> usize {
-        let considered = [ConsideredTaint {
+        let proposed = [ProposedTaint {
             rule: None,
             selector: Some(selector.clone()),
             taint: self.rule.taint.clone(),
         }];
         let snapshot = &self.basis.reading.snapshot;
-        let found = selection(snapshot, &considered, self.basis.semantics);
+        let found = selection(snapshot, &proposed, self.basis.semantics);
         found.devices.len()
     }
 
@@ -236,7 +236,7 @@ impl Teller<'_, '_> {
                 .with([advice]);
         };
         let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
-        let evicting = Evicting::of(self.rule, left);
+        let evicting = EvictionStatus::of(self.rule, left);
         let mut text = format!(
             "controller condition: EvictionInProgress {}, {}",
             condition.status, condition.reason
@@ -245,12 +245,12 @@ impl Teller<'_, '_> {
             text.push_str(&format!(", {}", condition.message));
         }
         let stale = match evicting {
-            Evicting::Yes | Evicting::No | Evicting::Unknown => None,
-            Evicting::Outdated => Some(format!(
+            EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,
+            EvictionStatus::Outdated => Some(format!(
                 "outdated: for generation {}, and the rule is at {}",
                 condition.observed_generation, self.rule.generation
             )),
-            Evicting::Leftover => Some("outdated: no pod that it evicts is left".to_owned()),
+            EvictionStatus::Leftover => Some("outdated: no pod that it evicts is left".to_owned()),
         };
         let notes = stale.map(|text| Step::new(About::Note, text, None));
         Step::new(About::Condition, text, source)
@@ -339,7 +339,7 @@ impl Teller<'_, '_> {
     }
 
     fn pod(&self, impact: &PodImpact<'_>) -> Step {
-        let fate = Fate::from(&impact.verdict);
+        let fate = PodVerdict::from(&impact.verdict);
         let text = format!(
             "pod {}: {}",
             impact.pod.name,
@@ -375,7 +375,7 @@ mod tests {
 
     /// A pod with a device, its claim, and a rule about that.
     fn reading(change: impl FnOnce(&mut Pod)) -> Reading {
-        let considered = testing::considered(Some("drain"));
+        let proposed = testing::proposed(Some("drain"));
         let mut pod = testing::pod("ml", "train-0");
         let mut claim: ResourceClaim = testing::claim(&pod);
         claim.reserved_for = vec![ConsumerReference {
@@ -397,8 +397,8 @@ mod tests {
             uid: "uid".into(),
             resource_version: "1".to_owned(),
             generation: 1,
-            selector: considered.selector,
-            taint: considered.taint,
+            selector: proposed.selector,
+            taint: proposed.taint,
             condition: None,
             metadata: RuleMetadata::default(),
             managers: Vec::new(),

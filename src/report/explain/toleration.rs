@@ -1,10 +1,14 @@
 //! What does a toleration make of a taint, in words?
 
-use crate::engine::tolerate::Difference;
+use crate::engine::tolerate::TolerationMismatch;
 use crate::model::{Effect, Toleration};
 
 /// A toleration beside the taint, and if it does not cover it, which field differs.
-pub(super) fn told(toleration: &Toleration, differences: &[Difference], decides: bool) -> String {
+pub(super) fn told(
+    toleration: &Toleration,
+    differences: &[TolerationMismatch],
+    decides: bool,
+) -> String {
     if differences.is_empty() {
         let decides = if decides { ", and decides" } else { "" };
         return format!("toleration {toleration} covers it{decides}");
@@ -19,15 +23,17 @@ pub(super) fn told(toleration: &Toleration, differences: &[Difference], decides:
     )
 }
 
-fn different(difference: Difference, toleration: &Toleration) -> String {
+fn different(difference: TolerationMismatch, toleration: &Toleration) -> String {
     match difference {
-        Difference::Key => format!("its key is {}", toleration.key),
-        Difference::Value => format!("its value is {:?}", toleration.value),
-        Difference::Operator => format!("its operator is {}", toleration.operator.as_str()),
-        Difference::Effect => {
+        TolerationMismatch::Key => format!("its key is {}", toleration.key),
+        TolerationMismatch::Value => format!("its value is {:?}", toleration.value),
+        TolerationMismatch::Operator => format!("its operator is {}", toleration.operator.as_str()),
+        TolerationMismatch::Effect => {
             let effect = toleration.effect.as_ref().map_or("", Effect::as_str);
             format!("its effect is {effect}")
         }
-        Difference::NoEffect => "it has no effect, so it applies to scheduling only".to_owned(),
+        TolerationMismatch::NoEffect => {
+            "it has no effect, so it applies to scheduling only".to_owned()
+        }
     }
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::explain::Fate;
+use crate::engine::explain::PodVerdict;
 use crate::model::Pod;
 use crate::naming::age::human_duration;
 use crate::report::impact::note::{not_evicted, terminating};
@@ -57,23 +57,23 @@ impl ExplainedVerdict {
         at: None,
     };
 
-    pub(super) fn new(fate: Fate) -> Self {
+    pub(super) fn new(fate: PodVerdict) -> Self {
         let plain = |code| Self {
             code,
             ..Self::UNKNOWN
         };
         match fate {
-            Fate::Evicted { at } => Self {
+            PodVerdict::Evicted { at } => Self {
                 at: Some(Time(at)),
                 ..plain(VerdictCode::Evicted)
             },
-            Fate::Tolerates => plain(VerdictCode::Tolerates),
-            Fate::Terminating => plain(VerdictCode::Terminating),
-            Fate::NotEvicted(why) => Self {
+            PodVerdict::Tolerates => plain(VerdictCode::Tolerates),
+            PodVerdict::Terminating => plain(VerdictCode::Terminating),
+            PodVerdict::NotEvicted(why) => Self {
                 reason: Some(not_evicted(why).code),
                 ..plain(VerdictCode::NotEvicted)
             },
-            Fate::Untouched => plain(VerdictCode::Untouched),
+            PodVerdict::Untouched => plain(VerdictCode::Untouched),
         }
     }
 }
@@ -89,12 +89,12 @@ pub(super) fn moment(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// What becomes of the pod.
-pub(super) fn told(fate: Fate, pod: &Pod, now: Timestamp) -> String {
+pub(super) fn told(fate: PodVerdict, pod: &Pod, now: Timestamp) -> String {
     match fate {
-        Fate::Evicted { at } => format!("evicted {}", moment(at, now)),
-        Fate::Tolerates => "stays: it tolerates the taints that would evict it".to_owned(),
-        Fate::Terminating => terminating(pod.deletion.as_ref(), now).message,
-        Fate::NotEvicted(why) => format!("stays: {}", not_evicted(why).message),
-        Fate::Untouched => "stays: none of its devices is tainted".to_owned(),
+        PodVerdict::Evicted { at } => format!("evicted {}", moment(at, now)),
+        PodVerdict::Tolerates => "stays: it tolerates the taints that would evict it".to_owned(),
+        PodVerdict::Terminating => terminating(pod.deletion.as_ref(), now).message,
+        PodVerdict::NotEvicted(why) => format!("stays: {}", not_evicted(why).message),
+        PodVerdict::Untouched => "stays: none of its devices is tainted".to_owned(),
     }
 }

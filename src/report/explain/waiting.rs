@@ -12,10 +12,12 @@ use super::origin::{published, published_taint};
 use super::releasing::changes;
 use super::step::{About, FieldSource, Step};
 use crate::assess::Basis;
-use crate::assess::sight;
-use crate::engine::ConsideredTaint;
-use crate::engine::explain::{Chain, Wanted};
-use crate::engine::placement::{Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, prospect};
+use crate::assess::completeness;
+use crate::engine::ProposedTaint;
+use crate::engine::allocator::{
+    ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, diagnose,
+};
+use crate::engine::explain::{Chain, PendingPod};
 use crate::model::{DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot};
 use crate::naming::phrase::counted;
 
@@ -90,17 +92,17 @@ pub enum BlameCode {
     Unknown,
 }
 
-impl From<&Blame> for BlameCode {
-    fn from(blame: &Blame) -> Self {
+impl From<&RootCause> for BlameCode {
+    fn from(blame: &RootCause) -> Self {
         match blame {
-            Blame::Elsewhere => Self::Elsewhere,
-            Blame::Taints(_) => Self::Taint,
-            Blame::Together(_) => Self::Taints,
-            Blame::Constraints(_) => Self::Constraint,
-            Blame::Devices => Self::Devices,
-            Blame::NoClass(_) => Self::Class,
-            Blame::Fails(_) => Self::Fails,
-            Blame::Unknown(_) => Self::Unknown,
+            RootCause::Elsewhere => Self::Elsewhere,
+            RootCause::Taints(_) => Self::Taint,
+            RootCause::TaintCombination(_) => Self::Taints,
+            RootCause::Constraints(_) => Self::Constraint,
+            RootCause::Devices => Self::Devices,
+            RootCause::NoClass(_) => Self::Class,
+            RootCause::Fails(_) => Self::Fails,
+            RootCause::Unknown(_) => Self::Unknown,
         }
     }
 }
@@ -124,7 +126,7 @@ pub(super) struct Waits {
 /// What the pod of the chain waits for; absent where it waits for no device.
 pub(super) fn of(
     chain: &Chain<'_>,
-    supposed: &[ConsideredTaint],
+    supposed: &[ProposedTaint],
     basis: &Basis<'_>,
 ) -> Option<Waits> {
     let snapshot = &basis.reading.snapshot;
@@ -133,7 +135,7 @@ pub(super) fn of(
     if chain.pod.deletion.is_some() || !waiting.any(|claim| unallocated(&claim)) {
         return None;
     }
-    let Some(wanted) = Wanted::of(chain, snapshot) else {
+    let Some(wanted) = PendingPod::of(chain, snapshot) else {
         return Some(Waits {
             code: BlameCode::Unknown,
             blame: said_too(
@@ -146,28 +148,28 @@ pub(super) fn of(
             places: Vec::new(),
         });
     };
-    let question = Waiting {
+    let question = PendingClaim {
         snapshot,
         claim: &wanted.claim,
         nodes: &wanted.nodes,
         selectors: &wanted.selectors,
-        considered: supposed,
-        known: (basis.semantics, sight(basis.reading)),
+        proposed: supposed,
+        known: (basis.semantics, completeness(basis.reading)),
     };
-    let found = prospect(&question);
-    let view = |choice: &ChoiceProspect| told(choice, &wanted, snapshot);
+    let found = diagnose(&question);
+    let view = |choice: &ChoiceDiagnosis| told(choice, &wanted, snapshot);
     let views = found.choices.iter().filter_map(view);
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
     let (changes, together) = changes(&found, &wanted, &question);
-    let kept_off = kept_off(&found.blame, chain.pod, &question);
+    let kept_off = kept_off(&found.root_cause, chain.pod, &question);
     Some(Waits {
         changes,
         together,
         code: kept_off
             .as_ref()
-            .map_or_else(|| BlameCode::from(&found.blame), |_| BlameCode::Pod),
+            .map_or_else(|| BlameCode::from(&found.root_cause), |_| BlameCode::Pod),
         blame: said_too(
-            &kept_off.unwrap_or_else(|| blame(&found.blame, wanted.claim.spec.as_deref())),
+            &kept_off.unwrap_or_else(|| blame(&found.root_cause, wanted.claim.spec.as_deref())),
             chain,
         ),
         requests,
@@ -243,8 +245,8 @@ struct Asked<'a> {
 }
 
 fn told(
-    choice: &ChoiceProspect,
-    wanted: &Wanted,
+    choice: &ChoiceDiagnosis,
+    wanted: &PendingPod,
     snapshot: &Snapshot,
 ) -> Option<(WaitingRequest, (NamespacedName, String))> {
     let (claim, place) = wanted.origins.get(choice.request)?;
@@ -269,7 +271,7 @@ fn told(
     );
     let stands = |(id, exclusion): (&DeviceId, &Exclusion)| match exclusion.taint() {
         Some((taint, TaintOwner::Driver(..))) => published_taint(id, taint, snapshot),
-        Some((_, TaintOwner::Rule(_) | TaintOwner::Supposed(_))) | None => published(id, snapshot),
+        Some((_, TaintOwner::Rule(_) | TaintOwner::Proposed(_))) | None => published(id, snapshot),
     };
     let mut reasons: BTreeMap<Reason, Found<'_>> = BTreeMap::new();
     for (device, exclusions) in &choice.excluded {
@@ -328,7 +330,7 @@ fn reason(exclusion: &Exclusion) -> Reason {
             let owner = match owner {
                 // Those of a driver are much the same on every device.
                 TaintOwner::Driver(..) => None,
-                TaintOwner::Rule(_) | TaintOwner::Supposed(_) => Some(owner.clone()),
+                TaintOwner::Rule(_) | TaintOwner::Proposed(_) => Some(owner.clone()),
             };
             let dedication = taint.dedication().filter(|_| owner.is_some());
             let dedication = dedication.unwrap_or_default().to_owned();
@@ -337,8 +339,8 @@ fn reason(exclusion: &Exclusion) -> Reason {
         Exclusion::Held(_) => plain("held"),
         Exclusion::Amount => plain("amount"),
         Exclusion::TooSmall => plain("too-small"),
-        Exclusion::Company => plain("constraint"),
-        Exclusion::PodKeptOff(why) => ("pod", None, String::new(), why.clone(), None),
+        Exclusion::OtherDevices => plain("constraint"),
+        Exclusion::PodUnschedulable(why) => ("pod", None, String::new(), why.clone(), None),
         Exclusion::Failing(why) => ("failing", None, String::new(), why.clone(), None),
         Exclusion::ClassFails(place, why) => failing("class-fails", *place, why),
         Exclusion::SelectorFails(place, why) => failing("selector-fails", *place, why),
@@ -438,7 +440,7 @@ impl Asked<'_> {
         };
         let rule = match &owner {
             Some(TaintOwner::Rule(name)) => Some(name.to_string()),
-            Some(TaintOwner::Supposed(_) | TaintOwner::Driver(..)) | None => None,
+            Some(TaintOwner::Proposed(_) | TaintOwner::Driver(..)) | None => None,
         };
         let reason = match code {
             "class-fails" | "selector-fails" => "fails",
@@ -469,7 +471,7 @@ fn setter(
             format!("rule {rule}"),
             FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
         ),
-        Some(TaintOwner::Supposed(_)) => ("the proposed taint".to_owned(), FieldSource::question()),
+        Some(TaintOwner::Proposed(_)) => ("the proposed taint".to_owned(), FieldSource::question()),
         Some(TaintOwner::Driver(..)) | None => {
             let driver = plural(devices, "its driver", "their driver");
             (driver.to_owned(), published)
@@ -504,35 +506,35 @@ mod tests {
         };
         for (blame, told) in [
             (
-                Blame::Taints(vec![rule("a")]),
+                RootCause::Taints(vec![rule("a")]),
                 "waits for devices: excluded by the taint of rule a; without that taint a node has \
                  enough",
             ),
             (
-                Blame::Taints(vec![rule("a"), driver.clone()]),
+                RootCause::Taints(vec![rule("a"), driver.clone()]),
                 "waits for devices: excluded by taints; a node has enough if any one of these is \
                  removed: the taint of rule a, the driver's taint {taint} on \
                  gpu.example.com/node-7/gpu-0",
             ),
             (
-                Blame::Together(vec![rule("a"), driver]),
+                RootCause::TaintCombination(vec![rule("a"), driver]),
                 "waits for devices: excluded by taints; a node has enough if all of these 2 are \
                  removed: the taint of rule a, the driver's taint {taint} on \
                  gpu.example.com/node-7/gpu-0",
             ),
             (
-                Blame::Devices,
+                RootCause::Devices,
                 "waits for devices: no node has enough matching free devices, even without any \
                  taint",
             ),
             (
-                Blame::Constraints(vec![0, 1]),
+                RootCause::Constraints(vec![0, 1]),
                 "waits for devices: excluded by matchAttribute gpu.example.com/numa of requests a, \
                  b, or distinctAttribute gpu.example.com/rack of all requests; without that \
                  constraint a node has enough",
             ),
             (
-                Blame::NoClass("gone".into()),
+                RootCause::NoClass("gone".into()),
                 "waits for devices: DeviceClass gone not found",
             ),
         ] {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::disruption::{Answer, BudgetImpact};
+use crate::engine::disruption::{BudgetAnswer, BudgetImpact};
 use crate::model::PodDisruptionBudget;
 use crate::naming::phrase::counted;
 
@@ -41,7 +41,7 @@ impl Budget {
         let asked = impact
             .pods
             .len()
-            .saturating_sub(impact.count(Answer::NotAsked));
+            .saturating_sub(impact.count(BudgetAnswer::NotAsked));
         Self {
             namespace: budget.name.namespace.to_string(),
             name: budget.name.name.to_string(),
@@ -50,8 +50,8 @@ impl Budget {
             desired_healthy: status.desired_healthy,
             expected_pods: status.expected_pods,
             evicted_pods: asked,
-            refused_pods: impact.count(Answer::Refused),
-            ambiguous_pods: impact.count(Answer::Ambiguous),
+            refused_pods: impact.count(BudgetAnswer::Refused),
+            ambiguous_pods: impact.count(BudgetAnswer::Ambiguous),
             reason: reason(budget),
         }
     }
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(gaps(&example.report()), 1);
         let violated = example.report().assessment.totals.budgets_violated;
         assert_eq!((violated.exact(), violated.least()), (None, 0));
-        example.considered.taint.effect = "NoSchedule".into();
+        example.proposed.taint.effect = "NoSchedule".into();
         let mut impact = example.impact();
         impact.pods.clear();
         let semantics = testing::semantics(37);

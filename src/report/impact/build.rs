@@ -21,7 +21,7 @@ use crate::assess::{
     TaintCounts,
 };
 use crate::engine::{
-    self, ConsideredTaint, Defect, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics,
+    self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
 };
 use crate::model::{AllocationResult, Controller, DeviceSelector};
 use crate::report::answer;
@@ -39,14 +39,12 @@ impl ImpactReport {
     pub fn new(impact: &Impact<'_>, basis: &Basis<'_>, limits: &Limits<'_>) -> Self {
         let stakes = Stakes::of(impact, basis);
         let assessed = Assessed::new(impact, &stakes, basis, limits);
-        let considered: Vec<_> = impact.rules.iter().map(|rule| rule.considered).collect();
+        let proposed: Vec<_> = impact.rules.iter().map(|rule| rule.proposed).collect();
         let knowledge = &assessed.knowledge;
         let pods = assessed.pods.iter();
-        let pods: Vec<_> = pods
-            .map(|found| pod(found, &considered, basis.now))
-            .collect();
+        let pods: Vec<_> = pods.map(|found| pod(found, &proposed, basis.now)).collect();
         let budgets: Vec<_> = stakes.disruption.budgets.iter().map(Budget::new).collect();
-        let mut devices = devices(impact, &considered);
+        let mut devices = devices(impact, &proposed);
         let holders = [Subject::Pods, Subject::Allocated];
         if holders
             .iter()
@@ -60,7 +58,7 @@ impl ImpactReport {
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
-        defects.extend(of_rules.filter(|_| !considered.is_empty()));
+        defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;
         let assessment = assessed.assessment;
         Self {
@@ -176,10 +174,10 @@ impl answer::Answer for ImpactReport {
 }
 
 fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>) -> TaintImpact {
-    let considered = rule.considered;
+    let proposed = rule.proposed;
     let counts = TaintCounts::of(rule, knowledge);
     // The counts of another effect are not those that the controller previews.
-    let previews = semantics.has_condition && considered.taint.effect.evicts();
+    let previews = semantics.has_condition && proposed.taint.effect.evicts();
     let exact = counts.is_exact();
     let missing = || {
         let subjects = [Subject::Published, Subject::Allocated, Subject::Pods];
@@ -189,18 +187,18 @@ fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>
         )
     };
     TaintImpact {
-        rule: considered.rule.as_ref().map(ToString::to_string),
-        selector: considered.selector.as_ref().map(selector),
-        reach: engine::Reach::of(
-            considered.selector.as_ref(),
-            &considered.taint.effect,
+        rule: proposed.rule.as_ref().map(ToString::to_string),
+        selector: proposed.selector.as_ref().map(selector),
+        reach: engine::SelectorScope::of(
+            proposed.selector.as_ref(),
+            &proposed.taint.effect,
             semantics,
         )
         .into(),
         controller_message: (previews && exact)
             .then(|| engine::condition::preview_message(&rule.counts)),
         controller_message_unknown: (previews && !exact).then(missing),
-        taint: Taint::from(&considered.taint),
+        taint: Taint::from(&proposed.taint),
         counts: counts.into(),
     }
 }
@@ -238,7 +236,7 @@ fn selector(selector: &DeviceSelector) -> Selector {
 fn incomplete(impact: &Impact<'_>, knowledge: &Knowledge<'_>) -> Vec<Incomplete> {
     let mut incomplete = Incomplete::all(knowledge);
     let mut rules = impact.rules.iter();
-    if !rules.any(|rule| rule.considered.taint.effect.evicts()) {
+    if !rules.any(|rule| rule.proposed.taint.effect.evicts()) {
         for gap in &mut incomplete {
             gap.affects = Affects::Details;
         }
@@ -246,7 +244,7 @@ fn incomplete(impact: &Impact<'_>, knowledge: &Knowledge<'_>) -> Vec<Incomplete>
     incomplete
 }
 
-fn pod(found: &PodAssessment<'_>, considered: &[&ConsideredTaint], now: Timestamp) -> Pod {
+fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -> Pod {
     let (impact, pod) = (found.impact, found.impact.pod);
     let evict_at = found.evict_at();
     let owner = |owner: &Controller| Owner {
@@ -262,7 +260,7 @@ fn pod(found: &PodAssessment<'_>, considered: &[&ConsideredTaint], now: Timestam
         outcome: found.outcome,
         evict_at: evict_at.map(Time),
         evict_in_seconds: evict_at.map(|at| at.duration_since(now).as_secs()),
-        causes: causes(impact, considered),
+        causes: causes(impact, proposed),
         claims: claims(impact),
         owner: pod.controller.as_ref().map(owner),
         workload: found.workload.as_ref().map(owner),
@@ -285,9 +283,9 @@ fn pod(found: &PodAssessment<'_>, considered: &[&ConsideredTaint], now: Timestam
     }
 }
 
-fn causes(impact: &PodImpact<'_>, considered: &[&ConsideredTaint]) -> Vec<Cause> {
+fn causes(impact: &PodImpact<'_>, proposed: &[&ProposedTaint]) -> Vec<Cause> {
     let view = |cause: &engine::Cause<'_>| {
-        let (source, name) = source_of(cause.origin, considered);
+        let (source, name) = source_of(cause.origin, proposed);
         Cause {
             source,
             name,
@@ -317,14 +315,14 @@ fn claims(impact: &PodImpact<'_>) -> Vec<Claim> {
         .collect()
 }
 
-fn devices(impact: &Impact<'_>, considered: &[&ConsideredTaint]) -> Vec<Device> {
+fn devices(impact: &Impact<'_>, proposed: &[&ProposedTaint]) -> Vec<Device> {
     let mut devices: Vec<_> = impact.devices.iter().collect();
     devices.sort_by(|left, right| left.id.cmp(&right.id));
     let devices = devices.into_iter();
-    devices.map(|impact| device(impact, considered)).collect()
+    devices.map(|impact| device(impact, proposed)).collect()
 }
 
-fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device {
+fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
     Device {
         device: impact.id.to_string(),
         node: impact.node.map(ToString::to_string),
@@ -338,7 +336,7 @@ fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device 
         taints: impact
             .taints
             .iter()
-            .map(|present| PresentTaint::new(present, considered))
+            .map(|present| PresentTaint::new(present, proposed))
             .collect(),
         free_at: None,
         not_freed: None,

@@ -134,11 +134,11 @@ mod tests {
         let same = [
             (
                 "time",
-                digest_after(|example| example.considered.taint.time_added = None),
+                digest_after(|example| example.proposed.taint.time_added = None),
             ),
             (
                 "rule",
-                digest_after(|example| example.considered.rule = Some("named".into())),
+                digest_after(|example| example.proposed.rule = Some("named".into())),
             ),
             (
                 "reading",
@@ -151,25 +151,25 @@ mod tests {
         let different = [
             (
                 "key",
-                digest_after(|example| example.considered.taint.key.push('x')),
+                digest_after(|example| example.proposed.taint.key.push('x')),
             ),
             (
                 "value",
-                digest_after(|example| example.considered.taint.value.push('x')),
+                digest_after(|example| example.proposed.taint.value.push('x')),
             ),
             (
                 "effect",
-                digest_after(|example| example.considered.taint.effect = Effect::NoSchedule),
+                digest_after(|example| example.proposed.taint.effect = Effect::NoSchedule),
             ),
             (
                 "no selector",
-                digest_after(|example| example.considered.selector = None),
+                digest_after(|example| example.proposed.selector = None),
             ),
             (
                 "selector",
                 digest_after(|example| {
-                    example.considered.selector = testing::considered(None).selector;
-                    example.considered.selector.as_mut().unwrap().device = None;
+                    example.proposed.selector = testing::proposed(None).selector;
+                    example.proposed.selector.as_mut().unwrap().device = None;
                 }),
             ),
         ];
@@ -212,7 +212,7 @@ mod tests {
         );
         assert!(report.metadata.hardware_digest.is_some());
         let mut pool = Example::new();
-        pool.considered.selector.as_mut().unwrap().device = None;
+        pool.proposed.selector.as_mut().unwrap().device = None;
         assert_eq!(pool.report().metadata.hardware_digest, None);
     }
 }

@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn whoever_may_not_be_seen_is_missing_only_where_somebody_is_evicted() {
         let mut example = Example::new();
-        example.considered.taint.effect = Effect::NoSchedule;
+        example.proposed.taint.effect = Effect::NoSchedule;
         example
             .reading
             .gaps
@@ -301,7 +301,7 @@ mod tests {
         let report = example.report();
         assert_eq!(report.unknown_evictions(), Vec::<String>::new());
         assert!(report.incomplete[0].why.starts_with("access denied"));
-        example.considered.taint.effect = Effect::NoExecute;
+        example.proposed.taint.effect = Effect::NoExecute;
         assert_eq!(example.report().unknown_evictions().len(), 1);
     }
 }

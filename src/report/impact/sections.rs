@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn an_effect_that_evicts_nobody_evicts_nobody_whoever_is_there() {
         let mut example = Example::new();
-        example.considered.taint.effect = "NoSchedule".into();
+        example.proposed.taint.effect = "NoSchedule".into();
         example.reading.gaps.push(Gap {
             affects: Affects::Evictions,
             what: "pods".to_owned(),
@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn an_effect_that_does_not_evict_is_named() {
         let mut example = Example::new();
-        example.considered.taint.effect = "NoSchedule".into();
+        example.proposed.taint.effect = "NoSchedule".into();
         let mut report = example.report();
         report.assessment.totals.pods = crate::model::Count::known(0);
         assert!(

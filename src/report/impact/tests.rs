@@ -4,7 +4,7 @@ use crate::assess::Basis;
 use crate::assess::Limits;
 use crate::assess::Severity;
 use crate::assess::{Guard, Wholes};
-use crate::engine::{ConsideredTaint, Semantics, preview};
+use crate::engine::{ProposedTaint, Semantics, preview};
 use crate::model::{
     ClaimSpec, ConsumerReference, CounterSet, CounterUse, Device, DeviceAmount, DeviceClass,
     DeviceRequest, DeviceTerms, Effect, Gap, Kind, Operator, PodClaim, Pool, Reading, ReplicaSet,
@@ -119,11 +119,11 @@ fn report(snapshot: Snapshot, unread: &[Kind], guards: &[&str]) -> ImpactReport 
 
 fn report_of(reading: &Reading, guards: &[&str]) -> ImpactReport {
     let semantics = Semantics::newest();
-    let considered = [ConsideredTaint {
+    let proposed = [ProposedTaint {
         rule: None,
-        ..testing::considered(None)
+        ..testing::proposed(None)
     }];
-    let impact = preview(&reading.snapshot, &considered, testing::now(), &semantics);
+    let impact = preview(&reading.snapshot, &proposed, testing::now(), &semantics);
     let guards: Vec<Guard> = guards.iter().map(|guard| guard.parse().unwrap()).collect();
     let limits = Limits {
         guards: &guards,

@@ -134,13 +134,13 @@ pub enum Reach {
     EveryDeviceForTheScheduler,
 }
 
-impl From<engine::Reach> for Reach {
-    fn from(reach: engine::Reach) -> Self {
+impl From<engine::SelectorScope> for Reach {
+    fn from(reach: engine::SelectorScope) -> Self {
         match reach {
-            engine::Reach::Described => Self::Described,
-            engine::Reach::EveryDevice => Self::EveryDevice,
-            engine::Reach::NoDevice => Self::NoDevice,
-            engine::Reach::EveryDeviceForTheScheduler => Self::EveryDeviceForTheScheduler,
+            engine::SelectorScope::Described => Self::Described,
+            engine::SelectorScope::EveryDevice => Self::EveryDevice,
+            engine::SelectorScope::NoDevice => Self::NoDevice,
+            engine::SelectorScope::EveryDeviceForTheScheduler => Self::EveryDeviceForTheScheduler,
         }
     }
 }

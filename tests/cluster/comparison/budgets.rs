@@ -10,8 +10,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use futures::{StreamExt, stream};
 use http::StatusCode;
-use kubectl_devicetaint::engine::disruption::Answer;
-use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, disruption, preview};
+use kubectl_devicetaint::engine::disruption::BudgetAnswer;
+use kubectl_devicetaint::engine::{ProposedTaint, Semantics, disruption, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, PodDisruptionBudget, Reading, Taint};
 use proptest::prelude::{Strategy, any};
 use proptest::strategy::ValueTree;
@@ -290,7 +290,7 @@ impl BudgetDraft {
 
 /// What the engine says of each pod.
 fn answers(reading: &Reading, loaded: &Loaded) -> Vec<&'static str> {
-    let considered = [ConsideredTaint {
+    let proposed = [ProposedTaint {
         rule: None,
         selector: Some(DeviceSelector {
             driver: Some(loaded.driver.as_str().into()),
@@ -303,7 +303,7 @@ fn answers(reading: &Reading, loaded: &Loaded) -> Vec<&'static str> {
             time_added: Some(now()),
         },
     }];
-    let impact = preview(&reading.snapshot, &considered, now(), &Semantics::newest());
+    let impact = preview(&reading.snapshot, &proposed, now(), &Semantics::newest());
     let budgets: &[PodDisruptionBudget] = &reading.snapshot.budgets;
     let found = disruption(&impact, budgets, now());
     assert_eq!(found.gaps, []);
@@ -311,9 +311,9 @@ fn answers(reading: &Reading, loaded: &Loaded) -> Vec<&'static str> {
         let asked = found.budgets.iter().flat_map(|budget| &budget.pods);
         let mut answers = asked.filter(|(pod, _)| pod.name.name.as_str() == name);
         match answers.next().map(|(_, answer)| answer) {
-            None | Some(Answer::NotAsked | Answer::Allowed) => "allowed",
-            Some(Answer::Refused) => "refused",
-            Some(Answer::Ambiguous) => "ambiguous",
+            None | Some(BudgetAnswer::NotAsked | BudgetAnswer::Allowed) => "allowed",
+            Some(BudgetAnswer::Refused) => "refused",
+            Some(BudgetAnswer::Ambiguous) => "ambiguous",
         }
     };
     (0..loaded.situation.pods.len())

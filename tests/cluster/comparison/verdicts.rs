@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use kubectl_devicetaint::cluster::{
     self, ApiClient, Connection, ConnectionOptions, Environment, FileSource, Limits, Served, Silent,
 };
-use kubectl_devicetaint::engine::{Condition, ConsideredTaint, Origin, Semantics, preview};
+use kubectl_devicetaint::engine::{Condition, Origin, ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Reading, Snapshot, Taint};
 use serde_json::{Value, json};
 
@@ -56,10 +56,10 @@ async fn connect(plane: &ControlPlane) -> (ApiClient, Served) {
 
 /// The condition of each rule, by name, as if each was alone.
 pub fn conditions(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<String, Words> {
-    let considered: Vec<ConsideredTaint> = snapshot
+    let proposed: Vec<ProposedTaint> = snapshot
         .rules
         .iter()
-        .map(|rule| ConsideredTaint {
+        .map(|rule| ProposedTaint {
             rule: Some(rule.name.clone()),
             selector: rule.selector.clone(),
             taint: Taint {
@@ -68,7 +68,7 @@ pub fn conditions(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<String, Words
             },
         })
         .collect();
-    let impact = preview(snapshot, &considered, now, &Semantics::newest());
+    let impact = preview(snapshot, &proposed, now, &Semantics::newest());
     snapshot
         .rules
         .iter()
@@ -102,7 +102,7 @@ pub fn evicted(objects: &[Value], now: Timestamp) -> BTreeSet<String> {
     )
     .expect("the server's objects can be read");
     // A taint that evicts nobody asks about every device; the rules and the drivers' taints are there.
-    let harmless = [ConsideredTaint {
+    let harmless = [ProposedTaint {
         rule: None,
         selector: Some(DeviceSelector::default()),
         taint: Taint {

@@ -1,8 +1,10 @@
 //! What the engine says of a cluster, beside what the allocator does.
 
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
-use kubectl_devicetaint::engine::placement::{Alone, Replacement, Sight, replacement};
-use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
+use kubectl_devicetaint::engine::allocator::{
+    Completeness, Placeability, Replacement, replacement,
+};
+use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{Reading, Taint};
 use serde_json::{Value, json};
 
@@ -46,14 +48,14 @@ pub fn compare(seed: u64, number: u64) {
                 (made, reading)
             })
             .collect();
-        let considered: Vec<Vec<ConsideredTaint>> = clusters
+        let proposed: Vec<Vec<ProposedTaint>> = clusters
             .iter()
-            .map(|(_, reading)| considered(reading))
+            .map(|(_, reading)| proposed(reading))
             .collect();
         let answers: Vec<Replacement<'_>> = clusters
             .iter()
-            .zip(&considered)
-            .map(|((_, reading), considered)| ours(reading, considered))
+            .zip(&proposed)
+            .map(|((_, reading), proposed)| ours(reading, proposed))
             .collect();
         let requests: Vec<Value> = clusters
             .iter()
@@ -86,10 +88,10 @@ pub fn read(made: &Cluster) -> Reading {
     cluster::read(&[FileSource::Stdin], &mut bytes, &Limits::default()).expect("well-formed")
 }
 
-fn considered(reading: &Reading) -> Vec<ConsideredTaint> {
+fn proposed(reading: &Reading) -> Vec<ProposedTaint> {
     let rules = reading.snapshot.rules.iter();
     rules
-        .map(|rule| ConsideredTaint {
+        .map(|rule| ProposedTaint {
             rule: Some(rule.name.clone()),
             selector: rule.selector.clone(),
             taint: Taint {
@@ -99,15 +101,15 @@ fn considered(reading: &Reading) -> Vec<ConsideredTaint> {
         .collect()
 }
 
-fn ours<'a>(reading: &'a Reading, considered: &'a [ConsideredTaint]) -> Replacement<'a> {
+fn ours<'a>(reading: &'a Reading, proposed: &'a [ProposedTaint]) -> Replacement<'a> {
     let semantics = Semantics::newest();
     let now = "2026-11-21T01:00:34Z".parse().expect("a time");
-    let impact = preview(&reading.snapshot, considered, now, &semantics);
+    let impact = preview(&reading.snapshot, proposed, now, &semantics);
     replacement(
         &reading.snapshot,
-        considered,
+        proposed,
         &impact,
-        (&semantics, Sight::COMPLETE),
+        (&semantics, Completeness::COMPLETE),
     )
 }
 
@@ -137,10 +139,10 @@ impl Tally {
             "the oracle cannot answer: {theirs}"
         );
         let together = theirs["together"].as_u64().expect("a number") as usize;
-        if together > ours.together.at_most {
+        if together > ours.joint_bound.at_most {
             return Some(format!(
                 "at most {} of {} can be placed, but the allocator places {together}",
-                ours.together.at_most, ours.together.claims
+                ours.joint_bound.at_most, ours.joint_bound.claims
             ));
         }
         for outlook in &ours.claims {
@@ -149,26 +151,26 @@ impl Tally {
                 .as_object()
                 .expect("nodes");
             let is_placed = nodes.values().any(|answer| answer == "placed");
-            match (is_placed, &outlook.alone) {
-                (true, Alone::Unplaceable) => {
+            match (is_placed, &outlook.placeability) {
+                (true, Placeability::Unplaceable) => {
                     return Some(format!(
                         "{name} has a replacement, we say that there is none"
                     ));
                 }
-                (true, Alone::Placeable) => self.placed += 1,
-                (true, Alone::Unknown(_)) => {
+                (true, Placeability::Placeable) => self.placed += 1,
+                (true, Placeability::Unknown(_)) => {
                     self.placed += 1;
                     self.doubted += 1;
                 }
-                (false, Alone::Unplaceable) => {
+                (false, Placeability::Unplaceable) => {
                     self.failed += 1;
                     self.found += 1;
                 }
-                (false, Alone::Unknown(_)) => {
+                (false, Placeability::Unknown(_)) => {
                     self.failed += 1;
                     self.unknown += 1;
                 }
-                (false, Alone::Placeable) => self.failed += 1,
+                (false, Placeability::Placeable) => self.failed += 1,
             }
         }
         None

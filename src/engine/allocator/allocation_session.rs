@@ -1,0 +1,392 @@
+//! What becomes of every affected claim?
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::available::available;
+use super::candidate_devices::{FittingDevices, pools_in_reach};
+use super::claim_group::ClaimGroup;
+use super::cluster_state::ClusterState;
+use super::completeness::{Completeness, Unknown};
+use super::demand::{SearchStop, demands};
+use super::incomplete_pools::incomplete_pools;
+use super::joint_bound::{JointBound, joint_bound};
+use super::pool::Pool;
+use super::replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
+use super::search::{SearchTask, is_placeable};
+use super::unmodelled_terms::unmodelled_terms;
+use super::usage::{Holdings, Usage};
+use crate::engine::{Impact, ProposedTaint, Semantics, Verdict};
+use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
+
+/// So many steps are taken for one answer; what needs more is not known.
+const STEPS: u64 = 5_000_000;
+/// So many steps are taken for one claim on one node.
+const STEPS_OF_A_NODE: u64 = 50_000;
+
+/// What becomes of the claims whose pods the considered taints of `impact` evict.
+#[must_use]
+pub fn replacement<'a>(
+    snapshot: &'a Snapshot,
+    proposed: &[ProposedTaint],
+    impact: &Impact<'_>,
+    (semantics, completeness): (&Semantics, Completeness),
+) -> Replacement<'a> {
+    let affected = affected(snapshot, impact);
+    let state = ClusterState::new(snapshot, proposed, semantics, completeness);
+    let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
+    let mut session = AllocationSession::new(&state, &all);
+    let reallocations: Vec<ClaimReallocation<'a>> = affected
+        .iter()
+        .map(|claim| session.reallocation(claim))
+        .collect();
+    let own = Holdings::of(affected.iter().copied(), |id| state.identity(id));
+    let usage = Usage {
+        all: &all,
+        own: &own,
+    };
+    let hopeless = session.hopeless(&own);
+    let mut wanted: Vec<(&ClaimGroup<'a>, usize)> = Vec::new();
+    let mut without_group = 0_usize;
+    for reallocation in &reallocations {
+        let Some(place) = session.known_group(reallocation.claim) else {
+            without_group = without_group.saturating_add(1);
+            continue;
+        };
+        let group = &session.groups[place];
+        match wanted
+            .iter_mut()
+            .find(|(known, _)| std::ptr::eq(*known, group))
+        {
+            Some((_, number)) => *number = number.saturating_add(1),
+            None if hopeless.contains(&place) => {}
+            None => wanted.push((group, 1)),
+        }
+    }
+    let joint_bound = joint_bound(&wanted, usage, &state);
+    Replacement {
+        joint_bound: JointBound {
+            at_most: joint_bound.saturating_add(without_group),
+            claims: affected.len(),
+        },
+        available: available(impact, &state, &all),
+        incomplete_pools: incomplete_pools(snapshot, impact),
+        claims: reallocations,
+    }
+}
+
+/// The claims through which pods lose devices, by namespace and name.
+fn affected<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<&'a ResourceClaim> {
+    let evicted = impact
+        .pods
+        .iter()
+        .filter(|pod| matches!(pod.verdict, Verdict::Evicted { .. }));
+    let names: BTreeSet<&NamespacedName> = evicted
+        .flat_map(|pod| &pod.claims)
+        .map(|used| used.claim)
+        .collect();
+    let mut claims: Vec<_> = snapshot
+        .claims
+        .iter()
+        .filter(|claim| names.contains(&claim.name))
+        .collect();
+    claims.sort_by_key(|claim| &claim.name);
+    claims
+}
+
+/// Answers for one claim after the other, and remembers what several have in common.
+pub(super) struct AllocationSession<'s, 'a> {
+    state: &'s ClusterState<'a>,
+    all: &'s Holdings<'a>,
+    nothing: Holdings<'a>,
+    pools: Vec<Rc<Pool<'a>>>,
+    /// The views in which a device plays a part, by its identity, of devices that are in use.
+    concerned: HashMap<u32, Vec<usize>>,
+    /// The pools that know such a device.
+    known_in: HashMap<u32, Vec<u32>>,
+    groups: Vec<ClaimGroup<'a>>,
+    steps: Cell<u64>,
+}
+
+impl<'s, 'a> AllocationSession<'s, 'a> {
+    pub(super) fn new(state: &'s ClusterState<'a>, all: &'s Holdings<'a>) -> Self {
+        let held: BTreeSet<u32> = all.devices().collect();
+        let mut by_pool: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut concerned: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut known_in: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut pools: BTreeMap<u32, &Rc<Pool<'a>>> = BTreeMap::new();
+        for (view, seen) in state.views.iter().enumerate() {
+            for pool in &seen.pools {
+                by_pool.entry(pool.place).or_default().push(view);
+                pools.insert(pool.place, pool);
+            }
+        }
+        for (place, pool) in pools {
+            for device in pool.devices.iter().chain(&pool.elsewhere) {
+                let identity = state.at(*device).identity;
+                if held.contains(&identity) {
+                    concerned
+                        .entry(identity)
+                        .or_default()
+                        .extend(&by_pool[&place]);
+                    known_in.entry(identity).or_default().push(place);
+                }
+            }
+        }
+        Self {
+            state,
+            all,
+            nothing: Holdings::default(),
+            pools: pools_in_reach(state),
+            concerned,
+            known_in,
+            groups: Vec::new(),
+            steps: Cell::new(STEPS),
+        }
+    }
+
+    /// What becomes of the claim.
+    pub(super) fn reallocation(&mut self, claim: &'a ResourceClaim) -> ClaimReallocation<'a> {
+        let Some(spec) = claim
+            .spec
+            .as_deref()
+            .filter(|_| self.state.completeness.slices)
+        else {
+            let why = if self.state.completeness.slices {
+                Unknown::from("its requests were not read".to_owned())
+            } else {
+                Unknown::unread("the list of devices is incomplete")
+            };
+            return ClaimReallocation {
+                claim,
+                placeability: Placeability::Unknown([why].into()),
+                requests: Vec::new(),
+                unmodelled: Vec::new(),
+            };
+        };
+        let place = self.group(spec);
+        let own = Holdings::of([claim], |id| self.state.identity(id));
+        ClaimReallocation {
+            claim,
+            placeability: self.placeability(place, &own),
+            requests: self.requests(place, &own),
+            unmodelled: self.groups[place].unmodelled.clone(),
+        }
+    }
+
+    /// With which expressions the allocator fails for a claim that holds nothing, on one node or another.
+    pub(super) fn failures(&mut self, claim: &'a ResourceClaim) -> BTreeSet<Unknown> {
+        let Some(spec) = claim.spec.as_deref() else {
+            return BTreeSet::new();
+        };
+        let place = self.group(spec);
+        let views = 0..self.state.views.len();
+        let known = views.filter(|view| !self.state.views[*view].is_doubtful);
+        let known: Vec<usize> = known.collect();
+        let outcomes = known.into_iter().map(|view| self.outcome(place, view));
+        let failures = outcomes.filter_map(|outcome| match outcome {
+            Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
+            Ok(_) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => None,
+        });
+        failures.collect()
+    }
+
+    fn known_group(&self, claim: &ResourceClaim) -> Option<usize> {
+        let spec = claim.spec.as_deref()?;
+        let place = self.groups.iter().position(|group| group.spec == spec)?;
+        self.groups[place].demands.is_ok().then_some(place)
+    }
+
+    fn group(&mut self, spec: &'a ClaimSpec) -> usize {
+        if let Some(known) = self.groups.iter().position(|group| group.spec == spec) {
+            return known;
+        }
+        let demands = demands(spec, self.state);
+        let usage = Usage {
+            all: self.all,
+            own: &self.nothing,
+        };
+        let choices = demands.iter().flatten().flat_map(|demand| &demand.choices);
+        let fitting = choices.map(|choice| {
+            let fitting = FittingDevices::new(choice, &self.pools, self.state);
+            let free = fitting.free(choice, usage, self.state);
+            (fitting, free)
+        });
+        let fitting: Vec<_> = fitting.collect();
+        self.groups.push(ClaimGroup {
+            unmodelled: unmodelled_terms(
+                spec,
+                fitting.iter().map(|(fitting, _)| fitting),
+                self.state,
+            ),
+            spec,
+            demands,
+            fitting,
+            outcomes: vec![None; self.state.views.len()],
+        });
+        self.groups.len().saturating_sub(1)
+    }
+
+    /// Whether a claim of the group could be placed once it has given back what is its `own`.
+    fn placeability(&mut self, place: usize, own: &Holdings<'a>) -> Placeability {
+        if let Err(unknown) = &self.groups[place].demands {
+            return Placeability::Unknown([unknown.clone()].into());
+        }
+        let mine = own
+            .devices()
+            .filter_map(|device| self.concerned.get(&device));
+        let mine: BTreeSet<usize> = mine.flatten().copied().collect();
+        let mut unknown = BTreeSet::new();
+        // Its own node first, where most find their place again.
+        let others = (0..self.state.views.len()).filter(|view| !mine.contains(view));
+        for view in mine.iter().copied().chain(others) {
+            let outcome = if mine.contains(&view) {
+                self.search(place, view, own)
+            } else {
+                self.outcome(place, view)
+            };
+            match outcome {
+                Ok(true) => match self.doubt(view) {
+                    None => return Placeability::Placeable,
+                    Some(doubt) => {
+                        unknown.insert(doubt);
+                    }
+                },
+                Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany)
+                    if self.state.views[view].is_doubtful =>
+                {
+                    unknown.insert(self.doubtful_nodes());
+                }
+                Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => {}
+                Err(SearchStop::Unknown(why)) => {
+                    unknown.insert(why);
+                }
+            }
+        }
+        unknown.extend(
+            self.state
+                .doubts
+                .iter()
+                .map(|doubt| Unknown::from(doubt.clone())),
+        );
+        if unknown.is_empty() {
+            Placeability::Unplaceable
+        } else {
+            Placeability::Unknown(unknown)
+        }
+    }
+
+    /// Why a place on the node of a view may not be one.
+    fn doubt(&self, view: usize) -> Option<Unknown> {
+        let completeness = self.state.completeness;
+        if self.state.views[view].is_doubtful {
+            return Some(self.doubtful_nodes());
+        }
+        let what = if !completeness.nodes {
+            "whether its candidate nodes exist is unknown"
+        } else if !completeness.claims {
+            "the list of allocated devices is incomplete"
+        } else if !completeness.rules {
+            "the list of device taints is incomplete"
+        } else {
+            return None;
+        };
+        Some(Unknown::unread(what))
+    }
+
+    /// A selector may be one that nobody here understands, or ask for labels that nobody has read.
+    fn doubtful_nodes(&self) -> Unknown {
+        let what = "the nodes of some devices are unknown";
+        if self.state.completeness.nodes {
+            Unknown::from(what.to_owned())
+        } else {
+            Unknown::unread(what)
+        }
+    }
+
+    /// As [`Self::search`] with nothing given back, which is the same for all claims of a group.
+    fn outcome(&mut self, place: usize, view: usize) -> Result<bool, SearchStop> {
+        if let Some(known) = &self.groups[place].outcomes[view] {
+            return known.clone();
+        }
+        let outcome = self.search(place, view, &self.nothing);
+        self.groups[place].outcomes[view] = Some(outcome.clone());
+        outcome
+    }
+
+    /// The groups of which no claim can be placed even when all that is affected is given back: what
+    /// others take of that again is no help.
+    fn hopeless(&self, own: &Holdings<'a>) -> BTreeSet<usize> {
+        let views = || 0..self.state.views.len();
+        let is_out = |place: usize, view: usize| match self.search(place, view, own) {
+            Ok(false) | Err(SearchStop::No | SearchStop::TooMany) => {
+                !self.state.views[view].is_doubtful
+            }
+            Ok(true) | Err(SearchStop::Conflict | SearchStop::Unknown(_)) => false,
+        };
+        let groups = 0..self.groups.len();
+        groups
+            .filter(|place| {
+                self.state.doubts.is_empty() && views().all(|view| is_out(*place, view))
+            })
+            .collect()
+    }
+
+    fn search(&self, place: usize, view: usize, own: &Holdings<'a>) -> Result<bool, SearchStop> {
+        let group = &self.groups[place];
+        let demands = group
+            .demands
+            .as_ref()
+            .map_err(|why| SearchStop::Unknown(why.clone()))?;
+        let allowed = self.steps.get().min(STEPS_OF_A_NODE);
+        let steps = Cell::new(allowed);
+        let answer = is_placeable(SearchTask {
+            state: self.state,
+            view: &self.state.views[view],
+            usage: Usage { all: self.all, own },
+            spec: group.spec,
+            demands,
+            steps: &steps,
+            required: None,
+        });
+        let taken = allowed.saturating_sub(steps.get());
+        self.steps.set(self.steps.get().saturating_sub(taken));
+        answer
+    }
+
+    fn requests(&self, place: usize, own: &Holdings<'a>) -> Vec<RequestCandidates> {
+        let group = &self.groups[place];
+        let usage = Usage { all: self.all, own };
+        let known_in = own
+            .devices()
+            .filter_map(|device| self.known_in.get(&device));
+        let pools: BTreeSet<u32> = known_in.flatten().copied().collect();
+        let demands = group.demands.iter().flatten();
+        let choices = demands.flat_map(|demand| {
+            demand
+                .choices
+                .iter()
+                .map(move |choice| (demand.request, choice))
+        });
+        choices
+            .zip(&group.fitting)
+            .map(|((request, choice), (fitting, free))| {
+                let recounted = fitting.within(&pools).free(choice, usage, self.state);
+                RequestCandidates {
+                    request: match choice.alternative {
+                        Some(alternative) => format!("{request}/{alternative}"),
+                        None => request.to_owned(),
+                    },
+                    needs: match choice.terms.amount {
+                        DeviceAmount::Exactly(count) => Some(count),
+                        DeviceAmount::All | DeviceAmount::Unknown(_) => None,
+                    },
+                    devices: free.total_with(&recounted),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! How much of the same class stays allocatable?
+
+use std::collections::BTreeMap;
+
+use super::candidate_devices::{Candidacy, is_free, pools_in_reach, reached};
+use super::cluster_state::ClusterState;
+use super::completeness::Range;
+use super::demand::Choice;
+use super::usage::{Holdings, Usage};
+use crate::engine::Impact;
+use crate::model::{DeviceAmount, DeviceClass, RequestTerms};
+
+/// What stays allocatable of the classes of the selected devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// The classes that a selected device is of, by name.
+    pub classes: Vec<String>,
+    /// Unallocated devices of these classes that claims without tolerations can get.
+    pub devices: Range,
+    /// All devices of these classes.
+    pub whole: Range,
+}
+
+/// What stays allocatable of the classes that the devices of `impact` are of; absent where nobody has
+/// read what that depends on.
+pub(super) fn available<'a>(
+    impact: &Impact<'_>,
+    state: &ClusterState<'a>,
+    all: &Holdings<'a>,
+) -> Option<Available> {
+    if !state.completeness.classes || !state.completeness.slices {
+        return None;
+    }
+    let pools = pools_in_reach(state);
+    let selected: Vec<u32> = impact
+        .devices
+        .iter()
+        .filter_map(|device| state.identity(&device.id))
+        .collect();
+    let selected: std::collections::BTreeSet<u32> = selected.into_iter().collect();
+    let places = || {
+        pools
+            .iter()
+            .flat_map(|pool| pool.devices.iter().map(move |place| (pool, *place)))
+    };
+    let mut classes = Vec::new();
+    // Of each device, whether it is of one of the classes, and where it is.
+    let mut members: BTreeMap<u32, (Candidacy, Candidacy)> = BTreeMap::new();
+    let nothing = Holdings::default();
+    let usage = Usage { all, own: &nothing };
+    for class in state.classes() {
+        let terms = terms(class);
+        let choice = Choice::of_class(class, &terms, state);
+        let is_of = |place| match choice.fits(place, state) {
+            Ok(true) => Candidacy::Yes,
+            Ok(false) => Candidacy::No,
+            Err(_) => Candidacy::Perhaps,
+        };
+        let selected = places().filter(|(_, place)| selected.contains(&state.at(*place).identity));
+        let is_meant = selected
+            .map(|(_, place)| is_of(place))
+            .max()
+            .unwrap_or(Candidacy::No);
+        if is_meant == Candidacy::No {
+            continue;
+        }
+        classes.push(class.name.to_string());
+        for (pool, place) in places() {
+            let is_member = is_of(place).min(is_meant).min(reached(place, state));
+            if is_member == Candidacy::No {
+                continue;
+            }
+            let is_left = if state.is_blocked(place, &[]) {
+                Candidacy::No
+            } else {
+                is_free(&choice, (pool, place), usage, state).min(is_member)
+            };
+            let known = members
+                .entry(state.at(place).identity)
+                .or_insert((Candidacy::No, Candidacy::No));
+            *known = (known.0.max(is_member), known.1.max(is_left));
+        }
+    }
+    let mut found = Available {
+        classes,
+        devices: members.values().map(|(_, is_left)| range(*is_left)).sum(),
+        whole: members
+            .values()
+            .map(|(is_member, _)| range(*is_member))
+            .sum(),
+    };
+    let completeness = state.completeness;
+    if !completeness.claims
+        || !completeness.rules
+        || !completeness.nodes
+        || !state.doubts.is_empty()
+    {
+        found.devices.least = 0;
+    }
+    Some(found)
+}
+
+fn range(answer: Candidacy) -> Range {
+    match answer {
+        Candidacy::Yes => Range::exactly(1),
+        Candidacy::Perhaps => Range::up_to(1),
+        Candidacy::No => Range::exactly(0),
+    }
+}
+
+/// One device of the class, without more.
+fn terms(class: &DeviceClass) -> RequestTerms {
+    RequestTerms {
+        class: class.name.clone(),
+        expressions: Vec::new(),
+        amount: DeviceAmount::Exactly(1),
+        admin_access: false,
+        tolerations: Vec::new(),
+        capacity: BTreeMap::new(),
+        is_more: false,
+    }
+}

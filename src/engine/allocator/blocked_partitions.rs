@@ -1,0 +1,235 @@
+//! Which devices does nobody hold, and can nobody get, since other parts of the same hardware are in use?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashSet, HashSetExt};
+
+use super::quantity::{Amount, amount};
+use crate::engine::devices::current_slices;
+use crate::model::{CounterUse, Device, DeviceId, ResourceSlice, Snapshot};
+
+/// What is left of the counters of a pool, by set and name; `None` where that is not known.
+type CountersLeft<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
+
+/// The devices of `snapshot` that the allocator would not give to anybody although no claim holds them:
+/// what devices in use leave of the counters of their pool is not enough for them, or is not known. Counters
+/// have to be read for it.
+///
+/// Administrative access takes nothing. A counter that is overdrawn already keeps back every device of its
+/// pool that takes anything, and so does one of which nobody can say how much is left.
+///
+/// Upstream: `checkAvailableCounters`.
+#[must_use]
+pub fn blocked_partitions(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
+    let mut held: HashSet<&DeviceId> = HashSet::new();
+    for claim in &snapshot.claims {
+        let results = claim.allocation.iter().flat_map(|found| &found.results);
+        let working = results.filter(|result| !result.admin_access);
+        held.extend(working.map(|result| &result.device));
+    }
+    let mut pools: BTreeMap<(&str, &str), Vec<&ResourceSlice>> = BTreeMap::new();
+    for slice in current_slices(&snapshot.slices) {
+        let pool = (slice.driver.as_str(), slice.pool.name.as_str());
+        pools.entry(pool).or_default().push(slice);
+    }
+    let kept_back = pools.values().flat_map(|slices| of_pool(slices, &held));
+    kept_back.collect()
+}
+
+fn of_pool(slices: &[&ResourceSlice], held: &HashSet<&DeviceId>) -> Vec<DeviceId> {
+    let devices = slices.iter().flat_map(|slice| {
+        let devices = slice.devices.iter().filter(|device| takes_anything(device));
+        devices.map(|device| (slice.id_of(device), device))
+    });
+    let (in_use, idle): (Vec<_>, Vec<_>) = devices.partition(|(id, _)| held.contains(id));
+    if idle.is_empty() {
+        return Vec::new();
+    }
+    let left = left(slices, in_use.into_iter().map(|(_, device)| device));
+    let is_sound = left
+        .values()
+        .all(|counter| counter.is_some_and(|left| left >= 0));
+    let fits = |device: &Device| is_sound && taken(device).all(|taken| is_enough(&left, taken));
+    let kept_back = idle.into_iter().filter(|(_, device)| !fits(device));
+    kept_back.map(|(id, _)| id).collect()
+}
+
+/// What the devices in use leave of the counters of their pool.
+fn left<'a>(
+    slices: &[&'a ResourceSlice],
+    in_use: impl Iterator<Item = &'a Device>,
+) -> CountersLeft<'a> {
+    let mut left = CountersLeft::new();
+    let terms = slices.iter().filter_map(|slice| slice.terms.as_deref());
+    for set in terms.flat_map(|terms| &terms.counters) {
+        for (name, written) in &set.counters {
+            let counter = (&*set.name, &**name);
+            // A set that is there twice contradicts itself.
+            let is_new = !left.contains_key(&counter);
+            left.insert(counter, amount(written).filter(|_| is_new));
+        }
+    }
+    for used in in_use.flat_map(taken) {
+        for (name, written) in &used.counters {
+            let counter = left.entry((&*used.set, &**name)).or_insert(None);
+            *counter = counter
+                .zip(amount(written))
+                .and_then(|(left, taken)| left.checked_sub(taken));
+        }
+    }
+    left
+}
+
+fn is_enough(left: &CountersLeft<'_>, taken: &CounterUse) -> bool {
+    taken.counters.iter().all(|(name, written)| {
+        let left = left.get(&(&*taken.set, &**name)).copied().flatten();
+        left.zip(amount(written))
+            .is_some_and(|(left, taken)| taken <= left)
+    })
+}
+
+fn taken(device: &Device) -> impl Iterator<Item = &CounterUse> {
+    let terms = device.terms.as_deref().into_iter();
+    terms.flat_map(|terms| &terms.consumes)
+}
+
+fn takes_anything(device: &Device) -> bool {
+    taken(device).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        Allocation, AllocationResult, CounterSet, DeviceTerms, Pool, ResourceClaim, SliceNodes,
+        SliceTerms,
+    };
+
+    /// A GPU of 80 as a whole and in two halves, another part of it that takes 10, and a device beside it; what
+    /// there is of memory, and what the first half takes.
+    fn snapshot(there: &str, half: &str, held: &[&str]) -> Snapshot {
+        let part = |name: &str, taken: Option<&str>| Device {
+            name: name.into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: Default::default(),
+            capacity: Default::default(),
+            allow_multiple_allocations: false,
+            terms: taken.map(|taken| {
+                Box::new(DeviceTerms {
+                    consumes: vec![CounterUse {
+                        set: "gpu-0".into(),
+                        counters: [("memory".into(), taken.into())].into_iter().collect(),
+                        ..CounterUse::default()
+                    }],
+                    ..DeviceTerms::default()
+                })
+            }),
+        };
+        let slice = |name: &str, devices, counters: Option<&str>| ResourceSlice {
+            name: name.into(),
+            driver: "gpu.example.com".into(),
+            pool: Pool {
+                name: "node-7".into(),
+                generation: 1,
+                slice_count: 2,
+            },
+            nodes: SliceNodes::One("node-7".into()),
+            devices,
+            terms: counters.map(|there| {
+                Box::new(SliceTerms {
+                    counters: vec![CounterSet {
+                        name: "gpu-0".into(),
+                        counters: [("memory".into(), there.into())].into_iter().collect(),
+                    }],
+                    ..SliceTerms::default()
+                })
+            }),
+        };
+        let devices = vec![
+            part("whole", Some("80Gi")),
+            part("half-0", Some(half)),
+            part("half-1", Some("40Gi")),
+            part("small", Some("10Gi")),
+            part("nic", None),
+        ];
+        let counters = (!there.is_empty()).then_some(there);
+        let claims = held.iter().map(|device| {
+            let (device, admin_access) = match device.strip_prefix("admin:") {
+                Some(device) => (device, true),
+                None => (*device, false),
+            };
+            let pod = crate::report::testing::pod("ml", device);
+            ResourceClaim {
+                allocation: Some(Allocation {
+                    node: None,
+                    results: vec![AllocationResult {
+                        request: "gpu".into(),
+                        device: crate::report::testing::device(device),
+                        admin_access,
+                        share_id: None,
+                        tolerations: Vec::new(),
+                        consumed_capacity: None,
+                    }],
+                }),
+                ..crate::report::testing::claim(&pod)
+            }
+        });
+        Snapshot {
+            slices: vec![slice("a", devices, None), slice("b", Vec::new(), counters)],
+            claims: claims.collect(),
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn what_partitions_in_use_do_not_leave_is_not_to_be_had() {
+        let all = ["half-0", "half-1", "small", "whole"];
+        for (name, there, half, held, expected) in [
+            ("nothing in use", "80Gi", "40Gi", &[][..], &[][..]),
+            ("a half in use", "80Gi", "40Gi", &["half-0"], &["whole"]),
+            (
+                "a half and a bit",
+                "80Gi",
+                "40Gi",
+                &["half-0", "small"],
+                &["half-1", "whole"],
+            ),
+            ("all in use", "80Gi", "40Gi", &["whole"], &all[..3]),
+            ("only looked at", "80Gi", "40Gi", &["admin:whole"], &[]),
+            ("another device", "80Gi", "40Gi", &["nic"], &[]),
+            (
+                "overdrawn",
+                "80Gi",
+                "90Gi",
+                &["half-0"],
+                &["half-1", "small", "whole"],
+            ),
+            (
+                "unreadable use",
+                "80Gi",
+                "many",
+                &["half-0"],
+                &["half-1", "small", "whole"],
+            ),
+            ("unreadable wish", "80Gi", "many", &[], &["half-0"]),
+            ("unreadable counter", "many", "40Gi", &[], &all),
+            ("no counter", "", "40Gi", &[], &all),
+        ] {
+            let found = blocked_partitions(&snapshot(there, half, held));
+            let found: Vec<&str> = found.iter().map(|id| id.device.as_str()).collect();
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_set_of_counters_that_is_there_twice_is_not_known() {
+        let mut snapshot = snapshot("80Gi", "40Gi", &[]);
+        let again = ResourceSlice {
+            name: "c".into(),
+            ..snapshot.slices[1].clone()
+        };
+        snapshot.slices.push(again);
+        assert_eq!(blocked_partitions(&snapshot).len(), 4);
+    }
+}

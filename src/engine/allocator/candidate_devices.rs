@@ -1,0 +1,201 @@
+//! How many devices could serve a request?
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashSet};
+
+use super::capacity::{is_left, taken};
+use super::cluster_state::ClusterState;
+use super::completeness::Range;
+use super::counters::AvailableCounters;
+use super::demand::Choice;
+use super::pool::{Pool, PoolStatus, is_for};
+use super::usage::Usage;
+use crate::model::SliceNodes;
+
+/// Whether a device is one that is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Candidacy {
+    No,
+    /// Nobody knows.
+    Perhaps,
+    Yes,
+}
+
+/// Places of devices, each with whether it is looked for.
+pub(super) type CandidatePlaces = Vec<(u32, Candidacy)>;
+
+/// The pools that some node can reach, each with its devices that fit a choice, in use or not.
+#[derive(Debug)]
+pub(super) struct FittingDevices<'a> {
+    pub(super) pools: Vec<(Rc<Pool<'a>>, CandidatePlaces)>,
+}
+
+/// Every pool of which some node can use devices, once.
+pub(super) fn pools_in_reach<'a>(state: &ClusterState<'a>) -> Vec<Rc<Pool<'a>>> {
+    let mut pools: BTreeMap<u32, Rc<Pool<'a>>> = BTreeMap::new();
+    for pool in state.views.iter().flat_map(|view| &view.pools) {
+        if pool.status == PoolStatus::Usable {
+            pools.entry(pool.place).or_insert_with(|| Rc::clone(pool));
+        }
+    }
+    pools.into_values().collect()
+}
+
+impl<'a> FittingDevices<'a> {
+    /// The devices of `pools` that fit the choice and that no taint keeps from it.
+    pub(super) fn new(
+        choice: &Choice<'_>,
+        pools: &[Rc<Pool<'a>>],
+        state: &ClusterState<'a>,
+    ) -> Self {
+        let pools = pools.iter().map(|pool| {
+            let places = pool.devices.iter().copied();
+            let answers = places.map(|place| (place, fits(choice, place, state)));
+            let found = answers.filter(|(_, answer)| *answer != Candidacy::No);
+            (Rc::clone(pool), found.collect())
+        });
+        let pools = pools.filter(|(_, devices): &(_, CandidatePlaces)| !devices.is_empty());
+        Self {
+            pools: pools.collect(),
+        }
+    }
+
+    /// Those of these pools, by their places.
+    pub(super) fn within(&self, places: &BTreeSet<u32>) -> Self {
+        let pools = self.pools.iter();
+        let wanted = pools.filter(|(pool, _)| places.contains(&pool.place));
+        Self {
+            pools: wanted.cloned().collect(),
+        }
+    }
+
+    /// How many of the devices are free, pool by pool; a device counts once, seen from wherever.
+    pub(super) fn free(
+        &self,
+        choice: &Choice<'_>,
+        usage: Usage<'_, '_>,
+        state: &ClusterState<'_>,
+    ) -> FreeDevices {
+        let mut free = FreeDevices::default();
+        let mut seen = HashSet::default();
+        for (pool, devices) in &self.pools {
+            let range = count(pool, devices, (choice, usage, state), &mut seen);
+            free.by_pool.insert(pool.place, range);
+        }
+        free
+    }
+}
+
+/// How many devices are free in each pool, by its place.
+#[derive(Debug, Default)]
+pub(super) struct FreeDevices {
+    by_pool: HashMap<u32, Range>,
+}
+
+impl FreeDevices {
+    /// All of them.
+    pub(super) fn total(&self) -> Range {
+        self.by_pool.values().copied().sum()
+    }
+
+    /// All of them, with the pools that `recounted` has counted otherwise.
+    pub(super) fn total_with(&self, recounted: &Self) -> Range {
+        let kept = self
+            .by_pool
+            .iter()
+            .filter(|(place, _)| !recounted.by_pool.contains_key(place));
+        let kept: Range = kept.map(|(_, range)| *range).sum();
+        kept.plus(recounted.total())
+    }
+}
+
+fn count(
+    pool: &Pool<'_>,
+    devices: &[(u32, Candidacy)],
+    (choice, usage, state): (&Choice<'_>, Usage<'_, '_>, &ClusterState<'_>),
+    seen: &mut HashSet<u32>,
+) -> Range {
+    let mut range = Range::exactly(0);
+    for (place, answer) in devices {
+        let is_free = is_free(choice, (pool, *place), usage, state);
+        if is_free == Candidacy::No || !seen.insert(state.at(*place).identity) {
+            continue;
+        }
+        range = range.plus(match (*answer).min(is_free) {
+            Candidacy::Yes => Range::exactly(1),
+            Candidacy::Perhaps | Candidacy::No => Range::up_to(1),
+        });
+    }
+    range
+}
+
+/// Whether a device fits the choice, for some node, in use or not.
+fn fits(choice: &Choice<'_>, place: u32, state: &ClusterState<'_>) -> Candidacy {
+    if state.is_blocked(place, &choice.terms.tolerations) {
+        return Candidacy::No;
+    }
+    let reached = reached(place, state);
+    match choice.fits(place, state) {
+        Ok(true) => reached,
+        Ok(false) => Candidacy::No,
+        Err(_) => reached.min(Candidacy::Perhaps),
+    }
+}
+
+/// Whether some node can use the device, which is in a pool in reach.
+pub(super) fn reached(place: u32, state: &ClusterState<'_>) -> Candidacy {
+    let at = state.at(place);
+    match at.slice.nodes {
+        SliceNodes::One(_) | SliceNodes::Several => Candidacy::Yes,
+        SliceNodes::PerDevice => {
+            let answers = state
+                .views
+                .iter()
+                .map(|view| match is_for(at.device, view.node) {
+                    Some(true) => Candidacy::Yes,
+                    Some(false) => Candidacy::No,
+                    None => Candidacy::Perhaps,
+                });
+            answers.max().unwrap_or(Candidacy::No)
+        }
+    }
+}
+
+/// Whether nobody has the device, or enough of it is left.
+pub(super) fn is_free(
+    choice: &Choice<'_>,
+    (pool, place): (&Pool<'_>, u32),
+    usage: Usage<'_, '_>,
+    state: &ClusterState<'_>,
+) -> Candidacy {
+    let at = state.at(place);
+    if !choice.terms.admin_access && usage.is_held(at.identity) {
+        return Candidacy::No;
+    }
+    let left = taken(&choice.terms.capacity, at.device).and_then(|taken| {
+        taken.map_or(Ok(false), |taken| {
+            is_left(&taken, at.device, |name| usage.consumed(at.identity, name))
+        })
+    });
+    match left {
+        Ok(true) => {}
+        Ok(false) => return Candidacy::No,
+        Err(_) => return Candidacy::Perhaps,
+    }
+    let consumes = at
+        .device
+        .terms
+        .as_ref()
+        .is_some_and(|terms| !terms.consumes.is_empty());
+    let is_paid = at.device.allow_multiple_allocations && usage.is_shared(at.identity);
+    if !consumes || is_paid {
+        return Candidacy::Yes;
+    }
+    match AvailableCounters::default().take((pool, at.device), usage, state) {
+        Ok(true) => Candidacy::Yes,
+        Ok(false) => Candidacy::No,
+        Err(_) => Candidacy::Perhaps,
+    }
+}

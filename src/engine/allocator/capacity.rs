@@ -1,0 +1,189 @@
+//! How much of a shared device is taken?
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::quantity::{Amount, MILLI, ONE, amount};
+use crate::model::{CapacityPolicy, CapacityRange, Device};
+
+/// What is asked of capacities, by name.
+pub(super) type RequestedCapacity = BTreeMap<Arc<str>, Arc<str>>;
+
+/// What a request takes of each capacity of a device, by name.
+pub(super) type ConsumedCapacity<'a> = BTreeMap<&'a str, Amount>;
+
+/// An amount that nobody can work with, so that the answer is not known.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UnreadableAmount;
+
+/// What `asked` takes of `device`; `None` where the device has no such capacity, or does not hand out
+/// such a portion.
+///
+/// Upstream: `CmpRequestOverCapacity` in `consumable_capacity.go`, up to where it adds.
+pub(super) fn taken<'a>(
+    asked: &RequestedCapacity,
+    device: &'a Device,
+) -> Result<Option<ConsumedCapacity<'a>>, UnreadableAmount> {
+    if asked.keys().any(|name| !device.capacity.contains_key(name)) {
+        return Ok(None);
+    }
+    let mut taken = ConsumedCapacity::new();
+    for (name, value) in &device.capacity {
+        let policy = device
+            .terms
+            .as_ref()
+            .and_then(|terms| terms.policies.get(name));
+        let wanted = asked.get(name).map(|written| read(written)).transpose()?;
+        let portion = portion(wanted, read(value)?, policy)?;
+        if portion < 0 {
+            return Err(UnreadableAmount);
+        }
+        if let Some(policy) = policy
+            && violates(portion, policy)?
+        {
+            return Ok(None);
+        }
+        taken.insert(name, portion);
+    }
+    Ok(Some(taken))
+}
+
+/// Whether so much is left of every capacity of `device`, where `used` says how much of each is in use.
+///
+/// Upstream: `CmpRequestOverCapacity`, from where it adds.
+pub(super) fn is_left(
+    taken: &ConsumedCapacity<'_>,
+    device: &Device,
+    used: impl Fn(&str) -> Option<Amount>,
+) -> Result<bool, UnreadableAmount> {
+    for (name, portion) in taken {
+        let whole = device.capacity.get(*name).ok_or(UnreadableAmount)?;
+        let used = used(name).ok_or(UnreadableAmount)?;
+        if used.checked_add(*portion).ok_or(UnreadableAmount)? > read(whole)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn read(written: &str) -> Result<Amount, UnreadableAmount> {
+    amount(written).ok_or(UnreadableAmount)
+}
+
+fn read_of(written: Option<&Arc<str>>) -> Result<Option<Amount>, UnreadableAmount> {
+    written.map(|written| read(written)).transpose()
+}
+
+/// The portion of whoever wants so much, or says nothing.
+///
+/// Upstream: `calculateConsumedCapacity`.
+fn portion(
+    wanted: Option<Amount>,
+    whole: Amount,
+    policy: Option<&CapacityPolicy>,
+) -> Result<Amount, UnreadableAmount> {
+    let Some(policy) = policy else {
+        return Ok(wanted.unwrap_or(whole));
+    };
+    let Some(wanted) = wanted else {
+        return Ok(read_of(policy.default.as_ref())?.unwrap_or(whole));
+    };
+    if let Some(range) = &policy.range
+        && let Some(min) = read_of(range.min.as_ref())?
+    {
+        return rounded_up(wanted, min, range);
+    }
+    for value in &policy.values {
+        let value = read(value)?;
+        if wanted <= value {
+            return Ok(value);
+        }
+    }
+    Ok(wanted)
+}
+
+/// Upstream: `roundUpRange`.
+fn rounded_up(
+    wanted: Amount,
+    min: Amount,
+    range: &CapacityRange,
+) -> Result<Amount, UnreadableAmount> {
+    if wanted < min {
+        return Ok(min);
+    }
+    let Some(step) = read_of(range.step.as_ref())? else {
+        return Ok(wanted);
+    };
+    let unit = unit(range)?;
+    if unit == MILLI && wanted % MILLI != 0 {
+        return Err(UnreadableAmount);
+    }
+    let [wanted, min, step] = [wanted, min, step].map(|amount| in_units(amount, unit));
+    let added = wanted.checked_sub(min).ok_or(UnreadableAmount)?;
+    let mut steps = added.checked_div(step).ok_or(UnreadableAmount)?;
+    if added.checked_rem(step) != Some(0) {
+        steps = steps.saturating_add(1);
+    }
+    let portion = steps
+        .checked_mul(step)
+        .and_then(|more| min.checked_add(more));
+    portion
+        .and_then(|portion| portion.checked_mul(unit))
+        .ok_or(UnreadableAmount)
+}
+
+/// Upstream: `violatesPolicy`.
+fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, UnreadableAmount> {
+    if read_of(policy.default.as_ref())? == Some(portion) {
+        return Ok(false);
+    }
+    if let Some(range) = &policy.range {
+        return is_outside(portion, range);
+    }
+    let values = policy.values.iter().map(|value| read(value));
+    let values: Vec<Amount> = values.collect::<Result<_, _>>()?;
+    Ok(!values.is_empty() && !values.contains(&portion))
+}
+
+/// Upstream: `violateValidRange`.
+fn is_outside(portion: Amount, range: &CapacityRange) -> Result<bool, UnreadableAmount> {
+    if read_of(range.max.as_ref())?.is_some_and(|max| portion > max) {
+        return Ok(true);
+    }
+    let Some(step) = read_of(range.step.as_ref())? else {
+        return Ok(false);
+    };
+    let min = read_of(range.min.as_ref())?.ok_or(UnreadableAmount)?;
+    let unit = unit(range)?;
+    if unit == MILLI && portion % MILLI != 0 {
+        return Ok(true);
+    }
+    let [portion, min, step] = [portion, min, step].map(|amount| in_units(amount, unit));
+    let above = portion.checked_sub(min).ok_or(UnreadableAmount)?;
+    above
+        .checked_rem(step)
+        .map(|rest| rest != 0)
+        .ok_or(UnreadableAmount)
+}
+
+/// In which unit a range counts: thousandths, where all of it comes out even in them, or wholes.
+///
+/// Upstream: `useMilli`, with the gate `DRAFractionalCapacityRange`.
+fn unit(range: &CapacityRange) -> Result<Amount, UnreadableAmount> {
+    for written in [&range.min, &range.max, &range.step] {
+        if read_of(written.as_ref())?.is_some_and(|amount| amount % MILLI != 0) {
+            return Ok(ONE);
+        }
+    }
+    Ok(MILLI)
+}
+
+/// As many units as it is, rounded up.
+fn in_units(amount: Amount, unit: Amount) -> Amount {
+    let whole = amount.div_euclid(unit);
+    if amount.rem_euclid(unit) == 0 {
+        whole
+    } else {
+        whole.saturating_add(1)
+    }
+}

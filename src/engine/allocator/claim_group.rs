@@ -1,0 +1,19 @@
+//! What do claims have in common that ask for the same?
+
+use super::candidate_devices::{FittingDevices, FreeDevices};
+use super::completeness::Unknown;
+use super::demand::{Demand, SearchStop};
+use super::unmodelled_terms::UnmodelledTerm;
+use crate::model::ClaimSpec;
+
+/// Claims that ask for the same.
+pub(super) struct ClaimGroup<'a> {
+    pub(super) spec: &'a ClaimSpec,
+    /// What it asks for that a bound for all claims does not look at.
+    pub(super) unmodelled: Vec<UnmodelledTerm>,
+    pub(super) demands: Result<Vec<Demand<'a>>, Unknown>,
+    /// What fits each choice, in the order of the demands.
+    pub(super) fitting: Vec<(FittingDevices<'a>, FreeDevices)>,
+    /// Whether such a claim could be placed on each node, with nothing given back.
+    pub(super) outcomes: Vec<Option<Result<bool, SearchStop>>>,
+}

@@ -1,0 +1,279 @@
+//! Which devices are there, tainted how, and what is known of them?
+
+use std::collections::BTreeSet;
+
+use foldhash::HashMap;
+
+use super::completeness::Completeness;
+use super::expression_cache::ExpressionCache;
+use super::nodes::NodeFacts;
+use super::pool::{NodeView, PoolGatherer};
+use super::taint_owner::TaintOwner;
+use crate::engine::preview::existing_rules;
+use crate::engine::proposed_rules::proposed_rules;
+use crate::engine::select::{DeviceKey, RuleIndex};
+use crate::engine::tolerate::tolerates;
+use crate::engine::{ProposedTaint, Semantics};
+use crate::model::{
+    Device, DeviceClass, DeviceId, Effect, ObjectName, ResourceSlice, Snapshot, Taint, Toleration,
+};
+
+/// A device in a slice, of whatever generation.
+#[derive(Debug)]
+pub(super) struct DeviceAt<'a> {
+    pub(super) slice: &'a ResourceSlice,
+    pub(super) device: &'a Device,
+    /// Which device it is: those of one driver, pool and name are the same.
+    pub(super) identity: u32,
+    /// The driver's taints, then those of rules, the considered ones among them.
+    taints: Vec<(Taint, TaintSetter)>,
+}
+
+/// Who has set a taint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TaintSetter {
+    /// The driver of the device, by the place of the taint among those that it has set.
+    Driver(u32),
+    /// A rule, by its place among the considered taints and the rules beside them.
+    Rule(u32),
+}
+
+/// Taints that are taken for gone, to find out what they keep away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum IgnoredTaints {
+    /// These, or none of them.
+    Those(BTreeSet<IgnoredTaint>),
+    /// All.
+    Everything,
+}
+
+/// A taint that is taken for gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum IgnoredTaint {
+    /// That of a rule.
+    Rule(u32),
+    /// One of the driver on one device, by its identity, and the place of the taint.
+    Driver(u32, u32),
+}
+
+impl IgnoredTaints {
+    /// All taints are there.
+    pub(super) const NOTHING: Self = Self::Those(BTreeSet::new());
+}
+
+/// A cluster as the allocator sees it, once the considered taints are there.
+#[derive(Debug)]
+pub(super) struct ClusterState<'a> {
+    pub(super) devices: Vec<DeviceAt<'a>>,
+    /// One for each node, or for nodes among which the allocator sees no difference.
+    pub(super) views: Vec<NodeView<'a>>,
+    pub(super) fits: ExpressionCache<'a>,
+    pub(super) completeness: Completeness,
+    /// Why nobody can be sure that a device is as tainted as it looks; empty where all is clear.
+    pub(super) doubts: Vec<String>,
+    /// What is taken for gone.
+    pub(super) ignored: IgnoredTaints,
+    /// The rules that taint, by their places; absent for a taint without one.
+    rules: Vec<Option<ObjectName>>,
+    identities: HashMap<DeviceKey<'a>, u32>,
+    classes: HashMap<&'a str, &'a DeviceClass>,
+    blocks_unknown: bool,
+}
+
+impl<'a> ClusterState<'a> {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        proposed: &[ProposedTaint],
+        semantics: &Semantics,
+        completeness: Completeness,
+    ) -> Self {
+        Self::among(snapshot, proposed, (semantics, completeness), |_| true)
+    }
+
+    /// As [`ClusterState::new`], seen from those nodes alone that are `meant`.
+    pub(super) fn among(
+        snapshot: &'a Snapshot,
+        proposed: &[ProposedTaint],
+        (semantics, completeness): (&Semantics, Completeness),
+        meant: impl Fn(&NodeFacts<'a>) -> bool,
+    ) -> Self {
+        let rules = proposed_rules(proposed).chain(existing_rules(snapshot, proposed));
+        let rules: Vec<_> = rules.collect();
+        let names = rules.iter().map(|rule| rule.name.cloned()).collect();
+        // What a rule without selector means to the scheduler is another question than whom it evicts.
+        let semantics_of_scheduler = Semantics {
+            nil_selector_evicts: semantics.nil_selector_blocks,
+            ..*semantics
+        };
+        let rules = RuleIndex::new(rules, &snapshot.classes, &semantics_of_scheduler);
+        let mut state = Self {
+            devices: Vec::new(),
+            views: Vec::new(),
+            fits: ExpressionCache::default(),
+            completeness,
+            doubts: Vec::new(),
+            ignored: IgnoredTaints::NOTHING,
+            rules: names,
+            identities: HashMap::default(),
+            classes: snapshot
+                .classes
+                .iter()
+                .map(|class| (class.name.as_str(), class))
+                .collect(),
+            blocks_unknown: semantics.unknown_effect_blocks,
+        };
+        for slice in &snapshot.slices {
+            for device in &slice.devices {
+                state.add(slice, device, &rules);
+            }
+        }
+        state.doubts.sort();
+        state.doubts.dedup();
+        let mut nodes = nodes(snapshot, completeness);
+        nodes.retain(|node| meant(node));
+        state.views = PoolGatherer::new(&snapshot.slices).views(&nodes);
+        state
+    }
+
+    fn add(&mut self, slice: &'a ResourceSlice, device: &'a Device, rules: &RuleIndex<'_>) {
+        let key = DeviceKey {
+            driver: slice.driver.as_str(),
+            pool: slice.pool.name.as_str(),
+            device: device.name.as_str(),
+        };
+        let matching = rules.matching(key, Some((&slice.driver, device)));
+        self.doubts
+            .extend(matching.gaps.into_iter().map(|gap| gap.why));
+        let next = u32::try_from(self.identities.len()).unwrap_or(u32::MAX);
+        let of_rules = matching.places.iter().map(|place| {
+            let taint = rules.rule(*place).taint.clone();
+            (taint, TaintSetter::Rule(*place))
+        });
+        let of_driver = device.taints.iter().zip(0_u32..);
+        let of_driver = of_driver.map(|(taint, place)| (taint.clone(), TaintSetter::Driver(place)));
+        self.devices.push(DeviceAt {
+            slice,
+            device,
+            identity: *self.identities.entry(key).or_insert(next),
+            taints: of_driver.chain(of_rules).collect(),
+        });
+    }
+
+    /// The device at `place`.
+    pub(super) fn at(&self, place: u32) -> &DeviceAt<'a> {
+        &self.devices[place as usize]
+    }
+
+    /// The identity of a device that some slice has.
+    pub(super) fn identity(&self, id: &DeviceId) -> Option<u32> {
+        let key = DeviceKey {
+            driver: id.driver.as_str(),
+            pool: id.pool.as_str(),
+            device: id.device.as_str(),
+        };
+        self.identities.get(&key).copied()
+    }
+
+    /// The class of that name.
+    pub(super) fn class(&self, name: &str) -> Option<&'a DeviceClass> {
+        self.classes.get(name).copied()
+    }
+
+    /// All classes, by name.
+    pub(super) fn classes(&self) -> Vec<&'a DeviceClass> {
+        let mut classes: Vec<_> = self.classes.values().copied().collect();
+        classes.sort_by_key(|class| &class.name);
+        classes
+    }
+
+    /// Whether a taint keeps the device at `place` from whoever has these tolerations.
+    ///
+    /// Upstream: `taintPreventsAllocation`.
+    pub(super) fn is_blocked(&self, place: u32, tolerations: &[Toleration]) -> bool {
+        self.blocking(place, tolerations).next().is_some()
+    }
+
+    /// The taints that keep the device at `place` from whoever has these tolerations.
+    pub(super) fn blocking<'s>(
+        &'s self,
+        place: u32,
+        tolerations: &'s [Toleration],
+    ) -> impl Iterator<Item = &'s (Taint, TaintSetter)> {
+        let at = self.at(place);
+        at.taints.iter().filter(move |(taint, setter)| {
+            let counts = match &taint.effect {
+                Effect::NoSchedule | Effect::NoExecute => true,
+                Effect::None => false,
+                Effect::Unknown(_) => self.blocks_unknown,
+            };
+            counts
+                && !self.is_ignored(at.identity, *setter)
+                && !tolerations
+                    .iter()
+                    .any(|toleration| tolerates(toleration, taint))
+        })
+    }
+
+    fn is_ignored(&self, identity: u32, setter: TaintSetter) -> bool {
+        match &self.ignored {
+            IgnoredTaints::Those(taints) => taints.contains(&match setter {
+                TaintSetter::Driver(place) => IgnoredTaint::Driver(identity, place),
+                TaintSetter::Rule(place) => IgnoredTaint::Rule(place),
+            }),
+            IgnoredTaints::Everything => true,
+        }
+    }
+
+    /// What has to be taken for gone so that a taint is; absent where it is not there.
+    pub(super) fn taint_of(&self, owner: &TaintOwner) -> Option<IgnoredTaint> {
+        match owner {
+            TaintOwner::Driver(device, taint) => {
+                let identity = self.identity(device)?;
+                let devices = self.devices.iter().filter(|at| at.identity == identity);
+                let mut taints = devices.flat_map(|at| &at.taints);
+                taints.find_map(|(known, setter)| match setter {
+                    TaintSetter::Driver(place) => {
+                        (*known == **taint).then_some(IgnoredTaint::Driver(identity, *place))
+                    }
+                    TaintSetter::Rule(_) => None,
+                })
+            }
+            TaintOwner::Proposed(place) => u32::try_from(*place).ok().map(IgnoredTaint::Rule),
+            TaintOwner::Rule(name) => {
+                let mut rules = (0_u32..).zip(&self.rules);
+                let found = rules.find(|(_, rule)| rule.as_ref() == Some(name));
+                found.map(|(place, _)| IgnoredTaint::Rule(place))
+            }
+        }
+    }
+
+    /// The rule at that place; absent for a taint that no rule has.
+    pub(super) fn rule(&self, place: u32) -> Option<&ObjectName> {
+        self.rules.get(place as usize)?.as_ref()
+    }
+}
+
+/// The nodes on which claims could be placed; where nobody has read them, those that slices name, and
+/// one that stands for all others.
+fn nodes(snapshot: &Snapshot, completeness: Completeness) -> Vec<NodeFacts<'_>> {
+    if completeness.nodes {
+        let nodes = snapshot.nodes.iter();
+        return nodes
+            .map(|node| NodeFacts {
+                name: Some(node.name.as_str()),
+                labels: Some(&node.labels),
+            })
+            .collect();
+    }
+    let slices = snapshot.slices.iter();
+    let named = slices.flat_map(|slice| slice.devices.iter().map(|device| slice.node_of(device)));
+    let mut names: Vec<Option<&str>> = named
+        .flatten()
+        .map(|name| Some(name.as_str()))
+        .chain([None])
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let unknown = |name| NodeFacts { name, labels: None };
+    names.into_iter().map(unknown).collect()
+}

@@ -1,0 +1,141 @@
+//! What is known, and how much of it?
+
+use std::fmt;
+use std::iter::Sum;
+
+/// What was read completely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completeness {
+    /// All slices, with what the allocator looks at.
+    pub slices: bool,
+    /// All claims, with what they ask for.
+    pub claims: bool,
+    /// All rules.
+    pub rules: bool,
+    /// All device classes.
+    pub classes: bool,
+    /// All nodes.
+    pub nodes: bool,
+}
+
+impl Completeness {
+    /// Everything.
+    pub const COMPLETE: Self = Self {
+        slices: true,
+        claims: true,
+        rules: true,
+        classes: true,
+        nodes: true,
+    };
+}
+
+/// Why something is not known, in words.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unknown {
+    why: String,
+    ground: UnknownCause,
+}
+
+/// What it comes from that something is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum UnknownCause {
+    /// It was not read.
+    Unread,
+    /// An expression fails, in Kubernetes just as here, where the scheduler gives up with an error.
+    Failure,
+    /// Something else about what was read.
+    Other,
+}
+
+impl Unknown {
+    /// Since something was not read, which whoever has tried to read it can tell better.
+    pub(super) fn unread(why: &str) -> Self {
+        Self {
+            why: why.to_owned(),
+            ground: UnknownCause::Unread,
+        }
+    }
+
+    /// Since an expression fails, in Kubernetes just as here.
+    pub(super) fn failure(why: String) -> Self {
+        Self {
+            why,
+            ground: UnknownCause::Failure,
+        }
+    }
+
+    /// What is not known for this reason, told in other words.
+    pub(super) fn with_context(&self, words: impl FnOnce(&str) -> String) -> Self {
+        Self {
+            why: words(&self.why),
+            ground: self.ground,
+        }
+    }
+
+    /// Whether that is because something was not read, and not because of what was.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        self.ground == UnknownCause::Unread
+    }
+
+    /// Whether that is because an expression fails, in Kubernetes just as here: the scheduler gives up
+    /// the whole attempt with an error.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        self.ground == UnknownCause::Failure
+    }
+}
+
+impl From<String> for Unknown {
+    fn from(why: String) -> Self {
+        Self {
+            why,
+            ground: UnknownCause::Other,
+        }
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&self.why)
+    }
+}
+
+/// What a number may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The lowest.
+    pub least: usize,
+    /// The highest.
+    pub most: usize,
+}
+
+impl Range {
+    /// Known.
+    #[must_use]
+    pub const fn exactly(number: usize) -> Self {
+        Self {
+            least: number,
+            most: number,
+        }
+    }
+
+    /// Anything up to there.
+    #[must_use]
+    pub const fn up_to(most: usize) -> Self {
+        Self { least: 0, most }
+    }
+
+    pub(super) fn plus(self, more: Self) -> Self {
+        Self {
+            least: self.least.saturating_add(more.least),
+            most: self.most.saturating_add(more.most),
+        }
+    }
+}
+
+impl Sum for Range {
+    fn sum<I: Iterator<Item = Self>>(ranges: I) -> Self {
+        ranges.fold(Self::exactly(0), Self::plus)
+    }
+}

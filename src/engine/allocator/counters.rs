@@ -1,0 +1,89 @@
+//! Is enough left of what partitions share?
+
+use std::collections::BTreeMap;
+
+use foldhash::HashMap;
+
+use super::capacity::UnreadableAmount;
+use super::cluster_state::ClusterState;
+use super::pool::{Counters, Pool};
+use super::quantity::{Amount, amount};
+use super::usage::Usage;
+use crate::model::Device;
+
+/// What is left of the counters of each pool, less what was chosen so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AvailableCounters<'a> {
+    by_pool: HashMap<u32, Counters<'a>>,
+}
+
+impl<'a> AvailableCounters<'a> {
+    /// Takes what the device consumes, unless that is more than is left.
+    ///
+    /// A counter that is overdrawn already keeps back every device of its pool that consumes any.
+    ///
+    /// Upstream: `checkAvailableCounters`.
+    pub(super) fn take(
+        &mut self,
+        (pool, device): (&Pool<'a>, &Device),
+        usage: Usage<'_, '_>,
+        state: &ClusterState<'_>,
+    ) -> Result<bool, UnreadableAmount> {
+        let left = self
+            .by_pool
+            .entry(pool.place)
+            .or_insert_with(|| left(pool, usage, state));
+        change(left, device, |left, taken| left.checked_sub(taken))?;
+        for counter in left.values().flat_map(BTreeMap::values) {
+            if counter.ok_or(UnreadableAmount)? < 0 {
+                change(left, device, |left, taken| left.checked_add(taken))?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Gives back what the device consumes.
+    pub(super) fn give_back(&mut self, pool: &Pool<'a>, device: &Device) {
+        if let Some(left) = self.by_pool.get_mut(&pool.place) {
+            // What could be taken can be given back.
+            let _ = change(left, device, |left, taken| left.checked_add(taken));
+        }
+    }
+}
+
+/// What devices in use have left over, on other nodes too.
+fn left<'a>(pool: &Pool<'a>, usage: Usage<'_, '_>, state: &ClusterState<'_>) -> Counters<'a> {
+    let mut left = pool.counters.clone();
+    for place in pool.devices.iter().chain(&pool.elsewhere) {
+        let at = state.at(*place);
+        if usage.is_held(at.identity) || usage.is_shared(at.identity) {
+            let known = change(&mut left, at.device, |left, taken| left.checked_sub(taken));
+            if known.is_err() {
+                for counter in left.values_mut().flat_map(BTreeMap::values_mut) {
+                    *counter = None;
+                }
+            }
+        }
+    }
+    left
+}
+
+fn change(
+    counters: &mut Counters<'_>,
+    device: &Device,
+    apply: impl Fn(Amount, Amount) -> Option<Amount>,
+) -> Result<(), UnreadableAmount> {
+    for taken in device.terms.iter().flat_map(|terms| &terms.consumes) {
+        let Some(set) = counters.get_mut(&*taken.set) else {
+            continue;
+        };
+        for (name, written) in &taken.counters {
+            let more = amount(written).ok_or(UnreadableAmount)?;
+            if let Some(counter) = set.get_mut(&**name) {
+                *counter = counter.and_then(|counter| apply(counter, more));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,306 @@
+//! What exactly does a claim ask for on a node?
+
+use super::capacity::{is_left, taken};
+use super::cluster_state::ClusterState;
+use super::completeness::Unknown;
+use super::expression_cache::ExpressionPlace;
+use super::pool::{NodeView, PoolStatus, is_for};
+use crate::model::{
+    ClaimSpec, ConstraintRule, DeviceAmount, DeviceClass, RequestTerms, SliceNodes, Wish,
+};
+
+/// The most devices that a claim gets.
+///
+/// Upstream: `AllocationResultsMaxSize`.
+pub(super) const MOST_DEVICES: usize = 32;
+
+/// A request, with its alternatives or the one thing that it asks for.
+#[derive(Debug)]
+pub(super) struct Demand<'a> {
+    pub(super) request: &'a str,
+    pub(super) choices: Vec<Choice<'a>>,
+}
+
+/// One way to serve a request.
+#[derive(Debug)]
+pub(super) struct Choice<'a> {
+    /// Which alternative it is, where there are several.
+    pub(super) alternative: Option<&'a str>,
+    pub(super) terms: &'a RequestTerms,
+    /// Those of the class, then those of the request.
+    pub(super) expressions: Vec<(ExpressionPlace, ExpressionOwner)>,
+}
+
+/// Whose an expression is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExpressionOwner {
+    Class,
+    Request,
+}
+
+/// An expression that does not choose a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ExpressionMismatch {
+    pub(super) whose: ExpressionOwner,
+    /// Its place among those of the class, or of the request.
+    pub(super) selector: usize,
+}
+
+/// An expression of which nobody can say whether it chooses a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ExpressionFailure {
+    /// Which it is.
+    pub(super) at: ExpressionMismatch,
+    /// What is wrong with it.
+    pub(super) why: Unknown,
+}
+
+/// How many devices a choice needs on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NeededDevices {
+    /// So many.
+    Some(usize),
+    /// These, each with the place of its pool in the view.
+    All(Vec<(usize, u32)>),
+}
+
+impl NeededDevices {
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::Some(count) => *count,
+            Self::All(devices) => devices.len(),
+        }
+    }
+}
+
+/// Why a search on a node ends at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SearchStop {
+    /// The allocator gives up there, whoever holds what.
+    No,
+    /// The allocator gives up there, as things are.
+    Conflict,
+    /// Nobody knows what the allocator would do.
+    Unknown(Unknown),
+    /// It would be more devices than a claim gets.
+    TooMany,
+}
+
+impl From<String> for SearchStop {
+    fn from(why: String) -> Self {
+        Self::Unknown(why.into())
+    }
+}
+
+impl From<Unknown> for SearchStop {
+    fn from(why: Unknown) -> Self {
+        Self::Unknown(why)
+    }
+}
+
+impl From<super::capacity::UnreadableAmount> for SearchStop {
+    fn from(_: super::capacity::UnreadableAmount) -> Self {
+        Self::from("an amount cannot be calculated with".to_owned())
+    }
+}
+
+/// What a claim asks for, wherever it is placed.
+///
+/// Upstream: `validateDeviceRequest`, up to the choice of devices.
+pub(super) fn demands<'a>(
+    spec: &'a ClaimSpec,
+    state: &ClusterState<'a>,
+) -> Result<Vec<Demand<'a>>, Unknown> {
+    if !state.completeness.classes {
+        return Err(Unknown::unread("device classes were not read"));
+    }
+    if spec
+        .constraints
+        .iter()
+        .any(|one| one.rule == ConstraintRule::Unknown)
+    {
+        return Err("it has a constraint that this plugin does not know"
+            .to_owned()
+            .into());
+    }
+    let requests = spec.requests.iter();
+    requests
+        .map(|request| {
+            let choice = |alternative, terms| choice(alternative, terms, state);
+            let choices = match &request.wish {
+                Wish::Exactly(terms) => vec![choice(None, terms)?],
+                Wish::FirstAvailable(all) => all
+                    .iter()
+                    .map(|(name, terms)| choice(Some(&**name), terms))
+                    .collect::<Result<_, _>>()?,
+                Wish::Unknown => {
+                    let what = format!(
+                        "request {} is of a kind that this plugin does not know",
+                        request.name
+                    );
+                    return Err(what.into());
+                }
+            };
+            Ok(Demand {
+                request: &request.name,
+                choices,
+            })
+        })
+        .collect()
+}
+
+fn choice<'a>(
+    alternative: Option<&'a str>,
+    terms: &'a RequestTerms,
+    state: &ClusterState<'a>,
+) -> Result<Choice<'a>, Unknown> {
+    if terms.is_more {
+        return Err("it requests something that this plugin does not know"
+            .to_owned()
+            .into());
+    }
+    if let DeviceAmount::Unknown(mode) = &terms.amount {
+        return Err(format!("its allocationMode {mode} is not known").into());
+    }
+    let Some(class) = state.class(terms.class.as_str()) else {
+        return Err(format!("DeviceClass {} not found", terms.class).into());
+    };
+    let mut choice = Choice::of_class(class, terms, state);
+    choice.alternative = alternative;
+    let expressions = terms.expressions.iter();
+    let of_request =
+        expressions.map(|text| (state.fits.expression(text), ExpressionOwner::Request));
+    choice.expressions.extend(of_request);
+    Ok(choice)
+}
+
+impl<'a> Choice<'a> {
+    /// What fits the class alone.
+    pub(super) fn of_class<'t>(
+        class: &'a DeviceClass,
+        terms: &'t RequestTerms,
+        state: &ClusterState<'a>,
+    ) -> Choice<'t> {
+        let expressions = class.expressions.iter();
+        let of_class =
+            expressions.map(|text| (state.fits.expression(text), ExpressionOwner::Class));
+        Choice {
+            alternative: None,
+            terms,
+            expressions: of_class.collect(),
+        }
+    }
+}
+
+impl Choice<'_> {
+    /// Whether the device fits class and expressions.
+    ///
+    /// Upstream: `selectorsMatch`.
+    pub(super) fn fits(&self, place: u32, state: &ClusterState<'_>) -> Result<bool, Unknown> {
+        let refusal = self.refusal(place, state);
+        let refusal = refusal.map_err(|trouble| self.told(&trouble))?;
+        Ok(refusal.is_none())
+    }
+
+    /// What is wrong, and with whose expression.
+    pub(super) fn told(&self, trouble: &ExpressionFailure) -> Unknown {
+        trouble.why.with_context(|why| match trouble.at.whose {
+            ExpressionOwner::Class => format!(
+                "a selector of device class {} fails: {why}",
+                self.terms.class
+            ),
+            ExpressionOwner::Request => format!("a selector of a request fails: {why}"),
+        })
+    }
+
+    /// The first expression that does not choose the device, if there is one.
+    pub(super) fn refusal(
+        &self,
+        place: u32,
+        state: &ClusterState<'_>,
+    ) -> Result<Option<ExpressionMismatch>, ExpressionFailure> {
+        let at = state.at(place);
+        let mut of_class = 0_usize;
+        for (number, (expression, whose)) in self.expressions.iter().enumerate() {
+            let device = (place, &at.slice.driver, at.device);
+            let answer = state.fits.selects(*expression, device);
+            let selector = match whose {
+                ExpressionOwner::Class => {
+                    of_class = number.saturating_add(1);
+                    number
+                }
+                ExpressionOwner::Request => number.saturating_sub(of_class),
+            };
+            let at = ExpressionMismatch {
+                whose: *whose,
+                selector,
+            };
+            if !answer.map_err(|why| ExpressionFailure { at, why })? {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the device fits and is for the node.
+    ///
+    /// Upstream: `isSelectable`.
+    pub(super) fn selects(
+        &self,
+        place: u32,
+        view: &NodeView<'_>,
+        state: &ClusterState<'_>,
+    ) -> Result<bool, SearchStop> {
+        if !self.fits(place, state)? {
+            return Ok(false);
+        }
+        let at = state.at(place);
+        match at.slice.nodes {
+            SliceNodes::PerDevice => is_for(at.device, view.node)
+                .ok_or_else(|| "the nodes of some devices are unknown".to_owned().into()),
+            SliceNodes::One(_) | SliceNodes::Several => Ok(true),
+        }
+    }
+
+    /// How many devices, or which ones, it needs on the node of `view`.
+    ///
+    /// Upstream: `validateDeviceRequest`.
+    pub(super) fn needed(
+        &self,
+        view: &NodeView<'_>,
+        state: &ClusterState<'_>,
+    ) -> Result<NeededDevices, SearchStop> {
+        let count = match &self.terms.amount {
+            DeviceAmount::Exactly(count) => usize::try_from(*count).unwrap_or_default(),
+            DeviceAmount::Unknown(_) => return Err(SearchStop::No),
+            DeviceAmount::All => return self.all(view, state),
+        };
+        Ok(NeededDevices::Some(count))
+    }
+
+    fn all(
+        &self,
+        view: &NodeView<'_>,
+        state: &ClusterState<'_>,
+    ) -> Result<NeededDevices, SearchStop> {
+        let mut all = Vec::new();
+        for (number, pool) in view.pools.iter().enumerate() {
+            if pool.status != PoolStatus::Usable {
+                return Err(SearchStop::No);
+            }
+            for place in &pool.devices {
+                if !self.selects(*place, view, state)? {
+                    continue;
+                }
+                let device = state.at(*place).device;
+                let Some(taken) = taken(&self.terms.capacity, device)? else {
+                    continue;
+                };
+                if is_left(&taken, device, |_| Some(0))? {
+                    all.push((number, *place));
+                }
+            }
+        }
+        Ok(NeededDevices::All(all))
+    }
+}

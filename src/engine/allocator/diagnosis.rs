@@ -1,0 +1,416 @@
+//! Which devices could serve a claim that waits, what keeps it from the others, and what is to blame?
+
+use super::demand::demands;
+use super::exclusions::{ChoiceDiagnosis, DeviceSurvey};
+use super::pending_claim::PendingClaim;
+use super::root_cause::{RootCause, root_cause};
+
+/// What there is for a claim that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// What keeps it waiting, as far as devices go.
+    pub root_cause: RootCause,
+    /// One for each request, and for each alternative of one.
+    pub choices: Vec<ChoiceDiagnosis>,
+}
+
+/// What there is for the claim.
+#[must_use]
+pub fn diagnose<'a>(waiting: &PendingClaim<'a>) -> Diagnosis {
+    let mut state = waiting.state();
+    let spec = waiting.claim.spec.as_deref();
+    let demands = spec.and_then(|spec| demands(spec, &state).ok());
+    let survey = DeviceSurvey::new(waiting.snapshot, &state);
+    let demands = demands.iter().flatten().enumerate();
+    let choices = demands.flat_map(|(request, demand)| {
+        let choices = demand.choices.iter().enumerate();
+        choices.map(move |(place, choice)| (request, place, choice))
+    });
+    let choices = choices.map(|(request, place, choice)| survey.diagnose(request, place, choice));
+    let choices: Vec<ChoiceDiagnosis> = choices.collect();
+    let root_cause = root_cause(waiting, &mut state, &choices);
+    Diagnosis {
+        root_cause,
+        choices,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::allocator::tests::{asks, id, name, overdrawn, terms, world};
+    use crate::engine::allocator::{Completeness, Exclusion, RootCause, TaintOwner};
+    use crate::engine::{ProposedTaint, Semantics};
+    use crate::model::{
+        AttributeValue, ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest,
+        DeviceSelector, Effect, NodeName, NodeRequirement, NodeSelector, NodeTerm, Operator,
+        RequestTerms, ResourceClaim, Snapshot, Taint, Toleration, Uid, Wish,
+    };
+
+    fn waiting(spec: ClaimSpec) -> ResourceClaim {
+        ResourceClaim {
+            name: name("waiting"),
+            uid: Uid::from("waiting"),
+            controller: None,
+            spec: Some(Arc::new(spec)),
+            allocation: None,
+            reserved_for: Vec::new(),
+        }
+    }
+
+    fn taint(key: &str) -> Taint {
+        Taint {
+            key: key.to_owned(),
+            value: String::new(),
+            effect: Effect::NoSchedule,
+            time_added: None,
+        }
+    }
+
+    /// A taint on all devices of the pool.
+    fn on_pool(pool: &str, key: &str) -> ProposedTaint {
+        ProposedTaint {
+            rule: None,
+            selector: Some(DeviceSelector {
+                pool: Some(pool.into()),
+                ..DeviceSelector::default()
+            }),
+            taint: taint(key),
+        }
+    }
+
+    fn asked(
+        snapshot: &Snapshot,
+        spec: ClaimSpec,
+        proposed: &[ProposedTaint],
+        nodes: &[NodeName],
+    ) -> Diagnosis {
+        let semantics = Semantics::newest();
+        diagnose(&PendingClaim {
+            snapshot,
+            claim: &waiting(spec),
+            nodes,
+            selectors: &[],
+            proposed,
+            known: (&semantics, Completeness::COMPLETE),
+        })
+    }
+
+    #[test]
+    fn what_keeps_each_device_out_is_told_and_what_is_left_can_be_used() {
+        let snapshot = world().with_claim("held", &["0"], asks(terms(1)));
+        let proposed = [on_pool("b", "drain")];
+        let found = asked(&snapshot, asks(terms(1)), &proposed, &[]);
+        let [choice] = found.choices.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!(choice.usable, [id("1")]);
+        let held = Exclusion::Held(vec![name("held")]);
+        let tainted = Exclusion::Tainted(taint("drain"), TaintOwner::Proposed(0));
+        let expected = [(id("0"), vec![held]), (id("2"), vec![tainted])];
+        assert_eq!(choice.excluded, expected);
+        assert_eq!(found.root_cause, RootCause::Elsewhere);
+    }
+
+    #[test]
+    fn one_taint_several_together_or_none_is_to_blame() {
+        let free = world();
+        let taken = world().with_claim("held", &["0", "1"], asks(terms(2)));
+        let (a, b) = (on_pool("a", "drain"), on_pool("b", "drain"));
+        let other = on_pool("b", "other");
+        for (called, snapshot, proposed, root_cause) in [
+            ("no taint", &free, vec![], RootCause::Elsewhere),
+            (
+                "either of both",
+                &free,
+                vec![a.clone(), b.clone()],
+                RootCause::Taints(vec![TaintOwner::Proposed(0), TaintOwner::Proposed(1)]),
+            ),
+            (
+                "the one on what is free",
+                &taken,
+                vec![a, b.clone()],
+                RootCause::Taints(vec![TaintOwner::Proposed(1)]),
+            ),
+            (
+                "two on one device",
+                &taken,
+                vec![b, other],
+                RootCause::TaintCombination(vec![TaintOwner::Proposed(0), TaintOwner::Proposed(1)]),
+            ),
+        ] {
+            let found = asked(snapshot, asks(terms(1)), &proposed, &[]);
+            assert_eq!(found.root_cause, root_cause, "{called}");
+        }
+        let found = asked(&free, asks(terms(3)), &[on_pool("a", "drain")], &[]);
+        assert_eq!(found.root_cause, RootCause::Devices, "no node has three");
+    }
+
+    #[test]
+    fn a_constraint_is_to_blame_where_there_is_enough_without_it() {
+        let mut snapshot = world();
+        for (numa, device) in snapshot.slices[0].devices.iter_mut().enumerate() {
+            let numa = AttributeValue::Int(i64::try_from(numa).unwrap());
+            device.attributes = [("numa".into(), numa)].into_iter().collect();
+        }
+        let constrained = |count, rules: &[ConstraintRule]| ClaimSpec {
+            constraints: rules
+                .iter()
+                .map(|rule| DeviceConstraint {
+                    requests: Vec::new(),
+                    rule: rule.clone(),
+                })
+                .collect(),
+            ..asks(terms(count))
+        };
+        let same = || ConstraintRule::Same("gpu.example.com/numa".into());
+        let distinct = || ConstraintRule::Distinct("gpu.example.com/numa".into());
+        for (count, rules, root_cause) in [
+            (2, vec![same()], RootCause::Constraints(vec![0])),
+            (2, vec![distinct(), same()], RootCause::Constraints(vec![1])),
+            (2, vec![distinct()], RootCause::Elsewhere),
+            (3, vec![same()], RootCause::Devices),
+        ] {
+            let found = asked(&snapshot, constrained(count, &rules), &[], &[]);
+            assert_eq!(found.root_cause, root_cause, "{count} {rules:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_that_a_pod_does_not_want_have_no_devices_for_it() {
+        let on = |node: &str| NodeSelector {
+            terms: vec![NodeTerm {
+                labels: Vec::new(),
+                fields: vec![NodeRequirement {
+                    key: "metadata.name".into(),
+                    operator: "In".into(),
+                    values: vec![node.into()],
+                }],
+            }],
+        };
+        let held = world().with_claim("held", &["2"], asks(terms(1)));
+        let semantics = Semantics::newest();
+        for (node, root_cause) in [("a", RootCause::Elsewhere), ("b", RootCause::Devices)] {
+            let found = diagnose(&PendingClaim {
+                snapshot: &held,
+                claim: &waiting(asks(terms(1))),
+                nodes: &[],
+                selectors: &[on(node)],
+                proposed: &[],
+                known: (&semantics, Completeness::COMPLETE),
+            });
+            assert_eq!(found.root_cause, root_cause, "{node}");
+        }
+    }
+
+    #[test]
+    fn a_toleration_lets_a_device_be_used_and_no_driver_is_passed_over() {
+        let mut snapshot = world();
+        snapshot.slices[1].devices[0].taints.push(taint("ecc"));
+        snapshot.slices.remove(0);
+        let found = asked(&snapshot, asks(terms(1)), &[], &[]);
+        let driver = TaintOwner::Driver(id("2"), taint("ecc").into());
+        assert_eq!(found.root_cause, RootCause::Taints(vec![driver]));
+        let mut tolerant = terms(1);
+        tolerant.tolerations.push(Toleration {
+            key: "ecc".to_owned(),
+            operator: Operator::Exists,
+            value: String::new(),
+            effect: None,
+            seconds: None,
+        });
+        let found = asked(&snapshot, asks(tolerant), &[], &[]);
+        assert_eq!(found.choices[0].usable, [id("2")]);
+        assert_eq!(found.root_cause, RootCause::Elsewhere);
+    }
+
+    #[test]
+    fn a_class_that_is_gone_and_slices_that_were_not_read_are_told() {
+        let mut unknown = terms(1);
+        unknown.class = "gone".into();
+        let found = asked(&world(), asks(unknown), &[], &[]);
+        assert_eq!(found.root_cause, RootCause::NoClass("gone".into()));
+        let semantics = Semantics::newest();
+        let unread = Completeness {
+            slices: false,
+            ..Completeness::COMPLETE
+        };
+        let found = diagnose(&PendingClaim {
+            snapshot: &world(),
+            claim: &waiting(asks(terms(1))),
+            nodes: &[],
+            selectors: &[],
+            proposed: &[],
+            known: (&semantics, unread),
+        });
+        assert!(
+            matches!(found.root_cause, RootCause::Unknown(_)),
+            "{found:?}"
+        );
+        assert!(found.choices.iter().all(|choice| choice.usable.is_empty()));
+    }
+
+    #[test]
+    fn a_selector_and_a_node_keep_devices_out() {
+        let mut picky = terms(1);
+        picky.expressions.push("device.driver == 'other'".into());
+        let found = asked(&world(), asks(picky), &[], &[]);
+        let excluded = &found.choices[0].excluded;
+        assert!(
+            excluded
+                .iter()
+                .all(|(_, why)| *why == [Exclusion::Selector(0)])
+        );
+        assert_eq!(found.root_cause, RootCause::Devices);
+        let found = asked(&world(), asks(terms(1)), &[], &["b".into()]);
+        assert_eq!(found.choices[0].usable, [id("2")]);
+        let node = (id("0"), vec![Exclusion::Node]);
+        assert!(found.choices[0].excluded.contains(&node));
+    }
+
+    /// A taint on one device of pool a.
+    fn on_device(device: &str, key: &str) -> ProposedTaint {
+        let mut taint = on_pool("a", key);
+        let selector = taint.selector.as_mut().expect("a selector");
+        selector.device = Some(device.into());
+        taint
+    }
+
+    #[test]
+    fn of_taints_that_have_to_go_together_the_fewest_are_told() {
+        let together = |snapshot: &Snapshot, proposed: &[ProposedTaint], count| {
+            let found = asked(snapshot, asks(terms(count)), proposed, &[]);
+            let RootCause::TaintCombination(places) = found.root_cause else {
+                panic!("{found:?}");
+            };
+            let places = places.into_iter().map(|owner| match owner {
+                TaintOwner::Proposed(place) => place,
+                TaintOwner::Rule(_) | TaintOwner::Driver(..) => panic!("{owner:?}"),
+            });
+            places.collect::<Vec<usize>>()
+        };
+        let free = world();
+        // Whoever drops one after the other keeps the three of device 0.
+        let devices = ["1", "1", "0", "0", "0"];
+        let keys = ["a", "b", "c", "d", "e"];
+        let on_a = devices.iter().zip(keys);
+        let on_a: Vec<_> = on_a.map(|(device, key)| on_device(device, key)).collect();
+        let on_b = ["p", "q", "r"].map(|key| on_pool("b", key));
+        let all = [on_a, on_b.to_vec()].concat();
+        assert_eq!(together(&free, &all, 1), [0, 1]);
+        assert_eq!(together(&free, &all, 2), [0, 1, 2, 3, 4]);
+        let held = world().with_claim("held", &["0", "1"], asks(terms(2)));
+        assert_eq!(together(&held, &all, 1), [5, 6, 7], "those of the free one");
+        // One device needs one rule more than the other: both are of one node.
+        let common = [on_pool("a", "x"), on_device("0", "y"), on_device("1", "z")];
+        let only_a = Snapshot {
+            slices: vec![free.slices[0].clone()],
+            ..free
+        };
+        assert_eq!(together(&only_a, &common, 1), [0, 2]);
+    }
+
+    #[test]
+    fn of_several_taints_that_a_driver_has_set_each_is_one() {
+        let mut snapshot = world();
+        snapshot.slices.remove(0);
+        snapshot.slices[0].devices[0].taints = ["ecc", "fan"].map(taint).into();
+        let found = asked(&snapshot, asks(terms(1)), &[], &[]);
+        let of_driver = |key: &str| TaintOwner::Driver(id("2"), taint(key).into());
+        let both = RootCause::TaintCombination(vec![of_driver("ecc"), of_driver("fan")]);
+        assert_eq!(found.root_cause, both);
+    }
+
+    #[test]
+    fn an_expression_that_fails_ends_the_attempt_and_is_not_called_unknown() {
+        let mut snapshot = world();
+        let expression = "device.attributes['gpu.example.com'].model == 'a'";
+        snapshot.classes[0].expressions.push(expression.to_owned());
+        let found = asked(&snapshot, asks(terms(1)), &[], &[]);
+        let RootCause::Fails(why) = &found.root_cause else {
+            panic!("{found:?}");
+        };
+        let why: Vec<String> = why.iter().map(ToString::to_string).collect();
+        let [why] = why.as_slice() else {
+            panic!("{why:?}");
+        };
+        let told = "a selector of device class gpu fails: ";
+        assert!(why.starts_with(told), "{why}");
+        let (_, out) = &found.choices[0].excluded[0];
+        let error = why.trim_start_matches(told).to_owned();
+        assert_eq!(*out, [Exclusion::ClassFails(1, error.clone())]);
+
+        // Where the allocator comes to a device that has it first, and needs no other, it does not fail.
+        let model = AttributeValue::String("a".into());
+        snapshot.slices[0].devices[0].attributes = [("model".into(), model)].into_iter().collect();
+        let of_request = |count| {
+            let mut picky = terms(count);
+            picky.expressions.push(expression.into());
+            asked(&snapshot, asks(picky), &[], &["a".into()])
+        };
+        assert_eq!(of_request(1).root_cause, RootCause::Elsewhere);
+        assert!(matches!(of_request(2).root_cause, RootCause::Fails(_)));
+        snapshot.classes[0].expressions.pop();
+        let mut picky = terms(2);
+        picky.expressions.push(expression.into());
+        let found = asked(&snapshot, asks(picky), &[], &["a".into()]);
+        let failing = (id("1"), vec![Exclusion::SelectorFails(0, error)]);
+        assert!(found.choices[0].excluded.contains(&failing), "{found:?}");
+    }
+
+    #[test]
+    fn a_device_that_never_has_so_much_is_told_from_one_of_which_too_little_is_left() {
+        let mut snapshot = world();
+        for (place, amount) in ["8Gi", "40Gi"].into_iter().enumerate() {
+            let device = &mut snapshot.slices[0].devices[place];
+            device.capacity = [("memory".into(), amount.into())].into_iter().collect();
+        }
+        let mut large = terms(1);
+        large.capacity.insert("memory".into(), "10Gi".into());
+        let found = asked(&snapshot, asks(large), &[], &[]);
+        assert_eq!(found.choices[0].usable, [id("1")]);
+        let expected = [id("0"), id("2")].map(|id| (id, vec![Exclusion::TooSmall]));
+        assert_eq!(found.choices[0].excluded, expected);
+        let found = asked(&overdrawn(), asks(terms(1)), &[], &[]);
+        assert_eq!(found.choices[0].usable, [id("0")], "a further share");
+        let expected = [(id("1"), vec![Exclusion::TooSmall])];
+        assert_eq!(found.choices[0].excluded, expected);
+    }
+
+    #[test]
+    fn a_constraint_that_all_devices_of_a_node_break_ends_the_search_before_their_capacity_does() {
+        let mut snapshot = world();
+        snapshot.slices.truncate(1);
+        let numa = AttributeValue::Int(1);
+        for (place, device) in snapshot.slices[0].devices.iter_mut().enumerate() {
+            device.allow_multiple_allocations = true;
+            device.capacity = [("memory".into(), "8Gi".into())].into_iter().collect();
+            if place > 0 {
+                device.attributes = [("numa".into(), numa.clone())].into_iter().collect();
+            }
+        }
+        let all = RequestTerms {
+            amount: DeviceAmount::All,
+            ..terms(1)
+        };
+        let alternatives = [("all".into(), all), ("one".into(), terms(1))];
+        let spec = ClaimSpec {
+            requests: vec![DeviceRequest {
+                name: "r".into(),
+                wish: Wish::FirstAvailable(alternatives.into()),
+            }],
+            constraints: vec![DeviceConstraint {
+                requests: Vec::new(),
+                rule: ConstraintRule::Same("gpu.example.com/numa".into()),
+            }],
+        };
+        // The first device is used up, and lacks the attribute.
+        let snapshot = snapshot
+            .with_claim("used", &["0"], asks(terms(1)))
+            .share(0, "8Gi");
+        let found = asked(&snapshot, spec, &[], &[]);
+        assert_eq!(found.root_cause, RootCause::Constraints(vec![0]));
+    }
+}

@@ -1,0 +1,314 @@
+//! Which devices are there, and what speaks against each of them for a request that waits?
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use foldhash::HashMap;
+
+use super::candidate_devices::{Candidacy, is_free};
+use super::cluster_state::{ClusterState, TaintSetter};
+use super::demand::{Choice, ExpressionMismatch, ExpressionOwner};
+use super::pool::{Pool, PoolStatus, is_for};
+use super::taint_owner::TaintOwner;
+use super::usage::{Holdings, Usage};
+use crate::engine::devices::{complete_pools, current_slices};
+use crate::model::{DeviceAmount, DeviceId, NamespacedName, SliceNodes, Snapshot, Taint};
+
+/// What there is for one choice of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChoiceDiagnosis {
+    /// The request, by its place.
+    pub request: usize,
+    /// Which alternative of it, where it has some.
+    pub alternative: Option<usize>,
+    /// How many devices it needs; absent where it wants all of a node.
+    pub needs: Option<i64>,
+    /// The devices that it could use, by name.
+    pub usable: Vec<DeviceId>,
+    /// All others with everything that speaks against them, by name.
+    pub excluded: Vec<(DeviceId, Vec<Exclusion>)>,
+}
+
+/// What speaks against a device.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exclusion {
+    /// A selector of the device class does not choose it, by its place.
+    Class(usize),
+    /// A selector of the request does not choose it, by its place.
+    Selector(usize),
+    /// No node can use it on which the claim could be placed.
+    Node,
+    /// A taint keeps it from the claim.
+    Tainted(Taint, TaintOwner),
+    /// Others have it.
+    Held(Vec<NamespacedName>),
+    /// Too little is left of its capacity, or of what it shares with others.
+    Amount,
+    /// It never has so much, whoever holds what.
+    TooSmall,
+    /// What else the claim needs beside it is not free.
+    OtherDevices,
+    /// The scheduler gives the claim up with this error, which comes from another device.
+    Failing(String),
+    /// A selector of the device class fails for it, by its place, with this error: the scheduler gives
+    /// up every attempt in which it comes to that device.
+    ClassFails(usize, String),
+    /// As [`Exclusion::ClassFails`], a selector of the request.
+    SelectorFails(usize, String),
+    /// Something else than devices keeps the claim's pod from the device's node.
+    PodUnschedulable(String),
+    /// Its pool is not published whole.
+    Incomplete,
+    /// Its pool contradicts itself.
+    Invalid,
+    /// Nobody knows whether it could be used, for this reason.
+    Unknown(String),
+}
+
+impl Exclusion {
+    /// The taint that it is, and whose; absent for all else.
+    #[must_use]
+    pub fn taint(&self) -> Option<(&Taint, &TaintOwner)> {
+        match self {
+            Self::Tainted(taint, owner) => Some((taint, owner)),
+            Self::Class(_)
+            | Self::Selector(_)
+            | Self::Node
+            | Self::Held(_)
+            | Self::Amount
+            | Self::TooSmall
+            | Self::OtherDevices
+            | Self::Failing(_)
+            | Self::ClassFails(..)
+            | Self::SelectorFails(..)
+            | Self::PodUnschedulable(_)
+            | Self::Incomplete
+            | Self::Invalid
+            | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Whether it is because of what the device is, which nobody changes.
+    pub(super) fn is_lasting(&self) -> bool {
+        match self {
+            Self::Class(_)
+            | Self::Selector(_)
+            | Self::TooSmall
+            | Self::ClassFails(..)
+            | Self::SelectorFails(..) => true,
+            Self::Node
+            | Self::Tainted(..)
+            | Self::Held(_)
+            | Self::Amount
+            | Self::OtherDevices
+            | Self::Failing(_)
+            | Self::PodUnschedulable(_)
+            | Self::Incomplete
+            | Self::Invalid
+            | Self::Unknown(_) => false,
+        }
+    }
+}
+
+/// All devices that count, each with where it is and who has it.
+pub(super) struct DeviceSurvey<'s, 'a> {
+    state: &'s ClusterState<'a>,
+    /// Places of the devices in current slices, each device once.
+    places: Vec<u32>,
+    incomplete: BTreeSet<u32>,
+    /// The pool in which some node sees a device, and whether the node can use it.
+    seen: HashMap<u32, (Rc<Pool<'a>>, Candidacy)>,
+    holders: HashMap<u32, Vec<NamespacedName>>,
+    all: Holdings<'a>,
+    nothing: Holdings<'a>,
+}
+
+impl<'s, 'a> DeviceSurvey<'s, 'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, state: &'s ClusterState<'a>) -> Self {
+        let current: BTreeSet<*const _> = current_slices(&snapshot.slices)
+            .into_iter()
+            .map(std::ptr::from_ref)
+            .collect();
+        let complete = complete_pools(&snapshot.slices);
+        let mut survey = Self {
+            state,
+            places: Vec::new(),
+            incomplete: BTreeSet::new(),
+            seen: HashMap::default(),
+            holders: HashMap::default(),
+            all: Holdings::of(&snapshot.claims, |id| state.identity(id)),
+            nothing: Holdings::default(),
+        };
+        let mut known = BTreeSet::new();
+        for (place, at) in (0_u32..).zip(&state.devices) {
+            if !current.contains(&std::ptr::from_ref(at.slice)) || !known.insert(at.identity) {
+                continue;
+            }
+            survey.places.push(place);
+            if !complete.contains(&(&at.slice.driver, &at.slice.pool.name)) {
+                survey.incomplete.insert(place);
+            }
+        }
+        survey.look();
+        for claim in &snapshot.claims {
+            let results = claim.allocation.iter().flat_map(|found| &found.results);
+            for result in results.filter(|result| !result.admin_access) {
+                if let Some(identity) = state.identity(&result.device) {
+                    let holders = survey.holders.entry(identity).or_default();
+                    holders.push(claim.name.clone());
+                }
+            }
+        }
+        survey
+    }
+
+    /// Looks at the devices from every node.
+    fn look(&mut self) {
+        for view in &self.state.views {
+            for pool in &view.pools {
+                for place in &pool.devices {
+                    let at = self.state.at(*place);
+                    let is_there = match at.slice.nodes {
+                        SliceNodes::One(_) | SliceNodes::Several if view.is_doubtful => None,
+                        SliceNodes::One(_) | SliceNodes::Several => Some(true),
+                        SliceNodes::PerDevice => is_for(at.device, view.node),
+                    };
+                    let answer = match is_there {
+                        Some(true) => Candidacy::Yes,
+                        Some(false) => Candidacy::No,
+                        None => Candidacy::Perhaps,
+                    };
+                    let known = self.seen.get(place).map(|(_, answer)| *answer);
+                    if known.is_none_or(|known| known < answer) {
+                        self.seen.insert(*place, (Rc::clone(pool), answer));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The place of a device that counts.
+    pub(super) fn find(&self, device: &DeviceId) -> Option<u32> {
+        let mut places = self.places.iter().copied();
+        places.find(|place| self.id(*place) == *device)
+    }
+
+    fn id(&self, place: u32) -> DeviceId {
+        let at = self.state.at(place);
+        at.slice.id_of(at.device)
+    }
+
+    pub(super) fn diagnose(
+        &self,
+        request: usize,
+        place: usize,
+        choice: &Choice<'_>,
+    ) -> ChoiceDiagnosis {
+        let mut found = ChoiceDiagnosis {
+            request,
+            alternative: choice.alternative.map(|_| place),
+            needs: match choice.terms.amount {
+                DeviceAmount::Exactly(count) => Some(count),
+                DeviceAmount::All | DeviceAmount::Unknown(_) => None,
+            },
+            usable: Vec::new(),
+            excluded: Vec::new(),
+        };
+        for place in &self.places {
+            let exclusions = self.exclusions(choice, *place);
+            if exclusions.is_empty() {
+                found.usable.push(self.id(*place));
+            } else {
+                found.excluded.push((self.id(*place), exclusions));
+            }
+        }
+        found.usable.sort();
+        found.excluded.sort();
+        found
+    }
+
+    /// Everything that speaks against the device; of one that is not chosen, that alone.
+    pub(super) fn exclusions(&self, choice: &Choice<'_>, place: u32) -> Vec<Exclusion> {
+        let state = self.state;
+        let mut found = Vec::new();
+        match choice.refusal(place, state) {
+            Ok(None) => {}
+            Ok(Some(ExpressionMismatch { whose, selector })) => {
+                return vec![match whose {
+                    ExpressionOwner::Class => Exclusion::Class(selector),
+                    ExpressionOwner::Request => Exclusion::Selector(selector),
+                }];
+            }
+            Err(trouble) if trouble.why.is_failure() => {
+                let (selector, why) = (trouble.at.selector, trouble.why.to_string());
+                found.push(match trouble.at.whose {
+                    ExpressionOwner::Class => Exclusion::ClassFails(selector, why),
+                    ExpressionOwner::Request => Exclusion::SelectorFails(selector, why),
+                });
+            }
+            Err(trouble) => found.push(Exclusion::Unknown(choice.told(&trouble).to_string())),
+        }
+        if !state.completeness.slices {
+            let why = "the list of devices is incomplete";
+            found.push(Exclusion::Unknown(why.to_owned()));
+        }
+        match self.seen.get(&place) {
+            _ if self.incomplete.contains(&place) => found.push(Exclusion::Incomplete),
+            None | Some((_, Candidacy::No)) => found.push(Exclusion::Node),
+            Some((pool, _)) if pool.status != PoolStatus::Usable => {
+                found.push(Exclusion::Invalid);
+            }
+            Some((pool, answer)) => {
+                if *answer == Candidacy::Perhaps {
+                    let why = "the nodes that can use it are unknown";
+                    found.push(Exclusion::Unknown(why.to_owned()));
+                }
+                found.extend(self.is_taken(choice, (pool, place)));
+            }
+        }
+        let blocking = state.blocking(place, &choice.terms.tolerations);
+        found.extend(blocking.map(|(taint, setter)| {
+            Exclusion::Tainted(taint.clone(), self.owner(place, taint, *setter))
+        }));
+        found.sort();
+        found
+    }
+
+    /// Who has the device, that too little of it is left, or that it never has so much.
+    fn is_taken(&self, choice: &Choice<'_>, at: (&Pool<'_>, u32)) -> Option<Exclusion> {
+        let usage = |all| Usage {
+            all,
+            own: &self.nothing,
+        };
+        let is_free = |usage| is_free(choice, at, usage, self.state);
+        let (nobody, usage) = (usage(&self.nothing), usage(&self.all));
+        match is_free(usage) {
+            Candidacy::Yes => None,
+            Candidacy::Perhaps => {
+                let why = "its remaining capacity cannot be calculated";
+                Some(Exclusion::Unknown(why.to_owned()))
+            }
+            // A further share of a device in use may be had that nobody could have first.
+            Candidacy::No if is_free(nobody) == Candidacy::No => Some(Exclusion::TooSmall),
+            Candidacy::No => {
+                let identity = self.state.at(at.1).identity;
+                let is_held = !choice.terms.admin_access && usage.is_held(identity);
+                Some(if is_held {
+                    Exclusion::Held(self.holders.get(&identity).cloned().unwrap_or_default())
+                } else {
+                    Exclusion::Amount
+                })
+            }
+        }
+    }
+
+    fn owner(&self, place: u32, taint: &Taint, setter: TaintSetter) -> TaintOwner {
+        match setter {
+            TaintSetter::Driver(_) => TaintOwner::Driver(self.id(place), Box::new(taint.clone())),
+            TaintSetter::Rule(rule) => match self.state.rule(rule) {
+                Some(name) => TaintOwner::Rule(name.clone()),
+                None => TaintOwner::Proposed(rule as usize),
+            },
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Does a device fit class and expressions?
+
+use std::cell::{Cell, RefCell};
+
+use foldhash::HashMap;
+
+use super::completeness::Unknown;
+use crate::engine::expression::{DeviceExpression, ExpressionError};
+use crate::model::{Device, DriverName};
+
+/// So many times an expression is evaluated for one answer; beyond that nothing is known.
+const EVALUATIONS: u32 = 400_000;
+
+/// An expression, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ExpressionPlace(u32);
+
+/// Expressions, each compiled once and evaluated once for each device.
+#[derive(Debug, Default)]
+pub(super) struct ExpressionCache<'a> {
+    places: RefCell<HashMap<&'a str, ExpressionPlace>>,
+    compiled: RefCell<Vec<Result<DeviceExpression, ExpressionError>>>,
+    answers: RefCell<HashMap<(ExpressionPlace, u32), Result<bool, Unknown>>>,
+    evaluated: Cell<u32>,
+}
+
+impl<'a> ExpressionCache<'a> {
+    /// The place of an expression.
+    pub(super) fn expression(&self, text: &'a str) -> ExpressionPlace {
+        if let Some(known) = self.places.borrow().get(text) {
+            return *known;
+        }
+        let mut compiled = self.compiled.borrow_mut();
+        let place = ExpressionPlace(u32::try_from(compiled.len()).unwrap_or(u32::MAX));
+        compiled.push(DeviceExpression::stored(text));
+        self.places.borrow_mut().insert(text, place);
+        place
+    }
+
+    /// Whether the expression selects the device at `place`.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not known: where it fails for the device, upstream gives up the whole attempt.
+    pub(super) fn selects(
+        &self,
+        expression: ExpressionPlace,
+        (place, driver, device): (u32, &DriverName, &Device),
+    ) -> Result<bool, Unknown> {
+        if let Some(known) = self.answers.borrow().get(&(expression, place)) {
+            return known.clone();
+        }
+        let evaluated = self.evaluated.get().saturating_add(1);
+        if evaluated > EVALUATIONS {
+            let why = "there are too many devices and expressions to evaluate";
+            return Err(why.to_owned().into());
+        }
+        self.evaluated.set(evaluated);
+        let answer = match &self.compiled.borrow()[expression.0 as usize] {
+            Ok(compiled) => compiled
+                .matches(driver, device)
+                .map_err(|error| unknown(&error)),
+            Err(error) => Err(unknown(error)),
+        };
+        self.answers
+            .borrow_mut()
+            .insert((expression, place), answer.clone());
+        answer
+    }
+}
+
+fn unknown(error: &ExpressionError) -> Unknown {
+    let why = error.to_string();
+    match error {
+        ExpressionError::Runtime { .. } => Unknown::failure(why),
+        ExpressionError::TooLong { .. }
+        | ExpressionError::Compile { .. }
+        | ExpressionError::Unsupported { .. }
+        | ExpressionError::Redacted
+        | ExpressionError::Unpublished => why.into(),
+    }
+}

@@ -1,0 +1,44 @@
+//! Which pools does the allocator pass over, since their drivers have not published them whole?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::engine::Impact;
+use crate::engine::devices::{current_slices, pool_of};
+use crate::model::{DriverName, PoolName, Snapshot};
+
+/// A pool of which slices are missing, or from which some have not gone yet.
+///
+/// Once it is whole, claims may find a place in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IncompletePool {
+    /// Who publishes it.
+    pub driver: DriverName,
+    /// Its name.
+    pub pool: PoolName,
+}
+
+/// Those of the drivers of selected devices, by name.
+///
+/// Upstream: `pools_incubating.go`, where pools are incomplete.
+pub(super) fn incomplete_pools(
+    snapshot: &Snapshot,
+    impact: &Impact<'_>,
+) -> BTreeSet<IncompletePool> {
+    let devices = impact.devices.iter();
+    let drivers: BTreeSet<&DriverName> = devices.map(|device| &device.id.driver).collect();
+    let mut slices_of: BTreeMap<(&str, &str), Vec<_>> = BTreeMap::new();
+    for slice in current_slices(&snapshot.slices) {
+        if drivers.contains(&slice.driver) {
+            slices_of.entry(pool_of(slice)).or_default().push(slice);
+        }
+    }
+    let pools = slices_of.into_values().filter_map(|slices| {
+        let first = slices.first()?;
+        let is_whole = i64::try_from(slices.len()) == Ok(first.pool.slice_count);
+        (!is_whole).then(|| IncompletePool {
+            driver: first.driver.clone(),
+            pool: first.pool.name.clone(),
+        })
+    });
+    pools.collect()
+}

@@ -1,0 +1,303 @@
+//! What keeps a claim waiting, as far as devices go?
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::allocation_session::AllocationSession;
+use super::cluster_state::{ClusterState, IgnoredTaints};
+use super::completeness::Unknown;
+use super::demand::{Demand, demands};
+use super::exclusions::ChoiceDiagnosis;
+use super::pending_claim::{PendingClaim, alone, is_placeable};
+use super::replacement::Placeability;
+use super::search::{self, SearchTask};
+use super::taint_owner::TaintOwner;
+use super::usage::{Holdings, Usage};
+use crate::model::{ClaimSpec, DeviceId, ObjectName, ResourceClaim, Wish};
+
+/// So many taints are taken away one by one to find out whether one of them is to blame.
+const MAX_OWNERS: usize = 16;
+/// So often it is tried to take several of them away.
+const MAX_TRIALS: usize = 500;
+/// So many steps each of these takes at the most.
+const STEPS: u64 = 50_000;
+
+/// What keeps a claim waiting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RootCause {
+    /// Nothing about devices: on some node there are all that it needs.
+    Elsewhere,
+    /// Any one of these taints: without it there are all that it needs.
+    Taints(Vec<TaintOwner>),
+    /// Several taints at once: without these there are all that it needs, and without fewer of them
+    /// there are not. None where too many had to be tried to find out which.
+    TaintCombination(Vec<TaintOwner>),
+    /// Any one of these constraints of the claim, by its place: without it there are all that it needs.
+    Constraints(Vec<usize>),
+    /// There are too few devices, with taints and without.
+    Devices,
+    /// There is no such device class.
+    NoClass(ObjectName),
+    /// Expressions that fail: the scheduler gives up with an error where it comes to them.
+    Fails(BTreeSet<Unknown>),
+    /// Nobody knows, for these reasons.
+    Unknown(BTreeSet<Unknown>),
+}
+
+/// What keeps the claim waiting, for which there are these `choices`.
+pub(super) fn root_cause<'a>(
+    waiting: &PendingClaim<'a>,
+    state: &mut ClusterState<'a>,
+    choices: &[ChoiceDiagnosis],
+) -> RootCause {
+    if let Some(class) = missing_class(waiting.claim, state) {
+        return RootCause::NoClass(class);
+    }
+    let all = Holdings::of(&waiting.snapshot.claims, |id| state.identity(id));
+    let mut session = AllocationSession::new(state, &all);
+    let alone = session.reallocation(waiting.claim).placeability;
+    let failures = session.failures(waiting.claim);
+    if !failures.is_empty() {
+        return RootCause::Fails(failures);
+    }
+    match alone {
+        Placeability::Placeable => return RootCause::Elsewhere,
+        Placeability::Unknown(why) => return RootCause::Unknown(why),
+        Placeability::Unplaceable => {}
+    }
+    if !is_placeable_without(IgnoredTaints::Everything, waiting, state, &all) {
+        return match constraints(waiting) {
+            none if none.is_empty() => RootCause::Devices,
+            some => RootCause::Constraints(some),
+        };
+    }
+    let tried = owners(choices).into_iter().take(MAX_OWNERS);
+    let found = tried.filter(|owner| {
+        let ignorable = state.taint_of(owner);
+        ignorable.is_some_and(|taint| {
+            let ignored = IgnoredTaints::Those([taint].into());
+            is_placeable_without(ignored, waiting, state, &all)
+        })
+    });
+    let found: Vec<TaintOwner> = found.collect();
+    if !found.is_empty() {
+        return RootCause::Taints(found);
+    }
+    match fewest(waiting, state, choices, &all) {
+        only if only.len() == 1 => RootCause::Taints(only),
+        several => RootCause::TaintCombination(several),
+    }
+}
+
+/// The constraints each of which alone keeps the claim from being placed, by place.
+fn constraints(waiting: &PendingClaim<'_>) -> Vec<usize> {
+    let Some(spec) = waiting.claim.spec.as_deref() else {
+        return Vec::new();
+    };
+    let is_alone = |place: &usize| {
+        let mut spec = spec.clone();
+        spec.constraints.remove(*place);
+        let claim = ResourceClaim {
+            spec: Some(spec.into()),
+            ..waiting.claim.clone()
+        };
+        is_placeable(&PendingClaim {
+            claim: &claim,
+            ..*waiting
+        })
+    };
+    (0..spec.constraints.len()).filter(is_alone).collect()
+}
+
+/// The first class that a request names and that is not there.
+fn missing_class(claim: &ResourceClaim, state: &ClusterState<'_>) -> Option<ObjectName> {
+    let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
+    let mut classes = requests.flat_map(|request| match &request.wish {
+        Wish::Exactly(terms) => vec![&terms.class],
+        Wish::FirstAvailable(all) => all.iter().map(|(_, terms)| &terms.class).collect(),
+        Wish::Unknown => Vec::new(),
+    });
+    let missing = classes.find(|class| state.class(class.as_str()).is_none());
+    missing.filter(|_| state.completeness.classes).cloned()
+}
+
+fn is_placeable_without<'a>(
+    ignored: IgnoredTaints,
+    waiting: &PendingClaim<'a>,
+    state: &mut ClusterState<'a>,
+    all: &Holdings<'a>,
+) -> bool {
+    state.ignored = ignored;
+    let reallocation = alone(waiting, state, all);
+    state.ignored = IgnoredTaints::NOTHING;
+    reallocation == Placeability::Placeable
+}
+
+/// Whose the taints are against which nothing else speaks, the most frequent first.
+fn owners(choices: &[ChoiceDiagnosis]) -> Vec<TaintOwner> {
+    let mut counts: BTreeMap<&TaintOwner, usize> = BTreeMap::new();
+    for (_, exclusions) in choices.iter().flat_map(|choice| &choice.excluded) {
+        let owners = exclusions
+            .iter()
+            .map(|exclusion| Some(exclusion.taint()?.1));
+        let owners: Option<BTreeSet<&TaintOwner>> = owners.collect();
+        for owner in owners.into_iter().flatten() {
+            let count = counts.entry(owner).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+    let mut owners: Vec<_> = counts.into_iter().collect();
+    owners.sort_by_key(|(owner, count)| (std::cmp::Reverse(*count), *owner));
+    owners.into_iter().map(|(owner, _)| owner.clone()).collect()
+}
+
+/// The fewest taints without which the claim can be placed on some node; none where nobody has found them
+/// in the end.
+fn fewest<'a>(
+    waiting: &PendingClaim<'a>,
+    state: &mut ClusterState<'a>,
+    choices: &[ChoiceDiagnosis],
+    all: &Holdings<'a>,
+) -> Vec<TaintOwner> {
+    let Some(spec) = waiting.claim.spec.as_deref() else {
+        return Vec::new();
+    };
+    let Ok(demands) = demands(spec, state) else {
+        return Vec::new();
+    };
+    let mut on_nodes = owners_by_view(state, choices);
+    on_nodes.sort_by_key(|(view, owners)| (owners.len(), *view));
+    let mut trial = RemovalTrial {
+        state,
+        spec,
+        demands: &demands,
+        all,
+        left: MAX_TRIALS,
+    };
+    let mut best: Option<BTreeSet<TaintOwner>> = None;
+    for (view, owners) in on_nodes {
+        if let Some(found) = trial.fewest(view, owners)
+            && best.as_ref().is_none_or(|best| found.len() < best.len())
+        {
+            best = Some(found);
+        }
+    }
+    best.into_iter().flatten().collect()
+}
+
+/// For each view whose taints they are against which nothing else speaks.
+fn owners_by_view(
+    state: &ClusterState<'_>,
+    choices: &[ChoiceDiagnosis],
+) -> Vec<(usize, BTreeSet<TaintOwner>)> {
+    let mut of_device: BTreeMap<&DeviceId, Vec<&TaintOwner>> = BTreeMap::new();
+    for (device, exclusions) in choices.iter().flat_map(|choice| &choice.excluded) {
+        let owners = exclusions
+            .iter()
+            .map(|exclusion| Some(exclusion.taint()?.1));
+        let owners: Option<Vec<&TaintOwner>> = owners.collect();
+        of_device
+            .entry(device)
+            .or_default()
+            .extend(owners.into_iter().flatten());
+    }
+    let views = state.views.iter().enumerate();
+    let known = views.filter(|(_, view)| !view.is_doubtful);
+    let owners = known.map(|(place, view)| {
+        let devices = view.pools.iter().flat_map(|pool| &pool.devices);
+        let owners = devices.flat_map(|device| {
+            let at = state.at(*device);
+            let owners = of_device.get(&at.slice.id_of(at.device));
+            owners.into_iter().flatten().map(|owner| (*owner).clone())
+        });
+        (place, owners.collect())
+    });
+    owners.collect()
+}
+
+/// Tries what helps on one node.
+struct RemovalTrial<'t, 'a> {
+    state: &'t mut ClusterState<'a>,
+    spec: &'a ClaimSpec,
+    demands: &'t [Demand<'a>],
+    all: &'t Holdings<'a>,
+    /// So often it may still be tried.
+    left: usize,
+}
+
+impl RemovalTrial<'_, '_> {
+    /// The fewest of the taints without which the claim can be placed on the node of that view.
+    fn fewest(
+        &mut self,
+        view: usize,
+        owners: BTreeSet<TaintOwner>,
+    ) -> Option<BTreeSet<TaintOwner>> {
+        if owners.is_empty() || !self.helps(view, &owners)? {
+            return None;
+        }
+        // None of those that are left can stay.
+        let mut needed = owners.clone();
+        for owner in &owners {
+            let mut fewer = needed.clone();
+            fewer.remove(owner);
+            if self.helps(view, &fewer)? {
+                needed = fewer;
+            }
+        }
+        // Others may be fewer, as far as there is time to look.
+        let all: Vec<TaintOwner> = owners.into_iter().collect();
+        for size in 2..needed.len() {
+            match self.of_size(view, size, (BTreeSet::new(), &all)) {
+                Some(Some(found)) => return Some(found),
+                Some(None) => {}
+                None => break,
+            }
+        }
+        Some(needed)
+    }
+
+    /// `size` of the taints, with those `chosen` before, that help; absent where there is no time left.
+    fn of_size(
+        &mut self,
+        view: usize,
+        size: usize,
+        (chosen, rest): (BTreeSet<TaintOwner>, &[TaintOwner]),
+    ) -> Option<Option<BTreeSet<TaintOwner>>> {
+        if chosen.len() == size {
+            return Some(self.helps(view, &chosen)?.then_some(chosen));
+        }
+        let mut rest = rest;
+        while let [first, others @ ..] = rest {
+            let mut more = chosen.clone();
+            more.insert(first.clone());
+            if let Some(found) = self.of_size(view, size, (more, others))? {
+                return Some(Some(found));
+            }
+            rest = others;
+        }
+        Some(None)
+    }
+
+    /// Whether the claim can be placed there without the taints; absent where there is no time left.
+    fn helps(&mut self, view: usize, owners: &BTreeSet<TaintOwner>) -> Option<bool> {
+        self.left = self.left.checked_sub(1)?;
+        let ignored = owners.iter().filter_map(|owner| self.state.taint_of(owner));
+        self.state.ignored = IgnoredTaints::Those(ignored.collect());
+        let steps = Cell::new(STEPS);
+        let nothing = Holdings::default();
+        let answer = search::is_placeable(SearchTask {
+            state: self.state,
+            view: self.state.views.get(view)?,
+            usage: Usage {
+                all: self.all,
+                own: &nothing,
+            },
+            spec: self.spec,
+            demands: self.demands,
+            steps: &steps,
+            required: None,
+        });
+        self.state.ignored = IgnoredTaints::NOTHING;
+        Some(answer == Ok(true))
+    }
+}

@@ -1,0 +1,425 @@
+//! Can one claim be placed on a node?
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use foldhash::HashMap;
+
+use super::capacity::{ConsumedCapacity, is_left, taken};
+use super::cluster_state::ClusterState;
+use super::constraint::{Constraint, ConstraintRequest};
+use super::counters::AvailableCounters;
+use super::demand::{Choice, Demand, MOST_DEVICES, NeededDevices, SearchStop};
+use super::pool::{NodeView, Pool, PoolStatus};
+use super::usage::Usage;
+use crate::model::{ClaimSpec, Device};
+
+/// What is looked at: a claim without its devices, on a node.
+#[derive(Clone, Copy)]
+pub(super) struct SearchTask<'s, 'a> {
+    pub(super) state: &'s ClusterState<'a>,
+    pub(super) view: &'s NodeView<'a>,
+    /// What everybody else holds.
+    pub(super) usage: Usage<'s, 'a>,
+    pub(super) spec: &'a ClaimSpec,
+    pub(super) demands: &'s [Demand<'a>],
+    /// How many more steps may be taken; every search takes some.
+    pub(super) steps: &'s Cell<u64>,
+    /// A device that has to be among those that are chosen.
+    pub(super) required: Option<RequiredDevice>,
+}
+
+/// A device for a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequiredDevice {
+    /// The request, by its place.
+    pub(super) request: usize,
+    /// Which choice of it, by its place.
+    pub(super) choice: usize,
+    /// The device, by its place.
+    pub(super) device: u32,
+}
+
+/// The devices that were chosen so far.
+struct Search<'s, 'a> {
+    task: SearchTask<'s, 'a>,
+    /// How many devices each choice of each request needs.
+    needed: Vec<Vec<NeededDevices>>,
+    chosen: BTreeSet<u32>,
+    shared: HashMap<u32, Vec<ConsumedCapacity<'a>>>,
+    constraints: Vec<Constraint<'a>>,
+    remaining: AvailableCounters<'a>,
+    results: usize,
+}
+
+/// Where a search for the devices of a choice is.
+#[derive(Clone, Copy)]
+struct SearchPosition {
+    request: usize,
+    choice: usize,
+    /// How many devices of the choice are chosen.
+    done: usize,
+    /// Where to go on: the place of a pool in the view, and of a device in the pool.
+    pool: usize,
+    device: usize,
+}
+
+/// A device that was chosen, to be given back.
+struct ChosenDevice<'s, 'a> {
+    pool: &'s Pool<'a>,
+    device: &'a Device,
+    identity: u32,
+    is_shared: bool,
+    has_counters: bool,
+}
+
+/// Whether the claim can be placed on the node.
+///
+/// Upstream: `Allocator.Allocate` for one claim.
+pub(super) fn is_placeable(task: SearchTask<'_, '_>) -> Result<bool, SearchStop> {
+    let mut needed = Vec::with_capacity(task.demands.len());
+    let mut least = 0_usize;
+    for demand in task.demands {
+        let choices = demand.choices.iter();
+        let choices = choices.map(|choice| choice.needed(task.view, task.state));
+        let choices: Vec<NeededDevices> = choices.collect::<Result<_, _>>()?;
+        let fewest = choices.iter().map(NeededDevices::count).min();
+        least = least.saturating_add(fewest.unwrap_or_default());
+        needed.push(choices);
+    }
+    if least > MOST_DEVICES {
+        return Err(SearchStop::No);
+    }
+    let mut search = Search {
+        task,
+        needed,
+        chosen: BTreeSet::new(),
+        shared: HashMap::default(),
+        constraints: task.spec.constraints.iter().map(Constraint::new).collect(),
+        remaining: AvailableCounters::default(),
+        results: 0,
+    };
+    match search.request(0) {
+        Err(SearchStop::TooMany) => Ok(false),
+        answer => answer,
+    }
+}
+
+impl<'s, 'a> Search<'s, 'a> {
+    /// Serves the request at that place, and all that come after it.
+    ///
+    /// Upstream: `allocateOne`, as far as it goes from request to request.
+    fn request(&mut self, request: usize) -> Result<bool, SearchStop> {
+        let Some(demand) = self.task.demands.get(request) else {
+            return Ok(true);
+        };
+        let start = |choice| SearchPosition {
+            request,
+            choice,
+            done: 0,
+            pool: 0,
+            device: 0,
+        };
+        if let Some(required) = self
+            .task
+            .required
+            .filter(|required| required.request == request)
+        {
+            return self.choose(start(required.choice));
+        }
+        let [choice] = demand.choices.as_slice() else {
+            return self.first_available(demand.choices.len(), start);
+        };
+        if choice.alternative.is_some() {
+            return self.first_available(1, start);
+        }
+        self.choose(start(0))
+    }
+
+    fn first_available(
+        &mut self,
+        choices: usize,
+        start: impl Fn(usize) -> SearchPosition,
+    ) -> Result<bool, SearchStop> {
+        let mut are_too_many = true;
+        for choice in 0..choices {
+            match self.choose(start(choice)) {
+                Err(SearchStop::TooMany) => {}
+                Ok(false) => are_too_many = false,
+                answer => return answer,
+            }
+        }
+        if are_too_many {
+            return Err(SearchStop::TooMany);
+        }
+        Ok(false)
+    }
+
+    /// Chooses the next device, and all that come after it.
+    fn choose(&mut self, at: SearchPosition) -> Result<bool, SearchStop> {
+        let task = self.task;
+        let needed = &self.needed[at.request][at.choice];
+        let first = task
+            .required
+            .filter(|required| required.request == at.request && at.done == 0);
+        let (count, required, first) = match needed {
+            NeededDevices::Some(count) => (*count, None, first),
+            NeededDevices::All(devices) if devices.is_empty() => return Ok(false),
+            NeededDevices::All(devices) => {
+                let has = |required: RequiredDevice| {
+                    devices.iter().any(|(_, place)| *place == required.device)
+                };
+                if !first.is_none_or(has) {
+                    return Ok(false);
+                }
+                (devices.len(), devices.get(at.done).copied(), None)
+            }
+        };
+        if at.done >= count {
+            return self.request(at.request.saturating_add(1));
+        }
+        if self.results.saturating_add(count.saturating_sub(at.done)) > MOST_DEVICES {
+            return Err(SearchStop::TooMany);
+        }
+        if let Some(first) = first {
+            return self.begin_with(at, first.device);
+        }
+        if let Some((number, place)) = required {
+            return self.with(at, (number, place), Obligation::Must);
+        }
+        for number in at.pool..task.view.pools.len() {
+            let pool = &task.view.pools[number];
+            if pool.status != PoolStatus::Usable {
+                continue;
+            }
+            let first = if number == at.pool { at.device } else { 0 };
+            for (device, place) in pool.devices.iter().enumerate().skip(first) {
+                self.step()?;
+                if !self.is_candidate(at, *place)? {
+                    continue;
+                }
+                let next = SearchPosition {
+                    pool: number,
+                    device: device.saturating_add(1),
+                    ..at
+                };
+                if self.with(next, (number, *place), Obligation::May)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Chooses the device at `place` as the first of its request, and all that come after it.
+    fn begin_with(&mut self, at: SearchPosition, place: u32) -> Result<bool, SearchStop> {
+        let pools = self.task.view.pools.iter();
+        let mut usable = pools
+            .enumerate()
+            .filter(|(_, pool)| pool.status == PoolStatus::Usable);
+        let found = usable.find(|(_, pool)| pool.devices.contains(&place));
+        match found {
+            Some((number, _)) if self.is_candidate(at, place)? => {
+                self.with(at, (number, place), Obligation::May)
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Chooses the device in that pool and at that place, if it can be chosen, and goes on at `at`.
+    fn with(
+        &mut self,
+        at: SearchPosition,
+        device: (usize, u32),
+        force: Obligation,
+    ) -> Result<bool, SearchStop> {
+        self.step()?;
+        let Some(chosen) = self.take(at, device, force)? else {
+            return Ok(false);
+        };
+        let answer = self.choose(SearchPosition {
+            done: at.done.saturating_add(1),
+            ..at
+        });
+        if answer != Ok(true) {
+            self.give_back(at, &chosen);
+        }
+        answer
+    }
+
+    fn step(&self) -> Result<(), SearchStop> {
+        let left = self.task.steps.get();
+        if left == 0 {
+            return Err("there are too many possible allocations".to_owned().into());
+        }
+        self.task.steps.set(left.saturating_sub(1));
+        Ok(())
+    }
+
+    /// Whether the device is free, fits, and has so much left.
+    fn is_candidate(&self, at: SearchPosition, place: u32) -> Result<bool, SearchStop> {
+        let SearchTask {
+            state, view, usage, ..
+        } = self.task;
+        let choice = self.choice(at);
+        let identity = state.at(place).identity;
+        let is_taken = self.chosen.contains(&identity);
+        if is_taken || (!choice.terms.admin_access && usage.is_held(identity)) {
+            return Ok(false);
+        }
+        Ok(choice.selects(place, view, state)? && self.portion(at, place)?.is_some())
+    }
+
+    fn choice(&self, at: SearchPosition) -> &'s Choice<'a> {
+        &self.task.demands[at.request].choices[at.choice]
+    }
+
+    fn for_request(&self, at: SearchPosition) -> ConstraintRequest<'a> {
+        ConstraintRequest {
+            request: self.task.demands[at.request].request,
+            alternative: self.choice(at).alternative,
+        }
+    }
+
+    /// What the choice takes of the device's capacities, unless less is left.
+    fn portion(
+        &self,
+        at: SearchPosition,
+        place: u32,
+    ) -> Result<Option<ConsumedCapacity<'a>>, SearchStop> {
+        let SearchTask { state, usage, .. } = self.task;
+        let found = state.at(place);
+        let Some(taken) = taken(&self.choice(at).terms.capacity, found.device)? else {
+            return Ok(None);
+        };
+        let used = |name: &str| {
+            let chosen = self.shared.get(&found.identity).into_iter().flatten();
+            let mut used = usage.consumed(found.identity, name)?;
+            for taken in chosen {
+                used = used.checked_add(taken.get(name).copied().unwrap_or_default())?;
+            }
+            Some(used)
+        };
+        let is_left = is_left(&taken, found.device, used)?;
+        Ok(is_left.then_some(taken))
+    }
+
+    /// Upstream: `allocateDevice`.
+    fn take(
+        &mut self,
+        at: SearchPosition,
+        (pool, place): (usize, u32),
+        force: Obligation,
+    ) -> Result<Option<ChosenDevice<'s, 'a>>, SearchStop> {
+        let SearchTask {
+            state, view, usage, ..
+        } = self.task;
+        let terms = self.choice(at).terms;
+        let found = state.at(place);
+        let mut chosen = ChosenDevice {
+            pool: &view.pools[pool],
+            device: found.device,
+            identity: found.identity,
+            is_shared: found.device.allow_multiple_allocations,
+            has_counters: false,
+        };
+        let is_taken = self.chosen.contains(&chosen.identity);
+        let is_held = !terms.admin_access && usage.is_held(chosen.identity);
+        if is_held || is_taken || state.is_blocked(place, &terms.tolerations) {
+            return Ok(None);
+        }
+        // A further share of a device in use pays no counters again.
+        let is_paid = chosen.is_shared
+            && (usage.is_shared(chosen.identity) || self.shared.contains_key(&chosen.identity));
+        let consumes = found
+            .device
+            .terms
+            .as_ref()
+            .is_some_and(|terms| !terms.consumes.is_empty());
+        if consumes && !is_paid {
+            if !self
+                .remaining
+                .take((chosen.pool, chosen.device), usage, state)?
+            {
+                return Ok(None);
+            }
+            chosen.has_counters = true;
+        }
+        if !self.satisfies(at, &chosen, found.slice.driver.as_str()) {
+            if chosen.has_counters {
+                self.remaining.give_back(chosen.pool, chosen.device);
+            }
+            return match force {
+                Obligation::May => Ok(None),
+                Obligation::Must => Err(SearchStop::Conflict),
+            };
+        }
+        // Constraints come first: they end the search where all devices of a node are asked for.
+        let Some(portion) = self.portion(at, place)? else {
+            let request = self.for_request(at);
+            for constraint in &mut self.constraints {
+                constraint.remove(request);
+            }
+            if chosen.has_counters {
+                self.remaining.give_back(chosen.pool, chosen.device);
+            }
+            return Ok(None);
+        };
+        if chosen.is_shared {
+            self.shared
+                .entry(chosen.identity)
+                .or_default()
+                .push(portion);
+        } else {
+            self.chosen.insert(chosen.identity);
+        }
+        self.results = self.results.saturating_add(1);
+        Ok(Some(chosen))
+    }
+
+    /// Adds the device to the constraints, unless one of them is against it.
+    fn satisfies(
+        &mut self,
+        at: SearchPosition,
+        chosen: &ChosenDevice<'_, 'a>,
+        driver: &str,
+    ) -> bool {
+        let request = self.for_request(at);
+        for number in 0..self.constraints.len() {
+            if !self.constraints[number].add(request, driver, chosen.device) {
+                for added in &mut self.constraints[..number] {
+                    added.remove(request);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Upstream: `rollbackDevice`.
+    fn give_back(&mut self, at: SearchPosition, chosen: &ChosenDevice<'_, 'a>) {
+        let request = self.for_request(at);
+        self.results = self.results.saturating_sub(1);
+        if !chosen.is_shared {
+            self.chosen.remove(&chosen.identity);
+        } else if let Some(shares) = self.shared.get_mut(&chosen.identity) {
+            shares.pop();
+            if shares.is_empty() {
+                self.shared.remove(&chosen.identity);
+            }
+        }
+        for constraint in &mut self.constraints {
+            constraint.remove(request);
+        }
+        if chosen.has_counters {
+            self.remaining.give_back(chosen.pool, chosen.device);
+        }
+    }
+}
+
+/// Whether a device may be chosen, or has to be.
+#[derive(Clone, Copy)]
+enum Obligation {
+    May,
+    Must,
+}

@@ -1,0 +1,294 @@
+//! Who else sits on the same hardware?
+//!
+//! Devices that draw from the same counters are partitions of one device, and shares of a device are
+//! parts of it: whoever pulls the hardware because one of them is tainted hits the others too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::HashMap;
+
+use super::quantity::amount;
+use crate::engine::{Impact, Verdict};
+use crate::model::{Device, DeviceId, NamespacedName, ResourceClaim, ResourceSlice, Snapshot};
+
+/// A device in use on the hardware of a selected one, whose users stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sibling<'a> {
+    /// The device.
+    pub device: DeviceId,
+    /// The selected devices beside which it is: others, or itself where it is shared.
+    pub beside: BTreeSet<DeviceId>,
+    /// The claims that hold it and whose users stay, by name.
+    pub claims: Vec<&'a ResourceClaim>,
+}
+
+impl Sibling<'_> {
+    /// The pods for which the claims are reserved, by name.
+    #[must_use]
+    pub fn pods(&self) -> BTreeSet<NamespacedName> {
+        let reserved = self.claims.iter().flat_map(|claim| reserved_for(claim));
+        reserved.collect()
+    }
+}
+
+/// A counter of a pool: driver, pool, set and name.
+type CounterKey<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// The devices in use beside those that the considered taints of `impact` select, by name.
+#[must_use]
+pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<'a>> {
+    let selected: BTreeSet<&DeviceId> = impact.devices.iter().map(|device| &device.id).collect();
+    let mut beside = partitions(snapshot, &selected);
+    for id in &selected {
+        beside
+            .entry((*id).clone())
+            .or_default()
+            .insert((*id).clone());
+    }
+    let evicted = claims_of(impact, |verdict| matches!(verdict, Verdict::Evicted { .. }));
+    let terminating = claims_of(impact, |verdict| *verdict == Verdict::Terminating);
+    let mut holders: BTreeMap<&DeviceId, Vec<&'a ResourceClaim>> = BTreeMap::new();
+    let mut left: BTreeSet<&DeviceId> = BTreeSet::new();
+    for claim in &snapshot.claims {
+        for result in claim.allocation.iter().flat_map(|found| &found.results) {
+            let is_selected = selected.contains(&result.device);
+            if is_selected && evicted.contains(&claim.name) {
+                left.insert(&result.device);
+            } else if is_selected && terminating.contains(&claim.name) {
+                // They are on their way out whatever the taint does.
+            } else if beside.contains_key(&result.device)
+                && (!is_selected || result.share_id.is_some())
+            {
+                holders.entry(&result.device).or_default().push(claim);
+            }
+        }
+    }
+    let mut siblings = Vec::new();
+    for (device, beside) in &beside {
+        // Whoever stays on a shared device matters to those that leave it.
+        let is_alone = selected.contains(device) && !left.contains(device);
+        let Some(mut claims) = holders.remove(device).filter(|_| !is_alone) else {
+            continue;
+        };
+        claims.sort_by_key(|claim| &claim.name);
+        claims.dedup_by_key(|claim| &claim.name);
+        siblings.push(Sibling {
+            device: device.clone(),
+            beside: beside.clone(),
+            claims,
+        });
+    }
+    siblings
+}
+
+/// The pods that use a part of each of `devices` as a device of its own, such as a partition, by name; devices
+/// of which no part is in use so are left out.
+#[must_use]
+pub fn users_beside(
+    snapshot: &Snapshot,
+    devices: &BTreeSet<&DeviceId>,
+) -> BTreeMap<DeviceId, BTreeSet<NamespacedName>> {
+    let mut holders: BTreeMap<&DeviceId, Vec<&ResourceClaim>> = BTreeMap::new();
+    for claim in &snapshot.claims {
+        for result in claim.allocation.iter().flat_map(|found| &found.results) {
+            holders.entry(&result.device).or_default().push(claim);
+        }
+    }
+    let taken = taken(snapshot, |id| {
+        holders.contains_key(id) || devices.contains(id)
+    });
+    let mut by_counter: BTreeMap<CounterKey<'_>, Vec<&DeviceId>> = BTreeMap::new();
+    for (id, taken) in taken.iter().filter(|(id, _)| devices.contains(id)) {
+        for (set, name) in taken.keys() {
+            let counter = (id.driver.as_str(), id.pool.as_str(), *set, *name);
+            by_counter.entry(counter).or_default().push(id);
+        }
+    }
+    let mut users: BTreeMap<DeviceId, BTreeSet<NamespacedName>> = BTreeMap::new();
+    for (part, claims) in holders {
+        // What has the same first counter as a part has all of them if it is the whole.
+        let Some((taken_by_part, (set, name))) = taken
+            .get(part)
+            .and_then(|taken| Some((taken, taken.keys().next()?)))
+        else {
+            continue;
+        };
+        let counter = (part.driver.as_str(), part.pool.as_str(), *set, *name);
+        for whole in by_counter.get(&counter).into_iter().flatten() {
+            if taken
+                .get(*whole)
+                .is_some_and(|all| is_part(taken_by_part, all))
+            {
+                let pods = users.entry((*whole).clone()).or_default();
+                pods.extend(claims.iter().flat_map(|claim| reserved_for(claim)));
+            }
+        }
+    }
+    users.retain(|_, pods| !pods.is_empty());
+    users
+}
+
+/// What a device takes of each counter of its pool, by set and name; nothing where the amount cannot be read.
+type Taken<'a> = BTreeMap<(&'a str, &'a str), Option<i128>>;
+
+/// What the devices that are `meant` take, of those that take anything: most devices have no parts.
+fn taken(snapshot: &Snapshot, meant: impl Fn(&DeviceId) -> bool) -> BTreeMap<DeviceId, Taken<'_>> {
+    let devices = newest(&snapshot.slices).flat_map(|slice| {
+        let devices = slice.devices.iter();
+        devices.filter_map(move |device| Some((slice, device, device.terms.as_deref()?)))
+    });
+    let taking = devices.filter(|(_, _, terms)| !terms.consumes.is_empty());
+    let taken = taking.map(|(slice, device, terms)| {
+        let counters = terms.consumes.iter().flat_map(|taken| {
+            let counters = taken.counters.iter();
+            let counters =
+                counters.map(|(name, written)| ((&*taken.set, &**name), amount(written)));
+            // An amount that cannot be read may be some.
+            counters.filter(|(_, amount)| *amount != Some(0))
+        });
+        (slice.id_of(device), counters.collect())
+    });
+    taken.filter(|(id, _)| meant(id)).collect()
+}
+
+/// Whether what `part` takes is less than what `whole` takes, and all of it is of the same: an amount that
+/// cannot be read may be less.
+fn is_part(part: &Taken<'_>, whole: &Taken<'_>) -> bool {
+    let is_within = part
+        .iter()
+        .all(|(counter, less)| match (less, whole.get(counter)) {
+            (Some(less), Some(Some(more))) => less <= more,
+            (None, Some(_)) | (Some(_), Some(None)) => true,
+            (_, None) => false,
+        });
+    is_within && part != whole
+}
+
+/// The pods that the claim is reserved for.
+fn reserved_for(claim: &ResourceClaim) -> impl Iterator<Item = NamespacedName> {
+    let pods = claim.reserved_for.iter();
+    let pods = pods.filter(|one| &*one.resource == "pods");
+    pods.map(|pod| NamespacedName {
+        namespace: claim.name.namespace.clone(),
+        name: pod.name.clone(),
+    })
+}
+
+/// The claims with a pod of such a verdict.
+fn claims_of<'i>(
+    impact: &'i Impact<'_>,
+    is_meant: impl Fn(&Verdict) -> bool,
+) -> BTreeSet<&'i NamespacedName> {
+    let pods = impact.pods.iter().filter(|pod| is_meant(&pod.verdict));
+    pods.flat_map(|pod| &pod.claims)
+        .map(|used| used.claim)
+        .collect()
+}
+
+/// The devices that draw from counters of selected ones and are not selected, each with those.
+fn partitions(
+    snapshot: &Snapshot,
+    selected: &BTreeSet<&DeviceId>,
+) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let mut users: HashMap<CounterKey<'_>, (Vec<DeviceId>, Vec<DeviceId>)> = HashMap::default();
+    for slice in newest(&snapshot.slices) {
+        for device in &slice.devices {
+            let id = slice.id_of(device);
+            let is_selected = selected.contains(&id);
+            for counter in counters(slice, device) {
+                let (tainted, others) = users.entry(counter).or_default();
+                if is_selected { tainted } else { others }.push(id.clone());
+            }
+        }
+    }
+    let mut beside: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
+    for (tainted, others) in users.into_values() {
+        for other in others.into_iter().filter(|_| !tainted.is_empty()) {
+            beside
+                .entry(other)
+                .or_default()
+                .extend(tainted.iter().cloned());
+        }
+    }
+    beside
+}
+
+/// The counters of which the device takes anything.
+fn counters<'a>(
+    slice: &'a ResourceSlice,
+    device: &'a Device,
+) -> impl Iterator<Item = CounterKey<'a>> {
+    let consumes = device.terms.iter().flat_map(|terms| &terms.consumes);
+    consumes.flat_map(move |taken| {
+        let counters = taken.counters.iter();
+        // An amount that cannot be read may be some.
+        let taken_of = counters.filter(|(_, written)| amount(written) != Some(0));
+        let pool = (slice.driver.as_str(), slice.pool.name.as_str());
+        taken_of.map(move |(name, _)| (pool.0, pool.1, &*taken.set, &**name))
+    })
+}
+
+/// The slices of each pool's newest generation.
+fn newest(slices: &[ResourceSlice]) -> impl Iterator<Item = &ResourceSlice> {
+    let mut newest: HashMap<(&str, &str), i64> = HashMap::default();
+    for slice in slices {
+        let known = newest.entry(pool_of(slice)).or_insert(i64::MIN);
+        *known = slice.pool.generation.max(*known);
+    }
+    slices
+        .iter()
+        .filter(move |slice| newest.get(&pool_of(slice)) == Some(&slice.pool.generation))
+}
+
+fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
+    (slice.driver.as_str(), slice.pool.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::allocator::tests::{asks, id, name, terms, world};
+    use crate::model::{CounterUse, DeviceTerms};
+
+    /// The world, with what devices 0 and 1 of pool a take of a counter.
+    fn parted(takes: [&str; 2]) -> Snapshot {
+        let mut snapshot = world();
+        for (device, amount) in snapshot.slices[0].devices.iter_mut().zip(takes) {
+            device.terms = Some(Box::new(DeviceTerms {
+                consumes: vec![CounterUse {
+                    set: "gpu".into(),
+                    counters: [("memory".into(), amount.into())].into(),
+                    has_groups: false,
+                }],
+                ..DeviceTerms::default()
+            }));
+        }
+        snapshot
+    }
+
+    fn beside(snapshot: &Snapshot, device: &str) -> Vec<String> {
+        let device = id(device);
+        let users = users_beside(snapshot, &[&device].into());
+        let pods = users.into_values().flatten();
+        pods.map(|pod| pod.to_string()).collect()
+    }
+
+    #[test]
+    fn a_device_is_in_use_through_its_parts_and_not_the_reverse() {
+        let held = |takes| parted(takes).with_claim("part", &["1"], asks(terms(1)));
+        assert_eq!(
+            beside(&held(["80Gi", "10Gi"]), "0"),
+            [name("part").to_string()]
+        );
+        // Partitions of one size are beside each other, and none is a part of the other.
+        assert!(beside(&held(["10Gi", "10Gi"]), "0").is_empty());
+        assert!(beside(&held(["10Gi", "80Gi"]), "0").is_empty());
+        // An amount that cannot be read may be less.
+        assert_eq!(beside(&held(["80Gi", "much"]), "0").len(), 1);
+        assert!(beside(&parted(["80Gi", "10Gi"]), "0").is_empty());
+        // Whether the part was asked about too changes nothing.
+        let both = [id("0"), id("1")];
+        let users = users_beside(&held(["80Gi", "10Gi"]), &both.iter().collect());
+        assert_eq!(users.keys().collect::<Vec<_>>(), [&both[0]]);
+    }
+}

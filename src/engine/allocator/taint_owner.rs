@@ -1,0 +1,14 @@
+//! Whose is a taint that keeps a device from a claim?
+
+use crate::model::{DeviceId, ObjectName, Taint};
+
+/// Whose a taint is that keeps a device back.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TaintOwner {
+    /// A rule's.
+    Rule(ObjectName),
+    /// One that was asked about and that no rule has, by its place.
+    Proposed(usize),
+    /// The driver's on this device, of which it may have several.
+    Driver(DeviceId, Box<Taint>),
+}

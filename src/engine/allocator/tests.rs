@@ -1,0 +1,708 @@
+//! Placements that a reader can follow; the allocator itself judges thousands in `tests/oracle`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Completeness, Placeability, Replacement, UnmodelledTerm, replacement, siblings};
+use crate::engine::{Impact, ProposedTaint, Semantics, preview};
+use crate::model::{
+    Allocation, AllocationResult, AttributeValue, CapacityPolicy, ClaimSource, ClaimSpec,
+    ConstraintRule, ConsumerReference, CounterSet, CounterUse, Deletion, Device, DeviceAmount,
+    DeviceClass, DeviceConstraint, DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect,
+    NamespacedName, Node, Operator, Phase, Pod, PodClaim, Pool, RequestTerms, ResourceClaim,
+    ResourceSlice, SliceNodes, SliceTerms, Snapshot, Taint, Toleration, Wish,
+};
+
+const DRIVER: &str = "gpu.example.com";
+
+/// Node `a` with devices `0` and `1`, and node `b` with device `2`.
+pub(super) fn world() -> Snapshot {
+    Snapshot {
+        nodes: vec![node("a"), node("b")],
+        classes: vec![DeviceClass {
+            name: "gpu".into(),
+            expressions: vec![format!("device.driver == '{DRIVER}'")],
+        }],
+        slices: vec![slice("a", &["0", "1"]), slice("b", &["2"])],
+        ..Snapshot::default()
+    }
+}
+
+pub(super) fn node(name: &str) -> Node {
+    Node {
+        name: name.into(),
+        labels: BTreeMap::new(),
+        unschedulable: false,
+        conditions: Vec::new(),
+        taints: Vec::new(),
+    }
+}
+
+pub(super) fn device(name: &str) -> Device {
+    Device {
+        name: name.into(),
+        node: None,
+        taints: Vec::new(),
+        attributes: Default::default(),
+        capacity: Default::default(),
+        allow_multiple_allocations: false,
+        terms: None,
+    }
+}
+
+pub(super) fn slice(node: &str, devices: &[&str]) -> ResourceSlice {
+    ResourceSlice {
+        name: node.into(),
+        driver: DRIVER.into(),
+        pool: Pool {
+            name: node.into(),
+            generation: 1,
+            slice_count: 1,
+        },
+        nodes: SliceNodes::One(node.into()),
+        devices: devices.iter().map(|name| device(name)).collect(),
+        terms: None,
+    }
+}
+
+pub(super) fn id(device: &str) -> DeviceId {
+    DeviceId {
+        driver: DRIVER.into(),
+        pool: if device == "2" { "b" } else { "a" }.into(),
+        device: device.into(),
+    }
+}
+
+pub(super) fn terms(count: i64) -> RequestTerms {
+    RequestTerms {
+        class: "gpu".into(),
+        expressions: Vec::new(),
+        amount: DeviceAmount::Exactly(count),
+        admin_access: false,
+        tolerations: Vec::new(),
+        capacity: BTreeMap::new(),
+        is_more: false,
+    }
+}
+
+pub(super) fn asks(terms: RequestTerms) -> ClaimSpec {
+    ClaimSpec {
+        requests: vec![DeviceRequest {
+            name: "r".into(),
+            wish: Wish::Exactly(terms),
+        }],
+        constraints: Vec::new(),
+    }
+}
+
+pub(super) fn name(name: &str) -> NamespacedName {
+    NamespacedName {
+        namespace: "ml".into(),
+        name: name.into(),
+    }
+}
+
+impl Snapshot {
+    /// A claim that holds the devices, and the pod that uses it, both called `called`.
+    pub(super) fn with_claim(mut self, called: &str, devices: &[&str], spec: ClaimSpec) -> Self {
+        let results = devices.iter().map(|device| AllocationResult {
+            request: "r".into(),
+            device: id(device),
+            admin_access: false,
+            share_id: None,
+            tolerations: Vec::new(),
+            consumed_capacity: None,
+        });
+        self.claims.push(ResourceClaim {
+            name: name(called),
+            uid: called.into(),
+            controller: None,
+            spec: Some(spec.into()),
+            allocation: Some(Allocation {
+                node: None,
+                results: results.collect(),
+            }),
+            reserved_for: vec![ConsumerReference {
+                api_group: "".into(),
+                resource: "pods".into(),
+                name: called.into(),
+                uid: called.into(),
+            }],
+        });
+        self.pods.push(Pod {
+            name: name(called),
+            uid: called.into(),
+            node: Some("a".into()),
+            labels: Vec::new(),
+            annotations: Vec::new(),
+            phase: Phase::Running,
+            is_ready: true,
+            containers: crate::model::Containers::default(),
+            sandbox: crate::model::Sandbox::default(),
+            deletion: None,
+            claims: vec![PodClaim {
+                name: "r".into(),
+                source: ClaimSource::Claim(called.into()),
+            }],
+            extended_resource_claim: None,
+            pod_group: None,
+            controller: None,
+            qos_class: None,
+            priority: 0,
+            priority_class_name: "".into(),
+            grace_period_seconds: 30,
+            has_local_data: false,
+            scheduling: None,
+        });
+        self
+    }
+
+    pub(super) fn share(mut self, claim: usize, memory: &str) -> Self {
+        let allocation = self.claims[claim].allocation.as_mut().expect("allocated");
+        allocation.results[0].share_id = Some(format!("share-{claim}"));
+        let consumed = BTreeMap::from([("memory".into(), memory.into())]);
+        allocation.results[0].consumed_capacity = Some(Box::new(consumed));
+        self
+    }
+}
+
+fn taint(device: Option<&str>) -> ProposedTaint {
+    ProposedTaint {
+        rule: None,
+        selector: Some(DeviceSelector {
+            driver: Some(DRIVER.into()),
+            device: device.map(Into::into),
+            ..DeviceSelector::default()
+        }),
+        taint: Taint {
+            key: "example.com/drain".into(),
+            value: String::new(),
+            effect: Effect::NoExecute,
+            time_added: None,
+        },
+    }
+}
+
+fn impact<'a>(snapshot: &'a Snapshot, proposed: &'a [ProposedTaint]) -> Impact<'a> {
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    preview(snapshot, proposed, now, &Semantics::newest())
+}
+
+fn seen<'a>(
+    snapshot: &'a Snapshot,
+    device: Option<&str>,
+    completeness: Completeness,
+) -> Replacement<'a> {
+    let proposed = [taint(device)];
+    let impact = impact(snapshot, &proposed);
+    replacement(
+        snapshot,
+        &proposed,
+        &impact,
+        (&Semantics::newest(), completeness),
+    )
+}
+
+/// What becomes of the first affected claim when device `0` is tainted, in one word.
+fn word(snapshot: &Snapshot) -> &'static str {
+    word_of(&seen(snapshot, Some("0"), Completeness::COMPLETE))
+}
+
+fn word_of(replacement: &Replacement<'_>) -> &'static str {
+    match replacement.claims[0].placeability {
+        Placeability::Placeable => "placeable",
+        Placeability::Unplaceable => "unplaceable",
+        Placeability::Unknown(_) => "unknown",
+    }
+}
+
+#[test]
+fn a_claim_is_placed_where_a_free_device_is_left() {
+    let one = world().with_claim("c0", &["0"], asks(terms(1)));
+    assert_eq!(word(&one), "placeable");
+    let full =
+        one.with_claim("c1", &["1"], asks(terms(1)))
+            .with_claim("c2", &["2"], asks(terms(1)));
+    assert_eq!(word(&full), "unplaceable");
+    let replacement = seen(&full, Some("0"), Completeness::COMPLETE);
+    assert_eq!(replacement.claims.len(), 1);
+    assert_eq!(replacement.claims[0].requests[0].devices.most, 0);
+    assert_eq!(replacement.joint_bound.at_most, 0);
+    let available = replacement.available.expect("known");
+    assert_eq!((available.devices.most, available.whole.least), (0, 3));
+    assert_eq!(available.classes, ["gpu"]);
+}
+
+#[test]
+fn several_devices_have_to_be_on_one_node() {
+    let two = world().with_claim("c0", &["0", "1"], asks(terms(2)));
+    assert_eq!(word(&two), "unplaceable");
+    let replacement = seen(&two, Some("0"), Completeness::COMPLETE);
+    // Its own device 1 is free again, and so is device 2.
+    assert_eq!(replacement.claims[0].requests[0].devices.least, 2);
+    assert_eq!(
+        replacement.claims[0].unmodelled,
+        [UnmodelledTerm::SeveralDevices]
+    );
+    assert_eq!(replacement.joint_bound.at_most, 0);
+}
+
+#[test]
+fn whoever_tolerates_the_taint_for_the_scheduler_goes_back_to_the_device() {
+    let mut spec = terms(1);
+    spec.tolerations.push(Toleration {
+        key: "example.com/drain".into(),
+        operator: Operator::Exists,
+        value: String::new(),
+        effect: None,
+        seconds: Some(60),
+    });
+    let full = world()
+        .with_claim("c0", &["0"], asks(spec))
+        .with_claim("c1", &["1"], asks(terms(1)))
+        .with_claim("c2", &["2"], asks(terms(1)));
+    assert_eq!(word(&full), "placeable");
+}
+
+#[test]
+fn what_is_not_known_is_neither_no_nor_yes() {
+    let one = || world().with_claim("c0", &["0"], asks(terms(1)));
+    let gone = |mut snapshot: Snapshot| {
+        snapshot.classes.clear();
+        snapshot
+    };
+    assert_eq!(word(&gone(one())), "unknown");
+    let mut failing = one();
+    failing.classes[0].expressions = vec![format!("device.attributes['{DRIVER}'].size > 1")];
+    assert_eq!(word(&failing), "unknown");
+    let mut unread = one();
+    unread.claims[0].spec = None;
+    assert_eq!(word(&unread), "unknown");
+    let all = Completeness::COMPLETE;
+    for (name, completeness) in [
+        (
+            "classes",
+            Completeness {
+                classes: false,
+                ..all
+            },
+        ),
+        (
+            "slices",
+            Completeness {
+                slices: false,
+                ..all
+            },
+        ),
+        (
+            "claims",
+            Completeness {
+                claims: false,
+                ..all
+            },
+        ),
+        (
+            "rules",
+            Completeness {
+                rules: false,
+                ..all
+            },
+        ),
+        (
+            "nodes",
+            Completeness {
+                nodes: false,
+                ..all
+            },
+        ),
+    ] {
+        let snapshot = one();
+        let replacement = seen(&snapshot, Some("0"), completeness);
+        assert_eq!(word_of(&replacement), "unknown", "{name}");
+        assert_eq!(replacement.joint_bound.at_most, 1, "{name}");
+        let least = replacement
+            .available
+            .map_or(0, |available| available.devices.least);
+        assert_eq!(least, 0, "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_placed_wherever_nodes_are_is_known_without_them() {
+    let full = world()
+        .with_claim("c0", &["0"], asks(terms(1)))
+        .with_claim("c1", &["1"], asks(terms(1)))
+        .with_claim("c2", &["2"], asks(terms(1)));
+    let completeness = Completeness {
+        nodes: false,
+        ..Completeness::COMPLETE
+    };
+    assert_eq!(
+        word_of(&seen(&full, Some("0"), completeness)),
+        "unplaceable"
+    );
+}
+
+#[test]
+fn a_node_that_is_gone_is_no_place() {
+    let mut snapshot = world().with_claim("c0", &["0"], asks(terms(1)));
+    snapshot.slices[0].devices.truncate(1);
+    assert_eq!(word(&snapshot), "placeable");
+    snapshot.nodes.truncate(1);
+    assert_eq!(word(&snapshot), "unplaceable");
+}
+
+#[test]
+fn all_devices_of_a_node_have_to_be_free_and_untainted() {
+    let all = || RequestTerms {
+        amount: DeviceAmount::All,
+        ..terms(1)
+    };
+    let mut snapshot = world().with_claim("c0", &["0"], asks(all()));
+    assert_eq!(word(&snapshot), "placeable");
+    assert_eq!(
+        seen(&snapshot, Some("0"), Completeness::COMPLETE).claims[0].unmodelled,
+        [UnmodelledTerm::AllDevices]
+    );
+    snapshot.slices[1].devices.push(device("3"));
+    let taken = snapshot.clone().with_claim("c2", &["2"], asks(terms(1)));
+    assert_eq!(word(&taken), "unplaceable");
+    snapshot.slices[1].pool.slice_count = 2;
+    assert_eq!(word(&snapshot), "unplaceable");
+}
+
+#[test]
+fn the_first_alternative_that_can_be_had_is_enough() {
+    let alternatives = |second: &str| ClaimSpec {
+        requests: vec![DeviceRequest {
+            name: "r".into(),
+            wish: Wish::FirstAvailable(vec![
+                ("two".into(), terms(2)),
+                (
+                    "one".into(),
+                    RequestTerms {
+                        class: second.into(),
+                        ..terms(1)
+                    },
+                ),
+            ]),
+        }],
+        constraints: Vec::new(),
+    };
+    let snapshot = world().with_claim("c0", &["0"], alternatives("gpu"));
+    let replacement = seen(&snapshot, Some("0"), Completeness::COMPLETE);
+    assert_eq!(word_of(&replacement), "placeable");
+    let requests: Vec<_> = replacement.claims[0]
+        .requests
+        .iter()
+        .map(|one| (one.request.as_str(), one.needs))
+        .collect();
+    assert_eq!(requests, [("r/two", Some(2)), ("r/one", Some(1))]);
+    // All alternatives are looked at first: a class that is gone fails the claim.
+    assert_eq!(
+        word(&world().with_claim("c0", &["0"], alternatives("gone"))),
+        "unknown"
+    );
+}
+
+#[test]
+fn devices_have_to_be_alike_where_the_claim_asks_for_that() {
+    let alike = |rule: fn(&str) -> ConstraintRule| ClaimSpec {
+        constraints: vec![DeviceConstraint {
+            requests: Vec::new(),
+            rule: rule("gpu.example.com/numa"),
+        }],
+        ..asks(terms(2))
+    };
+    let with = |rule: fn(&str) -> ConstraintRule, values: [i64; 2]| {
+        let mut snapshot = world().with_claim("c0", &["0"], alike(rule));
+        snapshot.slices[1].devices = ["2", "3"].map(device).to_vec();
+        for (device, value) in snapshot.slices[1].devices.iter_mut().zip(values) {
+            device
+                .attributes
+                .insert("numa".into(), AttributeValue::Int(value));
+        }
+        word(&snapshot)
+    };
+    let same: fn(&str) -> ConstraintRule = |name| ConstraintRule::Same(name.into());
+    let distinct: fn(&str) -> ConstraintRule = |name| ConstraintRule::Distinct(name.into());
+    assert_eq!(with(same, [0, 0]), "placeable");
+    assert_eq!(with(same, [0, 1]), "unplaceable");
+    assert_eq!(with(distinct, [0, 0]), "unplaceable");
+    assert_eq!(with(distinct, [0, 1]), "placeable");
+    assert_eq!(with(|_| ConstraintRule::Unknown, [0, 0]), "unknown");
+}
+
+/// Devices `0` and `1` are halves of one card.
+pub(super) fn halves() -> Snapshot {
+    let mut snapshot = world();
+    let counters = |much: &str| BTreeMap::from([("memory".into(), much.into())]);
+    for device in &mut snapshot.slices[0].devices {
+        device.terms = Some(Box::new(DeviceTerms {
+            consumes: vec![CounterUse {
+                set: "card".into(),
+                counters: counters("20Gi"),
+                has_groups: false,
+            }],
+            ..DeviceTerms::default()
+        }));
+    }
+    let mut shared = slice("a", &[]);
+    shared.name = "a-counters".into();
+    shared.terms = Some(Box::new(SliceTerms {
+        counters: vec![CounterSet {
+            name: "card".into(),
+            counters: counters("40Gi"),
+        }],
+        ..SliceTerms::default()
+    }));
+    for slice in [&mut snapshot.slices[0], &mut shared] {
+        slice.pool.slice_count = 2;
+    }
+    snapshot.slices.push(shared);
+    snapshot.slices.remove(1);
+    snapshot
+}
+
+/// Halves of which the card has enough for none, and one of them is shared already.
+pub(super) fn overdrawn() -> Snapshot {
+    let mut snapshot = halves().with_claim("held", &["0"], asks(terms(1)));
+    let terms = snapshot.slices[1].terms.as_mut().expect("counters");
+    let counters = &mut terms.counters[0].counters;
+    counters.insert("memory".into(), "10Gi".into());
+    snapshot.slices[0].devices[0].allow_multiple_allocations = true;
+    let allocation = snapshot.claims[0].allocation.as_mut().expect("devices");
+    allocation.results[0].share_id = Some("share".to_owned());
+    snapshot
+}
+
+#[test]
+fn partitions_have_to_leave_enough_for_one_another() {
+    let counters = |snapshot: &mut Snapshot, much: &str| {
+        let terms = snapshot.slices[1].terms.as_mut().expect("counters");
+        terms.counters[0]
+            .counters
+            .insert("memory".into(), much.into());
+    };
+    let mut snapshot = halves().with_claim("c0", &["0"], asks(terms(1)));
+    assert_eq!(word(&snapshot), "placeable");
+    counters(&mut snapshot, "19Gi");
+    assert_eq!(word(&snapshot), "unplaceable");
+    counters(&mut snapshot, "much");
+    assert_eq!(word(&snapshot), "unknown");
+}
+
+#[test]
+fn whoever_sits_on_the_same_card_is_a_sibling() {
+    let snapshot = halves()
+        .with_claim("c0", &["0"], asks(terms(1)))
+        .with_claim("c1", &["1"], asks(terms(1)));
+    let proposed = [taint(Some("0"))];
+    let impact = impact(&snapshot, &proposed);
+    let found = siblings(&snapshot, &impact);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].device, id("1"));
+    assert_eq!(found[0].beside, BTreeSet::from([id("0")]));
+    assert_eq!(found[0].pods(), BTreeSet::from([name("c1")]));
+    let both = [taint(None)];
+    let impact = self::impact(&snapshot, &both);
+    assert_eq!(siblings(&snapshot, &impact), []);
+}
+
+/// Device `0` is shared, `1` and `2` are taken.
+fn shares(policy: Option<CapacityPolicy>) -> Snapshot {
+    let mut snapshot = world()
+        .with_claim("c0", &["0"], asks(terms(1)))
+        .with_claim("c1", &["0"], asks(terms(1)))
+        .with_claim("c2", &["2"], asks(terms(1)))
+        .share(0, "8Gi")
+        .share(1, "8Gi");
+    snapshot.slices[0].devices.truncate(1);
+    let shared = &mut snapshot.slices[0].devices[0];
+    shared.allow_multiple_allocations = true;
+    shared.capacity.insert("memory".into(), "40Gi".into());
+    shared.terms = policy.map(|policy| {
+        Box::new(DeviceTerms {
+            policies: BTreeMap::from([("memory".into(), policy)]),
+            ..DeviceTerms::default()
+        })
+    });
+    snapshot
+}
+
+#[test]
+fn a_share_needs_so_much_of_the_device_as_is_left() {
+    // Nobody may go back to device 0, so c2 is the one to look at.
+    let reallocation = |policy| {
+        let snapshot = shares(policy);
+        word_of(&seen(&snapshot, Some("2"), Completeness::COMPLETE))
+    };
+    assert_eq!(reallocation(None), "unplaceable", "taken whole");
+    let portions = |default: &str| CapacityPolicy {
+        default: Some(default.into()),
+        ..CapacityPolicy::default()
+    };
+    assert_eq!(reallocation(Some(portions("24Gi"))), "placeable");
+    assert_eq!(reallocation(Some(portions("25Gi"))), "unplaceable");
+    assert_eq!(reallocation(Some(portions("much"))), "unknown");
+}
+
+#[test]
+fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
+    let mut snapshot = shares(None);
+    let allocation = snapshot.claims[1].allocation.as_mut().expect("allocated");
+    allocation.results[0].tolerations.push(Toleration {
+        key: String::new(),
+        operator: Operator::Exists,
+        value: String::new(),
+        effect: Some(Effect::NoExecute),
+        seconds: None,
+    });
+    let proposed = [taint(Some("0"))];
+    let impact = impact(&snapshot, &proposed);
+    let found = siblings(&snapshot, &impact);
+    let pods: Vec<_> = found.iter().flat_map(|sibling| sibling.pods()).collect();
+    assert_eq!(pods, [name("c1")]);
+    // Whoever is on the way out anyway leaves because of nobody, and does not stay either.
+    let mut going = snapshot.clone();
+    going.pods[0].deletion = Some(Deletion {
+        at: jiff::Timestamp::UNIX_EPOCH,
+        grace_period_seconds: Some(30),
+        finalizers: Vec::new(),
+    });
+    let impact = self::impact(&going, &proposed);
+    assert_eq!(siblings(&going, &impact), []);
+}
+
+#[test]
+fn together_no_more_find_a_place_than_devices_are_left() {
+    let snapshot =
+        world()
+            .with_claim("c0", &["0"], asks(terms(1)))
+            .with_claim("c1", &["1"], asks(terms(1)));
+    let proposed = [taint(Some("0")), taint(Some("1"))];
+    let impact = impact(&snapshot, &proposed);
+    let semantics = Semantics::newest();
+    let replacement = replacement(
+        &snapshot,
+        &proposed,
+        &impact,
+        (&semantics, Completeness::COMPLETE),
+    );
+    let alone: Vec<_> = replacement
+        .claims
+        .iter()
+        .map(|claim| &claim.placeability)
+        .collect();
+    assert_eq!(alone, [&Placeability::Placeable, &Placeability::Placeable]);
+    assert_eq!(
+        (
+            replacement.joint_bound.at_most,
+            replacement.joint_bound.claims
+        ),
+        (1, 2)
+    );
+}
+
+#[test]
+fn a_search_that_would_take_too_long_is_no_answer() {
+    // Sixteen devices of sixteen that are all but alike, which no order makes alike.
+    let mut snapshot = world().with_claim(
+        "c0",
+        &["0"],
+        ClaimSpec {
+            constraints: vec![DeviceConstraint {
+                requests: Vec::new(),
+                rule: ConstraintRule::Distinct("gpu.example.com/numa".into()),
+            }],
+            requests: (0..16)
+                .map(|number| DeviceRequest {
+                    name: format!("r{number}").as_str().into(),
+                    wish: Wish::Exactly(terms(1)),
+                })
+                .collect(),
+        },
+    );
+    snapshot.slices[0].devices.clear();
+    snapshot.slices[1].devices = (0..30_i64)
+        .map(|number| {
+            let mut device = device(&format!("d{number}"));
+            let value = AttributeValue::Int(number % 15);
+            device.attributes.insert("numa".into(), value);
+            device
+        })
+        .collect();
+    assert_eq!(word(&snapshot), "unknown");
+}
+
+#[test]
+fn pools_that_are_not_whole_are_named_where_they_matter() {
+    let mut snapshot = world().with_claim("c0", &["0"], asks(terms(1)));
+    let named = |snapshot: &Snapshot| -> Vec<String> {
+        let replacement = seen(snapshot, Some("0"), Completeness::COMPLETE);
+        let pools = replacement.incomplete_pools.iter();
+        pools
+            .map(|pool| format!("{}/{}", pool.driver, pool.pool))
+            .collect()
+    };
+    assert_eq!(named(&snapshot), [""; 0]);
+    snapshot.slices[1].pool.slice_count = 2;
+    assert_eq!(named(&snapshot), ["gpu.example.com/b"]);
+    // A slice of an older generation is no part of it.
+    let mut old = snapshot.slices[1].clone();
+    old.name = "old".into();
+    old.pool.generation = 0;
+    snapshot.slices.push(old);
+    assert_eq!(named(&snapshot), ["gpu.example.com/b"]);
+    // Nobody affected has devices of another driver.
+    snapshot.slices[1].driver = "nic.example.com".into();
+    snapshot.slices.pop();
+    assert_eq!(named(&snapshot), [""; 0]);
+}
+
+#[test]
+fn what_was_not_read_is_told_from_what_nobody_can_say() {
+    let snapshot = world().with_claim("c0", &["0"], asks(terms(1)));
+    let is_unread = |snapshot: &Snapshot, completeness| -> Vec<bool> {
+        let replacement = seen(snapshot, Some("0"), completeness);
+        match &replacement.claims[0].placeability {
+            Placeability::Unknown(why) => why.iter().map(super::Unknown::is_unread).collect(),
+            Placeability::Placeable | Placeability::Unplaceable => Vec::new(),
+        }
+    };
+    assert_eq!(is_unread(&snapshot, Completeness::COMPLETE), [false; 0]);
+    let all = Completeness::COMPLETE;
+    for completeness in [
+        Completeness {
+            slices: false,
+            ..all
+        },
+        Completeness {
+            claims: false,
+            ..all
+        },
+        Completeness {
+            rules: false,
+            ..all
+        },
+        Completeness {
+            classes: false,
+            ..all
+        },
+        Completeness {
+            nodes: false,
+            ..all
+        },
+    ] {
+        assert_eq!(
+            is_unread(&snapshot, completeness),
+            [true],
+            "{completeness:?}"
+        );
+    }
+    let mut gone = snapshot.clone();
+    gone.classes.clear();
+    assert_eq!(is_unread(&gone, all), [false]);
+    let mut unread = snapshot;
+    unread.claims[0].spec = None;
+    assert_eq!(is_unread(&unread, all), [false]);
+}

@@ -1,0 +1,459 @@
+//! Which devices meet conditions on what they are, and on who uses them?
+//!
+//! Takes a [`Snapshot`] whose slices were read with attributes and counters, and names devices. What
+//! cannot be said of a device is told beside them, never taken for "no".
+
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::Semantics;
+use super::devices::{DeviceEntry, DeviceTable};
+use super::expression::{AttributeCondition, DeviceExpression, ExpressionError};
+use super::select::RuleIndex;
+use crate::model::{DeviceId, DeviceSelector, NamespacedName, ResourceClaim, Snapshot};
+
+/// Something that a device has to meet.
+#[derive(Clone, Debug)]
+pub enum DeviceCondition {
+    /// One of these selectors names it.
+    Named(Vec<DeviceSelector>),
+    /// It is local to this node, as its driver says or the claims that hold it.
+    Node(String),
+    /// This claim holds it.
+    Claim(NamespacedName),
+    /// A claim holds it that is reserved for this pod.
+    Pod(NamespacedName),
+    /// It has one of these values.
+    Attribute(Vec<AttributeCondition>),
+    /// The expression says so.
+    Expression(DeviceExpression),
+}
+
+/// The devices that conditions choose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilteredDevices {
+    /// Those that meet all conditions, by name.
+    pub devices: Vec<DeviceId>,
+    /// Those of which that cannot be said, by name, and why.
+    pub failed: Vec<(DeviceId, ExpressionError)>,
+}
+
+/// The devices of `snapshot` that meet all `conditions`.
+///
+/// Costs O(devices × conditions).
+#[must_use]
+pub fn filter_devices(
+    snapshot: &Snapshot,
+    conditions: &[DeviceCondition],
+    semantics: &Semantics,
+) -> FilteredDevices {
+    let table = all_devices(snapshot, semantics);
+    let mut holders: HashMap<u32, Vec<&ResourceClaim>> = HashMap::new();
+    for allocated in &table.allocated {
+        let claims = holders.entry(allocated.device).or_default();
+        claims.push(allocated.claim);
+    }
+    let mut pick = FilteredDevices::default();
+    for place in table.sorted(|_| true) {
+        let entry = table.entry(place);
+        let claims = holders.get(&place).map_or(&[][..], Vec::as_slice);
+        match meets(conditions, entry, claims) {
+            Ok(true) => pick.devices.push(entry.id()),
+            Ok(false) => {}
+            Err(error) => pick.failed.push((entry.id(), error)),
+        }
+    }
+    pick
+}
+
+/// `chosen` and every device that shares counters with one of them: the other parts of the same
+/// hardware. By name, each once.
+///
+/// Upstream: `sharedCounters` and `consumesCounters` of a pool.
+#[must_use]
+pub fn with_siblings(
+    snapshot: &Snapshot,
+    chosen: &[DeviceId],
+    semantics: &Semantics,
+) -> Vec<DeviceId> {
+    let table = all_devices(snapshot, semantics);
+    let names: BTreeSet<&DeviceId> = chosen.iter().collect();
+    let mut shared = BTreeSet::new();
+    let mut devices: BTreeSet<DeviceId> = chosen.iter().cloned().collect();
+    // Counter sets have names within their pool.
+    for entry in &table.entries {
+        if names.contains(&entry.id()) {
+            for set in counter_sets(entry) {
+                shared.insert((entry.key.driver, entry.key.pool, set));
+            }
+        }
+    }
+    for entry in &table.entries {
+        let mut sets = counter_sets(entry);
+        if sets.any(|set| shared.contains(&(entry.key.driver, entry.key.pool, set))) {
+            devices.insert(entry.id());
+        }
+    }
+    devices.into_iter().collect()
+}
+
+fn counter_sets<'a>(entry: &DeviceEntry<'a>) -> impl Iterator<Item = &'a str> {
+    let published = entry.published.into_iter();
+    let terms = published.filter_map(|published| published.device.terms.as_deref());
+    terms.flat_map(|terms| terms.consumes.iter().map(|used| used.set.as_ref()))
+}
+
+fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable<'a> {
+    let nobody = RuleIndex::new(Vec::new(), &[], semantics);
+    DeviceTable::new(&snapshot.slices, &snapshot.claims, &nobody, semantics)
+}
+
+/// Whether the device meets all conditions. One that it does not meet decides, whatever cannot be said
+/// of others.
+fn meets(
+    conditions: &[DeviceCondition],
+    entry: &DeviceEntry<'_>,
+    claims: &[&ResourceClaim],
+) -> Result<bool, ExpressionError> {
+    let mut failure = None;
+    for condition in conditions {
+        match condition.is_met(entry, claims) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.map_or(Ok(true), Err)
+}
+
+impl DeviceCondition {
+    /// Whether it is about what only a published device shows.
+    #[must_use]
+    pub fn is_about_attributes(&self) -> bool {
+        match self {
+            Self::Attribute(_) | Self::Expression(_) => true,
+            Self::Named(_) | Self::Node(_) | Self::Claim(_) | Self::Pod(_) => false,
+        }
+    }
+
+    fn is_met(
+        &self,
+        entry: &DeviceEntry<'_>,
+        claims: &[&ResourceClaim],
+    ) -> Result<bool, ExpressionError> {
+        match self {
+            Self::Named(selectors) => Ok(selectors.iter().any(|selector| names(selector, entry))),
+            Self::Node(node) => Ok(entry.node().is_some_and(|found| found.as_str() == node)),
+            Self::Claim(name) => Ok(claims.iter().any(|claim| claim.name == *name)),
+            Self::Pod(name) => Ok(claims.iter().any(|claim| is_reserved_for(claim, name))),
+            Self::Attribute(conditions) => {
+                let published = entry.published.ok_or(ExpressionError::Unpublished)?;
+                let (driver, device) = (&published.slice.driver, published.device);
+                let conditions = conditions.iter();
+                any(conditions.map(|condition| condition.holds(driver, device)))
+            }
+            Self::Expression(expression) => match entry.published {
+                Some(published) => expression.matches(&published.slice.driver, published.device),
+                // Its driver is part of its name.
+                None => expression.matches_unpublished(&entry.key.driver.into()),
+            },
+        }
+    }
+}
+
+/// Whether one of the verdicts is yes, whatever cannot be said by the others.
+fn any(
+    verdicts: impl Iterator<Item = Result<bool, ExpressionError>>,
+) -> Result<bool, ExpressionError> {
+    let mut failure = None;
+    for verdict in verdicts {
+        match verdict {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.map_or(Ok(false), Err)
+}
+
+fn names(selector: &DeviceSelector, entry: &DeviceEntry<'_>) -> bool {
+    let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
+    is(
+        selector.driver.as_ref().map(|name| name.as_str()),
+        entry.key.driver,
+    ) && is(
+        selector.pool.as_ref().map(|name| name.as_str()),
+        entry.key.pool,
+    ) && is(
+        selector.device.as_ref().map(|name| name.as_str()),
+        entry.key.device,
+    )
+}
+
+fn is_reserved_for(claim: &ResourceClaim, pod: &NamespacedName) -> bool {
+    let mut consumers = claim.reserved_for.iter();
+    claim.name.namespace == pod.namespace
+        && consumers.any(|consumer| &*consumer.resource == "pods" && consumer.name == pod.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        Allocation, AllocationResult, AttributeValue, ConsumerReference, CounterUse, Device,
+        DeviceTerms, Minor, Pool, ResourceSlice, SliceNodes,
+    };
+
+    fn device(name: &str, model: Option<&str>, set: Option<&str>) -> Device {
+        let model = model.map(|model| ("model".into(), AttributeValue::String(model.into())));
+        Device {
+            name: name.into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: model.into_iter().collect(),
+            capacity: Default::default(),
+            allow_multiple_allocations: false,
+            terms: set.map(|set| {
+                let used = CounterUse {
+                    set: set.into(),
+                    ..CounterUse::default()
+                };
+                Box::new(DeviceTerms {
+                    consumes: vec![used],
+                    ..DeviceTerms::default()
+                })
+            }),
+        }
+    }
+
+    fn slice(pool: &str, devices: Vec<Device>) -> ResourceSlice {
+        ResourceSlice {
+            name: pool.into(),
+            driver: "gpu.example.com".into(),
+            pool: Pool {
+                name: pool.into(),
+                generation: 1,
+                slice_count: 1,
+            },
+            nodes: SliceNodes::One(pool.into()),
+            devices,
+            terms: None,
+        }
+    }
+
+    fn id(pool: &str, device: &str) -> DeviceId {
+        DeviceId {
+            driver: "gpu.example.com".into(),
+            pool: pool.into(),
+            device: device.into(),
+        }
+    }
+
+    /// Two nodes with parts of GPUs, and a claim that holds a part and what is not published any more.
+    fn snapshot() -> Snapshot {
+        let result = |device| AllocationResult {
+            request: "gpu".into(),
+            device,
+            admin_access: false,
+            share_id: None,
+            tolerations: Vec::new(),
+            consumed_capacity: None,
+        };
+        Snapshot {
+            slices: vec![
+                slice(
+                    "a",
+                    vec![
+                        device("part-0", Some("h100"), Some("gpu-0")),
+                        device("part-1", Some("h100"), Some("gpu-0")),
+                        device("part-2", Some("a100"), Some("gpu-1")),
+                    ],
+                ),
+                slice("b", vec![device("part-0", None, Some("gpu-0"))]),
+            ],
+            claims: vec![ResourceClaim {
+                name: NamespacedName {
+                    namespace: "ml".into(),
+                    name: "claim".into(),
+                },
+                uid: "1".into(),
+                controller: None,
+                spec: None,
+                allocation: Some(Allocation {
+                    node: None,
+                    results: vec![result(id("a", "part-0")), result(id("a", "gone"))],
+                }),
+                reserved_for: vec![ConsumerReference {
+                    api_group: "".into(),
+                    resource: "pods".into(),
+                    name: "train".into(),
+                    uid: "2".into(),
+                }],
+            }],
+            ..Snapshot::default()
+        }
+    }
+
+    fn semantics() -> Semantics {
+        let newest = Minor {
+            minor: 37,
+            patch: None,
+        };
+        Semantics::of(newest).unwrap()
+    }
+
+    fn picked(wanted: &[DeviceCondition]) -> (Vec<String>, Vec<String>) {
+        let snapshot = snapshot();
+        let pick = filter_devices(&snapshot, wanted, &semantics());
+        let name = |id: &DeviceId| format!("{}/{}", id.pool, id.device);
+        let failed = pick.failed.iter().map(|(id, _)| name(id));
+        (pick.devices.iter().map(name).collect(), failed.collect())
+    }
+
+    fn expression(text: &str) -> DeviceCondition {
+        DeviceCondition::Expression(DeviceExpression::compile(text).unwrap())
+    }
+
+    #[test]
+    fn all_conditions_have_to_be_met_and_what_cannot_be_said_is_told() {
+        let ml = |name: &str| NamespacedName {
+            namespace: "ml".into(),
+            name: name.into(),
+        };
+        let h100 = || expression("device.attributes['gpu.example.com'].model == 'h100'");
+        for (name, wanted, devices, failed) in [
+            (
+                "a node",
+                vec![DeviceCondition::Node("b".into())],
+                &["b/part-0"][..],
+                &[][..],
+            ),
+            (
+                "a claim",
+                vec![DeviceCondition::Claim(ml("claim"))],
+                &["a/gone", "a/part-0"],
+                &[],
+            ),
+            (
+                "a pod",
+                vec![DeviceCondition::Pod(ml("train"))],
+                &["a/gone", "a/part-0"],
+                &[],
+            ),
+            (
+                "nobody's",
+                vec![DeviceCondition::Pod(ml("claim"))],
+                &[],
+                &[],
+            ),
+            (
+                "an expression",
+                vec![h100()],
+                &["a/part-0", "a/part-1"],
+                &["a/gone", "b/part-0"],
+            ),
+            (
+                "what another rules out cannot fail",
+                vec![h100(), DeviceCondition::Node("a".into())],
+                &["a/part-0", "a/part-1"],
+                &[],
+            ),
+            (
+                "what is not published has no attributes that are known",
+                vec![DeviceCondition::Claim(ml("claim")), h100()],
+                &["a/part-0"],
+                &["a/gone"],
+            ),
+            (
+                "either value",
+                vec![
+                    DeviceCondition::Attribute(vec![
+                        AttributeCondition::is("model", "a100"),
+                        AttributeCondition::is("model", "b100"),
+                    ]),
+                    DeviceCondition::Node("a".into()),
+                ],
+                &["a/part-2"],
+                &[],
+            ),
+        ] {
+            let found = picked(&wanted);
+            let expected = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+            assert_eq!(found, (expected(devices), expected(failed)), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_an_unpublished_device_decides() {
+        let model = "device.attributes['gpu.example.com'].model == 'h100'";
+        let with = |start: &str| format!("{start} {model}");
+        // Of the device that only an allocation knows: chosen, not chosen, or not known.
+        for (text, verdict) in [
+            (with("device.driver == 'nic.example.com' &&"), Some(false)),
+            (with("device.driver == 'gpu.example.com' ||"), Some(true)),
+            (with("device.driver == 'gpu.example.com' &&"), None),
+            (with("device.driver == 'nic.example.com' ||"), None),
+            (format!("{model} && device.driver == 'x'"), Some(false)),
+            (format!("{model} || device.driver != 'x'"), Some(true)),
+            (with("device.driver != 'x' ? true :"), Some(true)),
+            (with("device.driver == 'x' ? true :"), None),
+            (format!("{model} ? true : true"), None),
+            (with("1 / 0 == 1 &&"), None),
+            (format!("{model} && 1 / 0 == 1"), None),
+            ("device.allowMultipleAllocations".to_owned(), None),
+            ("!device.allowMultipleAllocations".to_owned(), None),
+            ("'x' in device.attributes".to_owned(), None),
+            ("has(device.attributes['x'].y)".to_owned(), None),
+            ("device.capacity['x'] == {}".to_owned(), None),
+            (
+                format!("['a', 'b'].exists(e, {model} || e == 'b')"),
+                Some(true),
+            ),
+            (
+                format!("['a', 'b'].all(e, {model} && e == 'a')"),
+                Some(false),
+            ),
+            (format!("['a', 'b'].exists(e, {model} && e == 'b')"), None),
+        ] {
+            let alone = [
+                DeviceCondition::Named(vec![id("a", "gone").into()]),
+                expression(&text),
+            ];
+            let pick = filter_devices(&snapshot(), &alone, &semantics());
+            let found = match (pick.devices.len(), &pick.failed[..]) {
+                (chosen, []) => Some(chosen == 1),
+                (_, failed) => {
+                    assert_eq!(failed[0].1, ExpressionError::Unpublished, "{text}");
+                    None
+                }
+            };
+            assert_eq!(found, verdict, "{text}");
+        }
+    }
+
+    /// Monitoring that holds a device whose driver is gone must not keep others from being chosen.
+    #[test]
+    fn an_unpublished_device_of_another_driver_is_not_in_the_way() {
+        let mut snapshot = snapshot();
+        let allocation = snapshot.claims[0].allocation.as_mut().unwrap();
+        allocation.results[1].device.driver = "nic.example.com".into();
+        let wanted = expression(
+            "device.driver == 'gpu.example.com' && 'model' in device.attributes['gpu.example.com']",
+        );
+        let pick = filter_devices(&snapshot, &[wanted], &semantics());
+        assert_eq!(pick.failed, []);
+        assert_eq!(pick.devices.len(), 3);
+    }
+
+    #[test]
+    fn siblings_share_counters_within_their_pool() {
+        let siblings = |device| with_siblings(&snapshot(), &[device], &semantics());
+        assert_eq!(
+            siblings(id("a", "part-1")),
+            [id("a", "part-0"), id("a", "part-1")]
+        );
+        assert_eq!(siblings(id("b", "part-0")), [id("b", "part-0")]);
+        assert_eq!(siblings(id("a", "gone")), [id("a", "gone")]);
+    }
+}

@@ -1,0 +1,51 @@
+//! Which taints are asked about, beside those that are there?
+
+use jiff::Timestamp;
+
+use crate::engine::{ProposedTaint, Semantics};
+use crate::model::Snapshot;
+
+/// What is asked, of what, and for which moment.
+#[derive(Clone, Debug)]
+pub struct ExplainInput<'a> {
+    /// What is there, at least around the pods that are asked about.
+    pub snapshot: &'a Snapshot,
+    /// How many of the taints were asked about; they come first. None where things are asked about as
+    /// they are.
+    pub assumed: usize,
+    /// The taints that were asked about, then those of all other rules, as they are.
+    pub taints: &'a [ProposedTaint],
+    /// For which moment.
+    pub now: Timestamp,
+    /// How that version of Kubernetes behaves.
+    pub semantics: &'a Semantics,
+}
+
+/// The taints of a question: those that are asked about, then those of the rules that none of them
+/// stands for, by name and as they are.
+#[must_use]
+pub fn taints_of(
+    snapshot: &Snapshot,
+    assumed: &[ProposedTaint],
+    now: Timestamp,
+) -> Vec<ProposedTaint> {
+    let is_meant = |name| assumed.iter().any(|one| one.rule.as_ref() == Some(name));
+    let mut others: Vec<_> = snapshot
+        .rules
+        .iter()
+        .filter(|rule| !is_meant(&rule.name))
+        .collect();
+    others.sort_by_key(|rule| &rule.name);
+    let others = others
+        .into_iter()
+        .map(|rule| ProposedTaint::of_changed_rule(rule, &rule.taint.effect, now));
+    assumed.iter().cloned().chain(others).collect()
+}
+
+impl<'a> ExplainInput<'a> {
+    /// The taints that were asked about.
+    #[must_use]
+    pub fn assumed(&self) -> &'a [ProposedTaint] {
+        self.taints.get(..self.assumed).unwrap_or_default()
+    }
+}

@@ -1,0 +1,149 @@
+//! Which pods were deleted by force, so that their devices may still be held?
+//!
+//! A kubelet that ends a pod gives its devices back, reports its last phase, and only then is the pod gone from the
+//! API. A pod that was at work when it was seen last and is gone was taken out of the API past its kubelet: its claim
+//! is free there, and the driver may hold the device until the kubelet comes to it. Nothing in the API says when.
+//!
+//! A watch tells the last state of each pod that goes. A pod that is asked for by its name may have ended between
+//! two questions, so that only one that was stuck counts.
+//!
+//! Measured with the kubelet 1.37.0, tests/cluster/nodes.
+
+use std::collections::BTreeMap;
+
+use foldhash::HashSet;
+
+use super::holders::HoldingClaim;
+use super::rule_lifecycle::{EvictionObstacle, PendingEviction};
+use crate::model::{
+    Containers, DeviceId, NamespacedName, NodeName, Pod, ResourceClaim, Sandbox, Uid,
+};
+
+/// A pod that was deleted by force: its node was not seen to release what it held.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnreleasedPod {
+    /// The pod.
+    pub pod: NamespacedName,
+    /// Where it was.
+    pub node: Option<NodeName>,
+    /// The devices that it held when it was seen last.
+    pub devices: Vec<DeviceId>,
+}
+
+/// What one look has shown of pods.
+#[derive(Clone, Copy, Debug)]
+pub struct PodObservation<'a> {
+    /// Those that are there.
+    pub pods: &'a [Pod],
+    /// The claims that are there.
+    pub claims: &'a [ResourceClaim],
+    /// Those that are to go.
+    pub left: &'a [PendingEviction<'a>],
+    /// The claims that are waited for, with their pods.
+    pub holders: &'a [HoldingClaim<'a>],
+    /// Those that were told to be gone since the look before, as they were last.
+    pub departed: &'a [Pod],
+}
+
+/// What was seen of pods that were to go.
+#[derive(Clone, Debug, Default)]
+pub struct ForcedDeletions {
+    /// As they were seen last.
+    last: BTreeMap<Uid, LastSeen>,
+    /// Those that were deleted by force.
+    forced: BTreeMap<Uid, UnreleasedPod>,
+}
+
+#[derive(Clone, Debug)]
+struct LastSeen {
+    pod: UnreleasedPod,
+    is_stuck: bool,
+}
+
+impl ForcedDeletions {
+    /// Takes note of who is there and who is gone, of the pods that were ever to go.
+    pub fn see(&mut self, observation: &PodObservation<'_>, wanted: &HashSet<Uid>) {
+        for pod in observation.departed {
+            let Some(last) = self.last.remove(&pod.uid) else {
+                if wanted.contains(&pod.uid) && is_at_work(pod) {
+                    self.forced
+                        .insert(pod.uid.clone(), seen(pod, observation.claims));
+                }
+                continue;
+            };
+            if is_at_work(pod) {
+                self.forced.insert(pod.uid.clone(), last.pod);
+            }
+        }
+        let there: HashSet<&Uid> = observation.pods.iter().map(|pod| &pod.uid).collect();
+        let gone = self.last.iter().filter(|(uid, _)| !there.contains(uid));
+        let gone: Vec<Uid> = gone.map(|(uid, _)| uid.clone()).collect();
+        for uid in gone {
+            if let Some(last) = self.last.remove(&uid).filter(|last| last.is_stuck) {
+                self.forced.insert(uid, last.pod);
+            }
+        }
+        self.look(observation);
+    }
+
+    fn look(&mut self, observation: &PodObservation<'_>) {
+        let of_holders = observation.holders.iter().flat_map(|holder| &holder.pods);
+        let of_holders = of_holders.map(|pod| (*pod, false));
+        let left = observation.left.iter().map(|left| {
+            let is_stuck = match left.obstacle {
+                EvictionObstacle::Stuck(_) | EvictionObstacle::Kubelet { .. } => true,
+                EvictionObstacle::Controller { .. }
+                | EvictionObstacle::Tolerates { .. }
+                | EvictionObstacle::GracePeriod { .. }
+                | EvictionObstacle::Finalizers(_)
+                | EvictionObstacle::Node(_) => false,
+            };
+            (left.pod, is_stuck)
+        });
+        for (pod, is_stuck) in of_holders.chain(left) {
+            // A claim may be given back before its pod is gone: what was seen to be held once, was.
+            let known = self.last.get(&pod.uid);
+            let before = known.map(|last| last.pod.devices.clone());
+            let mut now = seen(pod, observation.claims);
+            if now.devices.is_empty() {
+                now.devices = before.unwrap_or_default();
+            }
+            self.last
+                .insert(pod.uid.clone(), LastSeen { pod: now, is_stuck });
+        }
+    }
+
+    /// The pods that were deleted by force, by name.
+    #[must_use]
+    pub fn not_released(&self) -> Vec<UnreleasedPod> {
+        let mut forced: Vec<UnreleasedPod> = self.forced.values().cloned().collect();
+        forced.sort();
+        forced
+    }
+}
+
+/// Whether its kubelet has begun with the pod, and was not seen to end it.
+fn is_at_work(pod: &Pod) -> bool {
+    let has_begun = pod.phase == crate::model::Phase::Running
+        || pod.containers != Containers::Unknown
+        || pod.sandbox != Sandbox::Unknown;
+    let has_ended = pod.phase.is_terminal() && pod.containers != Containers::Running;
+    pod.node.is_some() && has_begun && !has_ended
+}
+
+fn seen(pod: &Pod, claims: &[ResourceClaim]) -> UnreleasedPod {
+    let own = claims.iter().filter(|claim| {
+        let mut consumers = claim.reserved_for.iter();
+        claim.name.namespace == pod.name.namespace
+            && consumers.any(|consumer| consumer.uid == pod.uid)
+    });
+    let results = own.flat_map(|claim| claim.allocation.iter().flat_map(|found| &found.results));
+    let mut devices: Vec<DeviceId> = results.map(|result| result.device.clone()).collect();
+    devices.sort();
+    devices.dedup();
+    UnreleasedPod {
+        pod: pod.name.clone(),
+        node: pod.node.clone(),
+        devices,
+    }
+}

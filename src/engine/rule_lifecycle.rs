@@ -1,0 +1,303 @@
+//! Where is a rule in its life?
+//!
+//! Is what the controller said about a rule still true, which pods does the rule still wait for and
+//! why, and which devices can be allocated again once it is gone? Takes rules and the answer of a
+//! preview, and decides nothing that the controller decides.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::allocator::{blocked_partitions, users_beside};
+use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
+use super::{DeviceTaint, Impact, PodImpact, Verdict};
+use crate::model::{
+    DeviceId, DeviceTaintRule, Effect, NamespacedName, Node, NodeHealth, NodeName, Pod,
+    ResourceClaim, Snapshot,
+};
+
+/// What the condition `EvictionInProgress` of a rule is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EvictionStatus {
+    /// There is no condition: the server is too old, or no controller has looked yet.
+    Unknown,
+    /// The controller has evictions to do.
+    Yes,
+    /// It has none to do; pods may still be terminating.
+    No,
+    /// It says something about an earlier state of the rule.
+    Outdated,
+    /// It says that pods have to be evicted, and none is left: the controller does not look again
+    /// when pods go for other reasons.
+    Leftover,
+}
+
+impl EvictionStatus {
+    /// Judges the condition of `rule`, of whose pods so many are still to be evicted.
+    #[must_use]
+    pub fn of(rule: &DeviceTaintRule, pods_left: usize) -> Self {
+        let Some(condition) = &rule.condition else {
+            return Self::Unknown;
+        };
+        if condition.observed_generation != rule.generation {
+            return Self::Outdated;
+        }
+        match (condition.status.as_str(), pods_left) {
+            ("True", 0) => Self::Leftover,
+            ("True", _) => Self::Yes,
+            ("False", _) => Self::No,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether the condition tells what is the case.
+    #[must_use]
+    pub fn is_current(self) -> bool {
+        match self {
+            Self::Yes | Self::No => true,
+            Self::Unknown | Self::Outdated | Self::Leftover => false,
+        }
+    }
+}
+
+/// What keeps a pod that a rule evicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvictionObstacle {
+    /// Its eviction is due; the controller has not come to it yet.
+    Controller {
+        /// Since when it is due.
+        since: Timestamp,
+    },
+    /// It tolerates the taint for a while.
+    Tolerates {
+        /// When it will be evicted.
+        until: Timestamp,
+    },
+    /// It was deleted and may take its time.
+    GracePeriod {
+        /// When it was deleted.
+        since: Timestamp,
+        /// When the time is over.
+        until: Timestamp,
+    },
+    /// Its containers have ended, and nothing more comes of it on its node.
+    Stuck(TerminationBlocker),
+    /// Its grace period is over, and somebody else has to agree.
+    Finalizers(Vec<String>),
+    /// Its grace period is over, and its node does not answer or does not exist.
+    Node(NodeHealth),
+    /// Its grace period is over, and the kubelet has not said that it ended.
+    Kubelet {
+        /// When the grace period ended.
+        since: Timestamp,
+    },
+}
+
+impl EvictionObstacle {
+    /// Whether the pod has been deleted already.
+    #[must_use]
+    pub fn is_terminating(&self) -> bool {
+        match self {
+            Self::Controller { .. } | Self::Tolerates { .. } => false,
+            Self::GracePeriod { .. }
+            | Self::Stuck(_)
+            | Self::Finalizers(_)
+            | Self::Node(_)
+            | Self::Kubelet { .. } => true,
+        }
+    }
+}
+
+/// A pod that a rule has not got rid of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingEviction<'a> {
+    /// The pod.
+    pub pod: &'a Pod,
+    /// Why it is still there.
+    pub obstacle: EvictionObstacle,
+}
+
+/// What is known of what is around pods that should have ended.
+#[derive(Clone, Copy, Debug)]
+pub struct TerminationFacts<'s> {
+    /// All claims.
+    pub claims: &'s [ResourceClaim],
+    /// How nodes are; those that are not mentioned are taken to be well.
+    pub nodes: &'s BTreeMap<NodeName, NodeHealth>,
+    /// Which drivers are at work where.
+    pub publishers: &'s Publishers,
+}
+
+/// The pods that the considered taints of `impact` evict and that are still there, terminating ones
+/// included.
+#[must_use]
+pub fn pending_evictions<'a>(
+    impact: &Impact<'a>,
+    facts: &TerminationFacts<'_>,
+    now: Timestamp,
+) -> Vec<PendingEviction<'a>> {
+    let hit = impact
+        .pods
+        .iter()
+        .filter(|pod| pod.causes.iter().any(super::Cause::is_proposed));
+    hit.filter_map(|impact| {
+        Some(PendingEviction {
+            pod: impact.pod,
+            obstacle: obstacle(impact, facts, now)?,
+        })
+    })
+    .collect()
+}
+
+fn obstacle(
+    impact: &PodImpact<'_>,
+    facts: &TerminationFacts<'_>,
+    now: Timestamp,
+) -> Option<EvictionObstacle> {
+    match impact.verdict {
+        Verdict::Evicted { at } if at <= now => Some(EvictionObstacle::Controller { since: at }),
+        Verdict::Evicted { at } => Some(EvictionObstacle::Tolerates { until: at }),
+        Verdict::Terminating => terminating(impact.pod, facts, now),
+        Verdict::Tolerates | Verdict::NotEvicted(_) => None,
+    }
+}
+
+fn terminating(
+    pod: &Pod,
+    facts: &TerminationFacts<'_>,
+    now: Timestamp,
+) -> Option<EvictionObstacle> {
+    let deletion = pod.deletion.as_ref()?;
+    let health = pod.node.as_ref().and_then(|node| facts.nodes.get(node));
+    let away = match health {
+        Some(health @ (NodeHealth::NotReady | NodeHealth::Gone)) => Some(*health),
+        Some(NodeHealth::Ready) | None => None,
+    };
+    // What a kubelet said that is away is old; and who is stuck is so before the grace period ends.
+    let stuck = termination_blocker(pod, facts.claims, facts.publishers, now);
+    if let (Some(stuck), None) = (stuck, away) {
+        return Some(EvictionObstacle::Stuck(stuck));
+    }
+    if deletion.at > now {
+        let granted = deletion.grace_period_seconds.unwrap_or_default();
+        let since = deletion.at.checked_sub(SignedDuration::from_secs(granted));
+        return Some(EvictionObstacle::GracePeriod {
+            since: since.unwrap_or(now),
+            until: deletion.at,
+        });
+    }
+    if !deletion.finalizers.is_empty() {
+        return Some(EvictionObstacle::Finalizers(deletion.finalizers.clone()));
+    }
+    Some(match away {
+        Some(health) => EvictionObstacle::Node(health),
+        None => EvictionObstacle::Kubelet { since: deletion.at },
+    })
+}
+
+/// A device that loses a taint that kept it from being allocated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceRelease<'a> {
+    /// The device.
+    pub device: DeviceId,
+    /// The taints that still keep it from being allocated.
+    pub remaining: Vec<DeviceTaint<'a>>,
+    /// The claims that hold it, those with administrative access left aside: pods on their way out, or
+    /// that tolerate the taint, keep a device that nothing taints any more.
+    pub claims: Vec<&'a ResourceClaim>,
+    /// The pods that use parts of it as devices of their own.
+    pub partition_pods: BTreeSet<NamespacedName>,
+    /// Whether the allocator gives it to no claim, since devices in use have taken of its counters what it needs.
+    pub is_blocked_partition: bool,
+    /// The node that it is local to.
+    pub node: Option<ReleaseNode>,
+}
+
+/// A node on which a device is untainted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseNode {
+    /// Its name.
+    pub name: NodeName,
+    /// Whether pods are placed there.
+    pub schedulability: NodeSchedulability,
+}
+
+/// Whether the scheduler places pods on a node, the node's own taints aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeSchedulability {
+    /// It does.
+    Open,
+    /// The node is cordoned.
+    Cordoned,
+    /// The node is not ready.
+    NotReady,
+    /// There is no such node.
+    Gone,
+    /// Nodes could not be read.
+    Unknown,
+}
+
+/// What becomes of the published devices of `impact` when its considered taints, which block
+/// allocation, are gone; `nodes` are theirs, where they could be read.
+#[must_use]
+pub fn release<'a>(
+    impact: &Impact<'a>,
+    snapshot: &Snapshot,
+    nodes: Option<&[Node]>,
+) -> Vec<DeviceRelease<'a>> {
+    let devices = impact.devices.iter().map(|device| &device.id).collect();
+    let beside = users_beside(snapshot, &devices);
+    let kept_back = blocked_partitions(snapshot);
+    let published = impact.devices.iter().filter(|device| device.published);
+    published
+        .map(|device| {
+            let taints = device.taints.iter().copied();
+            DeviceRelease {
+                device: device.id.clone(),
+                remaining: taints.filter(|taint| blocks(&taint.taint.effect)).collect(),
+                claims: device
+                    .claims
+                    .iter()
+                    .copied()
+                    .filter(|claim| takes(claim, &device.id))
+                    .collect(),
+                partition_pods: beside.get(&device.id).cloned().unwrap_or_default(),
+                is_blocked_partition: kept_back.contains(&device.id),
+                node: device.node.map(|node| ReleaseNode {
+                    name: node.clone(),
+                    schedulability: schedulability(node, nodes),
+                }),
+            }
+        })
+        .collect()
+}
+
+fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability {
+    let Some(nodes) = nodes else {
+        return NodeSchedulability::Unknown;
+    };
+    match nodes.iter().find(|node| node.name == *name) {
+        Some(node) if node.unschedulable => NodeSchedulability::Cordoned,
+        Some(node) => match node.health() {
+            NodeHealth::Ready => NodeSchedulability::Open,
+            NodeHealth::NotReady | NodeHealth::Gone => NodeSchedulability::NotReady,
+        },
+        None => NodeSchedulability::Gone,
+    }
+}
+
+/// Whether the claim has the device to work with, and not beside its users to look after it.
+fn takes(claim: &ResourceClaim, device: &DeviceId) -> bool {
+    let results = claim.allocation.iter().flat_map(|it| &it.results);
+    let mut held = results.filter(|result| result.device == *device);
+    held.any(|result| !result.admin_access)
+}
+
+/// Whether a taint with this effect keeps a device from being allocated.
+#[must_use]
+pub fn blocks(effect: &Effect) -> bool {
+    match effect {
+        Effect::NoSchedule | Effect::NoExecute => true,
+        Effect::None | Effect::Unknown(_) => false,
+    }
+}
