@@ -143,7 +143,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Replacements],
-        meaning: "one of its claims cannot be reallocated: no other devices fit",
+        meaning: "one of its claims cannot be reallocated: no other devices are available",
         find: Evidence::no_replacement,
     }
     /// Its Job fails for good.

@@ -407,7 +407,7 @@ impl ClusterError {
             }
             Self::NotServed { advice, .. } => vec![advice.clone()],
             Self::Incomplete { .. } => vec![
-                "a proxy or the server cuts responses short; an incomplete list is not shown".to_owned(),
+                "try again; if it persists, check the proxy (proxy-url, HTTPS_PROXY): it may cut responses short".to_owned(),
             ],
             Self::Flag { .. }
             | Self::KubeconfigUnreadable { .. }

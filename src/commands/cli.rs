@@ -169,7 +169,7 @@ impl Cli {
             "--namespace applies only to `devices`, `explain` and `podresources \
                 list`",
         );
-        Some(failure.hint(hint).hint("leave it out"))
+        Some(failure.hint(hint).hint("omit --namespace"))
     }
 }
 

@@ -204,7 +204,7 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
         || args.evict;
     match args.look {
         Some(_) if is_making => Err(Failure::usage(
-            "dedicate list and dedicate describe only read: omit devices and namespaces",
+            "dedicate list and dedicate describe create nothing: omit devices, --to, --namespace-selector, --name and --evict",
         )),
         Some(Looking::List(args)) => dedications::list(args, context).await,
         Some(Looking::Describe(args)) => dedications::describe(args, context).await,

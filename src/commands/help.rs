@@ -62,6 +62,6 @@ fn of_command(name: &str, mut program: clap::Command) -> Result<String, Failure>
     }
     Err(failure.hint(match nearest(name, known.clone()).first() {
         Some(found) => format!("did you mean {found}?"),
-        None => format!("help topics: {}", known.join(", ")),
+        None => format!("choose a topic: {}", known.join(", ")),
     }))
 }

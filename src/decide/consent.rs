@@ -185,7 +185,7 @@ fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Resu
     let refused = match (hardware.as_slice(), others.as_slice()) {
         ([], []) => return Ok(()),
         ([], others) if others.iter().all(|found| found.is_of_a_digest()) => {
-            "the impact is not the one in --expect".to_owned()
+            "the impact differs from the one in --expect".to_owned()
         }
         ([], _) => "the impact is larger than in --expect".to_owned(),
         (changed, _) => changed.join("; "),
@@ -194,11 +194,7 @@ fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Resu
     let refused = others
         .iter()
         .fold(refused, |failure, text| failure.detail(text.to_string()));
-    Err(if hardware.is_empty() {
-        refused
-    } else {
-        refused.hint("review the current impact with `kubectl devicetaint preview`")
-    })
+    Err(refused.hint("review the current impact with `kubectl devicetaint preview`"))
 }
 
 /// Whether the answer still holds of what is found `now`, after somebody took the time to give it:
@@ -235,7 +231,8 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
     if news.peek().is_none() {
         return Ok(());
     }
-    let refused = Failure::refused("the impact grew before the confirmation; nothing was changed");
+    let refused =
+        Failure::refused("the impact grew while waiting for confirmation; nothing was changed");
     Err(news.fold(refused, Failure::detail))
 }
 
@@ -431,7 +428,7 @@ mod tests {
             .flat_map(|line| hanging(line, Some(80)))
             .collect();
         assert!(shown.iter().all(|line| line.chars().count() <= 80));
-        insta::assert_snapshot!(shown.join("\n"), @r"
+        insta::assert_snapshot!(shown.join("\n"), @"
         Cluster: prod-eu (https://api.prod-eu:6443)
         Rule drain   gpu.example.com/node-7/gpu-0   None → NoExecute
           3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at
@@ -441,8 +438,8 @@ mod tests {
           unknown: poddisruptionbudgets: access denied
           warning   team-b/bare-0: has no controller: nothing recreates it
           notice    ReplicaSet/train-6d of team-a (2 pods): evicted now, on node-7
-        Give effect NoExecute to rule drain in prod-eu? Type the number of pods that
-          will be evicted, because pods in 2 namespaces are evicted; in all 3 evicted
+        Give effect NoExecute to rule drain in prod-eu? Because pods in 2 namespaces are
+          evicted, confirm with the number of pods that will be evicted: type 3
         ");
     }
 
@@ -641,8 +638,7 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Refused);
             let text = failure.to_string();
             assert!(
-                text.starts_with("gpu.example.com/node-7/gpu-0 ")
-                    && text.contains("is other hardware"),
+                text.starts_with("gpu.example.com/node-7/gpu-0 ") && text.contains("hardware"),
                 "{text}"
             );
         }

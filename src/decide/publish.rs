@@ -51,7 +51,7 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
     let taint = &proposed.taint;
     if taint.effect != Effect::NoExecute {
         return Err(Failure::usage(format!(
-            "--publish asks the controller about evictions, and {} has none",
+            "--publish needs effect NoExecute: a taint with effect {} evicts no pods",
             taint.effect
         )));
     }

@@ -53,11 +53,10 @@ impl Question {
             Self::Yes { deed } | Self::Others { deed, .. } => format!("{deed} in {cluster}?"),
             // What has to be typed stands at the end, which a small terminal shows.
             Self::PodCount { deed, pods, why } => format!(
-                "{deed} in {cluster}? Type the number of pods that will be evicted, because {why}; \
-                 in all {pods} evicted"
+                "{deed} in {cluster}? Because {why}, confirm with the number of pods that will be evicted: type {pods}"
             ),
             Self::Unknown { deed } => {
-                format!("{deed} in {cluster}? The impact is unknown. Type {UNKNOWN} to proceed")
+                format!("{deed} in {cluster}? The impact is unknown. Type \"{UNKNOWN}\" to proceed")
             }
             Self::Defect { deed, .. } => format!("{deed} in {cluster} anyway?"),
         }
@@ -96,8 +95,10 @@ pub fn may_ask(question: &Question, audience: Audience, cluster: &str) -> Result
     match audience {
         Audience::Terminal => Ok(Asking::Ask),
         Audience::DryRun => Ok(Asking::Told(match answering_flags(question) {
-            Some(flags) => format!("the real run asks, or needs {flags}"),
-            None => format!("the real run needs {CONFIRMATION}"),
+            Some(flags) => {
+                format!("without --dry-run, this asks for confirmation, or needs {flags}")
+            }
+            None => format!("without --dry-run, this needs {CONFIRMATION}"),
         })),
         Audience::Nobody => Err(nobody_to_ask(question, cluster)),
     }
@@ -129,9 +130,9 @@ fn nobody_to_ask(question: &Question, cluster: &str) -> Failure {
     match question {
         Question::Yes { .. } => failure.detail(format!("question: {}", question.prompt(cluster))),
         Question::Others { owners, .. } => owners.iter().fold(failure, Failure::detail),
-        Question::PodCount { why, .. } => {
-            failure.detail(format!("the number is required because {why}"))
-        }
+        Question::PodCount { why, .. } => failure.detail(format!(
+            "the number of pods has to be confirmed because {why}"
+        )),
         Question::Defect { why, .. } => failure.detail(why.clone()),
         Question::Unknown { .. } => failure,
     }
@@ -217,8 +218,7 @@ mod tests {
         };
         assert_eq!(
             question.prompt("prod-eu"),
-            "Add rule a in prod-eu? Type the number of pods that will be evicted, because pods in \
-             2 namespaces are evicted; in all 15 evicted"
+            "Add rule a in prod-eu? Because pods in 2 namespaces are evicted, confirm with the number of pods that will be evicted: type 15"
         );
     }
 
@@ -244,7 +244,9 @@ mod tests {
             Asking::Ask
         );
         let told = may_ask(&question, Audience::DryRun, "prod-eu").unwrap();
-        assert!(matches!(told, Asking::Told(text) if text.contains("the real run needs")));
+        assert!(
+            matches!(told, Asking::Told(text) if text.contains("without --dry-run, this needs"))
+        );
         let refused = may_ask(&question, Audience::Nobody, "prod-eu").unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Refused);
         assert!(check_unknown(" unknown ").is_ok());
@@ -280,7 +282,8 @@ mod tests {
             may_ask(&defect, Audience::Terminal, "prod-eu").unwrap(),
             Asking::Ask
         );
-        let told = "the real run asks, or needs --accept-known-defects".to_owned();
+        let told = "without --dry-run, this asks for confirmation, or needs --accept-known-defects"
+            .to_owned();
         assert_eq!(
             may_ask(&defect, Audience::DryRun, "prod-eu").unwrap(),
             Asking::Told(told)
@@ -300,7 +303,9 @@ mod tests {
         );
         assert_eq!(
             may_ask(&yes, Audience::DryRun, "prod-eu").unwrap(),
-            Asking::Told("the real run asks, or needs --yes".to_owned())
+            Asking::Told(
+                "without --dry-run, this asks for confirmation, or needs --yes".to_owned()
+            )
         );
     }
 }

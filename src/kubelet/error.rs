@@ -58,7 +58,7 @@ pub enum KubeletError {
         limit: Duration,
     },
     /// It is asked too often, by others too.
-    #[error("the kubelet at {} gets too many requests, and rejected this one for {}s", path.display(), limit.as_secs_f64())]
+    #[error("the kubelet at {} is overloaded, and rejected this request for {}s", path.display(), limit.as_secs_f64())]
     Busy {
         /// Which.
         path: PathBuf,

@@ -44,17 +44,17 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     notice     now     team-a/train-0   ReplicaSet/train-6d   this taint                      long-grace
 
     Timeline:
-    FROM    EVICTED   SHARE
+    FROM    EVICTED   CHART
     now       1 pod   ██████████████████████████████
     +5m       1 pod   ██████████████████████████████
     +150m     1 pod   ██████████████████████████████
 
     Not evicted:
       team-a/infer-0: tolerates the taint, evicted by driver
-      team-a/old-0: terminating, should have stopped 10m ago
+      team-a/old-0: terminating, its grace period ended 10m ago
       team-a/queued-0: has no node yet
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Guards:
@@ -84,20 +84,20 @@ fn wide_adds_what_an_owner_wants_to_know() {
     notice     now     team-a/train-0   node-7   gpu.example.com/node-7/gpu-0   ReplicaSet/train-6d   this taint                      long-grace                 EvictedNow     Burstable          0     30s   train-0-gpu   uid-of-train-0
 
     Timeline:
-    FROM    EVICTED   SHARE
+    FROM    EVICTED   CHART
     now       1 pod   ██████████████████████████████
     +5m       1 pod   ██████████████████████████████
     +150m     1 pod   ██████████████████████████████
 
     Not evicted:
       team-a/infer-0: tolerates the taint, evicted by driver
-      team-a/old-0: terminating, should have stopped 10m ago
+      team-a/old-0: terminating, its grace period ended 10m ago
       team-a/queued-0: has no node yet
 
     TAINT                               RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/maintenance:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           6      3            2
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
@@ -144,7 +144,7 @@ fn a_document_carries_the_warnings_too() {
 
     ### Timeline
 
-    | FROM | EVICTED | SHARE |
+    | FROM | EVICTED | CHART |
     | --- | ---: | --- |
     | now | 1 pod | ██████████████████████████████ |
     | +5m | 1 pod | ██████████████████████████████ |
@@ -153,14 +153,14 @@ fn a_document_carries_the_warnings_too() {
     ### Not evicted
 
     - team-a/infer-0: tolerates the taint, evicted by driver
-    - team-a/old-0: terminating, should have stopped 10m ago
+    - team-a/old-0: terminating, its grace period ended 10m ago
     - team-a/queued-0: has no node yet
 
     | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATED | PODS | NAMESPACES |
     | --- | --- | --- | ---: | ---: | ---: | ---: |
     | example.com/maintenance:NoExecute | drain-gpu-0 | gpu.example.com/node-7/gpu-0 | 1 | 6 | 3 | 2 |
 
-    ### Controller condition for effect None
+    ### Message that the controller would report for effect None
 
     - 1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
@@ -314,7 +314,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       severity: ok
       notes:
       - code: terminating
-        message: terminating, should have stopped 10m ago
+        message: terminating, its grace period ended 10m ago
     - namespace: team-a
       name: queued-0
       uid: uid-of-queued-0

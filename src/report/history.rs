@@ -143,7 +143,7 @@ impl RuleHistory {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![match self.evicted.len() {
-            0 => "no eviction is known".to_owned(),
+            0 => "no eviction found".to_owned(),
             pods => format!(
                 "{} evicted, according to existing events",
                 counted(pods, "pod")

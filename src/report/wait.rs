@@ -156,7 +156,7 @@ impl Left {
                 node: None,
                 time: None,
                 message: format!(
-                    "no pods are left, but not yet for {}s",
+                    "no pods are left, but this has not lasted {}s yet (--settle)",
                     settle.as_secs_f64()
                 ),
             },
@@ -350,7 +350,7 @@ fn present(rule: &DeviceTaintRule) -> String {
     match &rule.metadata.finalizers[..] {
         [] => format!("rule {name} still exists"),
         finalizers => format!(
-            "rule {name} still exists, waits for finalizer {}",
+            "rule {name} still exists: it waits for finalizer {}",
             finalizers.join(", ")
         ),
     }
@@ -480,7 +480,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 LeftReason::Settling,
-                "no pods are left, but not yet for 10s".to_owned()
+                "no pods are left, but this has not lasted 10s yet (--settle)".to_owned()
             )
         );
     }
@@ -493,7 +493,7 @@ mod tests {
             (
                 OpenCondition::Present(&rule),
                 LeftReason::Present,
-                "rule drain still exists, waits for finalizer a/b",
+                "rule drain still exists: it waits for finalizer a/b",
             ),
             (
                 OpenCondition::Unobserved(&rule),

@@ -142,7 +142,7 @@ fn a_device_and_a_rule_are_explained() {
               (Pod research/fold-jsg5p)
       3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, not allocated
           (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices)
-      no eviction is known
+      no eviction found
         unknown: the evicted pods: the input holds no Event: the events of past
             evictions are unknown
     [exit status: 0]

@@ -41,7 +41,7 @@ fn what_a_policy_forbids_is_told_and_refused() {
     assert_snapshot!(told, @"
     4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 claims cannot be reallocated: no other devices fit.
+    3 claims cannot be reallocated: no other devices are available.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     Policy team.yaml forbids it: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, which must not be tainted: it drives the wall.
     The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).

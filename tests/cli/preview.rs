@@ -104,7 +104,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 claims cannot be reallocated: no other devices fit.
+    3 claims cannot be reallocated: no other devices are available.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     Guard claims.unplaceable>2 tripped: the value is 3.
     The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
@@ -133,7 +133,7 @@ fn whole_driver_is_one_segment() {
     assert_snapshot!(preview("gpu.example.com").answer(), @"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
     3 PodDisruptionBudgets would block this; taint evictions ignore PodDisruptionBudgets.
-    9 claims cannot be reallocated: no other devices fit.
+    9 claims cannot be reallocated: no other devices are available.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     The last pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then; not free: 1 (a pod stays), 4 (a pod returns), 1 (no pod of its claim is known).
     [stderr]
@@ -215,7 +215,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     assert_snapshot!(preview("--all-devices").answer(), @"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
     3 PodDisruptionBudgets would block this; taint evictions ignore PodDisruptionBudgets.
-    9 claims cannot be reallocated: no other devices fit.
+    9 claims cannot be reallocated: no other devices are available.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     The last pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (a pod stays), 4 (a pod returns), 1 (no pod of its claim is known).
     [stderr]

@@ -277,7 +277,7 @@ fn what_comes_in_between_leaves_no_pod_behind() {
             &succeeded,
             Some("hello"),
             1,
-            "did not print a report of this program",
+            "did not print the JSON report of kubectl-devicetaint",
         ),
         (
             &[][..],

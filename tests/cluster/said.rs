@@ -608,7 +608,7 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
     for (mood, status, words) in [
         ("hangs", 75, "did not respond within 1s"),
         ("slow", 75, "did not respond within 1s"),
-        ("limited", 75, "gets too many requests"),
+        ("limited", 75, "is overloaded"),
         ("unavailable", 75, "is unavailable: not ready yet"),
         ("refuses", 1, "rejected the request: not for you"),
         ("another", 1, "it supports neither v1 nor v1alpha1"),

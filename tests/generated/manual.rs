@@ -142,7 +142,7 @@ fn entry(argument: &Arg) -> String {
         .map(|it| it.to_string_lossy())
         .collect();
     if takes_value && !default.is_empty() {
-        entry.push_str(&format!("\n  Without it: `{}`.\n", default.join(" ")));
+        entry.push_str(&format!("\n  Default: `{}`.\n", default.join(" ")));
     }
     entry
 }

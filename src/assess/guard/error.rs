@@ -53,7 +53,7 @@ impl GuardError {
                 }
             }
             Self::NoQuantity { .. } => {
-                "a quantity is a whole number such as 20, or a percentage from 0% to 100%"
+                "use a whole number such as 20, or a percentage from 0% to 100%"
                     .to_owned()
             }
             Self::NoWhole { signal, .. } => {

@@ -30,7 +30,7 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
                 .to_owned()
         }
         Kind::LeaderWorkerSet | Kind::JobSet | Kind::CoschedulingPodGroup => {
-            "they are served when their controller is installed".to_owned()
+            "install their controller".to_owned()
         }
         Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => {
             how_to_serve_mutating_policies(minor)
@@ -123,7 +123,7 @@ mod tests {
             let advice = how_to_serve(kind, version);
             let is_installed = kind.group().contains(".x-k8s.io");
             let way = if is_installed {
-                "installed"
+                "install"
             } else {
                 "--runtime-config"
             };

@@ -15,7 +15,7 @@ pub(crate) struct WaitingArgs {
     #[arg(long)]
     pub(crate) wait: bool,
 
-    /// How long to wait, such as 30s or 5m
+    /// With --wait, how long to wait, such as 30s or 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) timeout: Duration,
 

@@ -94,10 +94,10 @@ pub(crate) async fn ask(
     serde_json::from_str(&text).map_err(|error| {
         Failure::new(
             ExitStatus::Failed,
-            format!("the pod did not print a report of this program: {error}"),
+            format!("the debug pod did not print the JSON report of kubectl-devicetaint: {error}"),
         )
         .detail(format!("its output begins with: {}", first_line(&text)))
-        .hint("use an image with this version of the program as its entry point")
+        .hint("set --debug-image to an image with this version of kubectl-devicetaint as its entrypoint")
     })
 }
 
@@ -146,9 +146,7 @@ fn not_made(error: ClusterError) -> Failure {
     let is_refused = matches!(error, ClusterError::Invalid { .. });
     let failure = failed(error);
     if is_refused {
-        failure.hint(
-            "--debug-namespace names a namespace in which pods may mount folders of their node",
-        )
+        failure.hint("set --debug-namespace to a namespace in which pods may use hostPath volumes")
     } else {
         failure
     }

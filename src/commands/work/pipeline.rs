@@ -167,6 +167,11 @@ impl Pipeline<'_> {
         changer.outcomes.waited(waited.report(&wait));
         match waited.ending {
             Ending::Met => {
+                let rules = if names.len() == 1 { "rule" } else { "rules" };
+                context.printer.note(&format!(
+                    "{rules} {}: all evicted pods are gone",
+                    names.join(", ")
+                ));
                 if let Some(line) = staying_line(&waited.staying) {
                     context.printer.note(&line);
                 }

@@ -218,7 +218,7 @@ impl Wait<'_> {
 pub(crate) fn timed_out(timeout: Duration, left: &[Left]) -> Failure {
     let comes_back = |left: &Left| left.reason == LeftReason::ComesBack;
     let text = if left.iter().any(comes_back) {
-        "evicted pods are replaced and evicted again, so a longer wait does not help".to_owned()
+        "the wait cannot succeed: evicted pods are replaced and evicted again".to_owned()
     } else {
         format!("timed out after {}s", timeout.as_secs_f64())
     };

@@ -113,8 +113,7 @@ pub fn refuse_namespaces(
 
 fn refused_system(members: &Members) -> Failure {
     let failure = Failure::usage(format!(
-        "{SYSTEM} would be one of the namespaces of the dedication: its claims belong to the \
-         cluster"
+        "{SYSTEM} cannot be part of a dedication: its claims are used by system components"
     ));
     match members {
         Members::Namespaces(_) => {

@@ -64,7 +64,7 @@ impl Terms {
                 "{name:?} is not a valid dedication name: it becomes the value of a taint and part \
                  of object names"
             ))
-            .hint("lower-case letters, digits and -, at most 53")),
+            .hint("use lower-case letters, digits and -, at most 53 characters")),
         }
     }
 

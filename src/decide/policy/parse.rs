@@ -118,7 +118,7 @@ fn one_of(field: &Field, only: &str) -> Result<(), Problem> {
             field.value.line,
             format!("{name} is {found:?}, which is unknown"),
         )
-        .hint(format!("known: {only}"))),
+        .hint(format!("use {only}"))),
     }
 }
 

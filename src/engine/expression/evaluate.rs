@@ -466,7 +466,7 @@ fn rounds(fold: &FoldNode, range: &Value) -> Result<Vec<(Value, Option<Value>)>,
     // A map has no order, and upstream goes through it as it happens.
     if map.entries.len() > 1 && fold.fold == Fold::List {
         return Err(Fault::unsupported(
-            "a list made of a map, whose order is chance",
+            "a list made from a map, whose order is random",
         ));
     }
     let entries = map.entries.iter().cloned();

@@ -13,7 +13,11 @@ pub(super) fn request_step(claim: &ResourceClaim, place: usize, request: &Device
                 .iter()
                 .map(|(name, terms)| format!("{name}: {}", wanted(terms)));
             let all: Vec<String> = all.collect();
-            format!("request {}: the first of {}", request.name, all.join("; "))
+            format!(
+                "request {}: the first available of {}",
+                request.name,
+                all.join("; ")
+            )
         }
         Wish::Unknown => format!(
             "request {}: of a kind that this plugin does not know",

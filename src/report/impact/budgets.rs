@@ -73,7 +73,7 @@ impl Budget {
             counted(allowed, "disruption")
         );
         let others = (self.ambiguous_pods > 0).then_some(
-            "another budget matches them too, so the eviction API would return an error",
+            "another PodDisruptionBudget matches the same pods, so the eviction API would return an error",
         );
         let reasons: Vec<&str> = self.reason.as_deref().into_iter().chain(others).collect();
         if reasons.is_empty() {
@@ -234,7 +234,10 @@ mod tests {
         let report = report(vec![budget("team-a", 0, 2), other]);
         assert_eq!(report.summary.budgets_violated, 2);
         let line = report.budgets[1].line();
-        assert!(line.contains("another budget matches them too"), "{line}");
+        assert!(
+            line.contains("another PodDisruptionBudget matches the same pods"),
+            "{line}"
+        );
         assert!(hazards(&report, "train-0").contains(&Hazard::PdbAmbiguous.into()));
         let pod = report.pods.iter().find(|pod| pod.name == "train-0");
         assert_eq!(pod.unwrap().budgets, ["another", "budget"]);

@@ -182,7 +182,7 @@ fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>
     let missing = || {
         let subjects = [Subject::Published, Subject::Allocated, Subject::Pods];
         format!(
-            "unknown: its numbers depend on missing data: {}",
+            "unknown: the message needs data that could not be read: {}",
             knowledge.missing(&subjects)
         )
     };

@@ -37,7 +37,7 @@ pub enum UnreadableReport {
         found: String,
     },
     /// A report of another version.
-    #[error("its version is {found}, and this plugin reads {API_VERSION}")]
+    #[error("its apiVersion is {found}; this plugin reads {API_VERSION}")]
     OtherVersion {
         /// The version in it.
         found: String,
@@ -250,7 +250,7 @@ mod tests {
             (
                 "version",
                 text(|value| value["apiVersion"] = "kubectl-devicetaint/v9".into()),
-                "its version is",
+                "its apiVersion is",
             ),
             (
                 "kind",
@@ -298,12 +298,12 @@ mod tests {
         }
         assert_eq!(
             objections(&before, &with(&[("d/serial", "1"), ("d/uuid", "B")])),
-            "gpu.example.com/node-7/gpu-0 is other hardware than in the report: d/uuid was A and \
+            "gpu.example.com/node-7/gpu-0 is not the same hardware as in the report: d/uuid was A and \
              is B"
         );
         assert_eq!(
             objections(&before, &with(&[])),
-            "gpu.example.com/node-7/gpu-0 may be other hardware than in the report: d/serial was 1 \
+            "gpu.example.com/node-7/gpu-0 may not be the same hardware as in the report: d/serial was 1 \
              and is now unknown"
         );
         // Nobody has said what it was.
@@ -339,7 +339,7 @@ mod tests {
         assert!(
             texts
                 .iter()
-                .any(|text| text.contains("which is not in the report")),
+                .any(|text| text.contains("does not list that eviction")),
             "{texts:?}"
         );
     }

@@ -31,7 +31,7 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
         let Violation {
             policy, message, ..
         } = found;
-        format!("Policy {policy} forbids it: {message}.")
+        format!("Policy {policy} forbids this taint: {message}.")
     }));
     sentences
 }
@@ -108,7 +108,7 @@ fn unplaceable(totals: &Totals) -> Option<String> {
             None => "At least ",
         };
         let claims = counted(claims.least(), "claim");
-        format!("{least}{claims} cannot be reallocated: no other devices fit.")
+        format!("{least}{claims} cannot be reallocated: no other devices are available.")
     })
 }
 
@@ -168,7 +168,9 @@ fn when(report: &ImpactReport) -> String {
             format!(" at the latest {last}")
         }
         (least, later) if totals.pods.exact().is_some() && at_once.exact().is_none() => {
-            format!(": at least {least} now, at most {later} later (last {last} at the latest)")
+            format!(
+                ": at least {least} now, up to {later} later (the last one {last} at the latest)"
+            )
         }
         (0, 1) => format!(" later: {last}"),
         (0, _) => format!(" later (last {last})"),
@@ -248,11 +250,11 @@ mod tests {
         assert_eq!(said(Count::between(0, 3)), None);
         assert_eq!(
             said(Count::known(1)).as_deref(),
-            Some("1 claim cannot be reallocated: no other devices fit.")
+            Some("1 claim cannot be reallocated: no other devices are available.")
         );
         assert_eq!(
             said(Count::at_least(2)).as_deref(),
-            Some("At least 2 claims cannot be reallocated: no other devices fit.")
+            Some("At least 2 claims cannot be reallocated: no other devices are available.")
         );
     }
 

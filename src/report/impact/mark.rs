@@ -183,8 +183,7 @@ mod tests {
             let objection = mark(text).objection(&after).unwrap().to_string();
             assert_eq!(
                 objection,
-                "gpu.example.com/node-7/gpu-0 (now gpu.example.com/uuid=GPU-B) has changed since \
-                 it was previewed: it is other hardware, or is new"
+                "gpu.example.com/node-7/gpu-0 (now gpu.example.com/uuid=GPU-B) has changed since the preview: it is different hardware or a new device"
             );
         }
         let objection = mark(before.short_digest()).objection(&after);

@@ -74,11 +74,11 @@ pub(in crate::report) fn terminating(deletion: Option<&Deletion>, now: Timestamp
     let message = match deletion {
         Some(deletion) if deletion.at > now => {
             let left = human_duration(deletion.at.duration_since(now));
-            format!("terminating, has {left} left to stop")
+            format!("terminating, its grace period ends in {left}")
         }
         Some(deletion) => {
             let since = human_duration(now.duration_since(deletion.at));
-            format!("terminating, should have stopped {since} ago")
+            format!("terminating, its grace period ended {since} ago")
         }
         None => "terminating".to_owned(),
     };
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn a_terminating_pod_tells_how_long_it_may_take() {
         for (seconds, told) in [
-            (90, "terminating: terminating, has 90s left to stop"),
+            (90, "terminating: terminating, its grace period ends in 90s"),
             (
                 -600,
-                "terminating: terminating, should have stopped 10m ago",
+                "terminating: terminating, its grace period ended 10m ago",
             ),
         ] {
             let mut pod = testing::pod("team-a", "old-0");

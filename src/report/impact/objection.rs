@@ -35,7 +35,7 @@ pub enum Objection {
         /// What is missing.
         what: String,
     },
-    /// A device is other hardware than in the report.
+    /// A device is not the same hardware as in the report.
     Exchanged {
         /// `DRIVER/POOL/DEVICE`.
         device: String,
@@ -72,7 +72,7 @@ impl fmt::Display for Objection {
             Self::NewPod { pod } => {
                 write!(
                     formatter,
-                    "pod {pod} would be evicted, which is not in the report"
+                    "pod {pod} would be evicted, but the report does not list that eviction"
                 )
             }
             Self::Earlier {
@@ -98,7 +98,7 @@ impl fmt::Display for Objection {
                 is: Some(is),
             } => write!(
                 formatter,
-                "{device} is other hardware than in the report: {attribute} was {was} and is {is}"
+                "{device} is not the same hardware as in the report: {attribute} was {was} and is {is}"
             ),
             Self::Exchanged {
                 device,
@@ -107,13 +107,13 @@ impl fmt::Display for Objection {
                 is: None,
             } => write!(
                 formatter,
-                "{device} may be other hardware than in the report: {attribute} was {was} and is \
+                "{device} may not be the same hardware as in the report: {attribute} was {was} and is \
                  now unknown"
             ),
             Self::OtherHardware { devices } => match devices.as_slice() {
                 [only] => write!(
                     formatter,
-                    "{only} has changed since it was previewed: it is other hardware, or is new"
+                    "{only} has changed since the preview: it is different hardware or a new device"
                 ),
                 several => write!(
                     formatter,

@@ -32,9 +32,9 @@ pub(super) fn summary(totals: &Totals) -> Section {
         ("Not evicted", totals.pods_not_evicted),
         ("Devices", totals.devices),
         ("Claims", totals.claims),
-        ("Workloads hit", totals.workloads),
-        ("Workloads down", totals.workloads_down),
-        ("Budgets exceeded", totals.budgets_violated),
+        ("Workloads affected", totals.workloads),
+        ("Workloads without ready pods", totals.workloads_down),
+        ("PodDisruptionBudgets violated", totals.budgets_violated),
         ("Claims not reallocated", totals.claims_unplaceable),
     ];
     let facts = counts.into_iter();

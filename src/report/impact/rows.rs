@@ -409,7 +409,7 @@ mod tests {
         insta::assert_debug_snapshot!(staying(&report), @r#"
         [
             "team-a/infer-0: tolerates the taint, evicted by driver",
-            "team-a/old-0: terminating, should have stopped 10m ago",
+            "team-a/old-0: terminating, its grace period ended 10m ago",
             "team-a/queued-0: has no node yet",
         ]
         "#);

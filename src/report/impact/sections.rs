@@ -52,7 +52,7 @@ impl View for ImpactReport {
         sections.push(Section::list("Controller", published(self)));
         let violated = self.budgets.iter().filter(|budget| budget.is_violated());
         let violated = violated.map(Budget::line).collect();
-        sections.push(Section::list("Disruption budgets", violated).shown(Shown::Wide));
+        sections.push(Section::list("PodDisruptionBudgets", violated).shown(Shown::Wide));
         sections.push(Section::list(
             "Replacements",
             self.assessment.replacements.lines(),
@@ -189,7 +189,11 @@ fn controller(taints: &[TaintImpact]) -> Section {
     } else {
         Shown::Always
     };
-    Section::list("Controller condition for effect None", each_once(messages)).shown(shown)
+    Section::list(
+        "Message that the controller would report for effect None",
+        each_once(messages),
+    )
+    .shown(shown)
 }
 
 /// What the controller itself said about each published rule, and whether it is the same.
@@ -339,7 +343,7 @@ mod tests {
             (
                 &[Kind::DeviceTaintRule],
                 &["train-0", "train-1"],
-                "2 pods in 1 namespace would be evicted: at least 1 now, at most 1 later (last in 5m at 2026-11-21T01:05:34Z at the latest).",
+                "2 pods in 1 namespace would be evicted: at least 1 now, up to 1 later (the last one in 5m at 2026-11-21T01:05:34Z at the latest).",
             ),
         ] {
             assert_eq!(headline_without(kinds, pods), expected, "{kinds:?}");

@@ -169,7 +169,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     assert_eq!(report.incomplete, []);
     let text = format!("{:?}", report.sections());
     for line in [
-        "1 claim cannot be reallocated: no other devices fit.",
+        "1 claim cannot be reallocated: no other devices are available.",
         "claim team-a/train-0-gpu cannot be reallocated: gpu needs 1, 0 match",
         "all at once: at most 0 of 1 claim can be reallocated; possibly fewer: this upper bound \
          ignores counters (team-a/train-0-gpu)",

@@ -74,7 +74,7 @@ impl Timeline {
         let stuck = self.stuck;
         if stuck > 0 {
             return Some(format!(
-                "End unknown: {} cannot terminate while the node or driver is not running.",
+                "Completion time unknown: {} cannot terminate until the node and driver are running again.",
                 counted(stuck, "pod")
             ));
         }
@@ -107,7 +107,7 @@ impl Timeline {
             }),
         };
         let devices = Chart {
-            note: "Free devices over time, at full grace periods:".to_owned(),
+            note: "Devices that become free, if pods use their full grace periods:".to_owned(),
             moments: self.bars("device", |happening| happening.devices),
             end: None,
         };
@@ -147,7 +147,7 @@ impl Timeline {
         let mut columns = vec![
             Column::text("FROM"),
             Column::number("EVICTED"),
-            Column::text("SHARE"),
+            Column::text("CHART"),
         ];
         if frees > 0 {
             columns.push(Column::text("FREE-AGAIN"));

@@ -55,7 +55,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Works,
             plugin: Outcome::Works,
-            why: "kubectl reads the file all the same, and drops the flag",
+            why: "kubectl reads the file anyway, and ignores the flag",
         },
     },
     Case {
@@ -108,7 +108,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a client certificate beside a token: both are shown",
+        what: "a client certificate and a token: both are sent",
         make: |stage, setup| {
             let (certificate, key) = stage.authority.certified("alice", &[]);
             setup.user = json!({
@@ -185,7 +185,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a token and a password: one has to go",
+        what: "both a token and a password",
         make: |_, setup| {
             setup.flag("--username=alice");
             setup.flag("--password=pw");

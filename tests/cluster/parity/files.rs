@@ -17,7 +17,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`~/.kube/config`, where nothing else is said",
+        what: "`~/.kube/config`, without flags or `KUBECONFIG`",
         make: |_, setup| {
             setup.file(".kube/config", &setup.text());
             setup.kubeconfig = PathBuf::new();

@@ -66,7 +66,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a plugin of `v1alpha1`, which is no more",
+        what: "a plugin of `v1alpha1`, which was removed",
         make: |_, setup| {
             plugin(setup, &token());
             setup.user["exec"]["apiVersion"] = json!("client.authentication.k8s.io/v1alpha1");
@@ -93,7 +93,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`KUBERNETES_EXEC_INFO` in `env` does not replace what the plugin is told",
+        what: "`KUBERNETES_EXEC_INFO` in `env` does not replace what is passed to the plugin",
         make: |_, setup| {
             let script = format!(
                 "case \"$KUBERNETES_EXEC_INFO\" in mine) exit 1;; esac\n{}",
@@ -175,7 +175,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "a plugin that answers nonsense",
+        what: "a plugin that prints invalid output",
         make: |_, setup| plugin(setup, "echo hello"),
         expected: Refused,
     },

@@ -276,7 +276,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "it is about kubectl's own command, which this program is not",
+            why: "the default is for a kubectl command, not for a plugin",
         },
     },
 ];

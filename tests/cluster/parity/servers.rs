@@ -86,7 +86,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Works,
             plugin: Outcome::Refused,
-            why: "kubectl cannot tell the flag from none, and checks nothing",
+            why: "kubectl cannot distinguish `=false` from an absent flag, and skips verification",
         },
     },
     Case {
@@ -144,11 +144,11 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "kubectl speaks without TLS to it, whatever certificates are configured",
+            why: "kubectl connects without TLS even if certificates are configured",
         },
     },
     Case {
-        what: "a server without TLS: credentials stay here",
+        what: "a server without TLS: no credentials are sent",
         make: |stage, setup| {
             setup.cluster = json!({"server": format!("http://{}", stage.open.address)});
         },
@@ -173,12 +173,12 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "a server that is no URL",
+        what: "a server that is not a valid URL",
         make: |_, setup| setup.cluster["server"] = json!("https://[::1"),
         expected: Refused,
     },
     Case {
-        what: "a server that takes the connection and says nothing, with `--request-timeout=1s`",
+        what: "a server that accepts the connection and sends no response, with `--request-timeout=1s`",
         make: |_, setup| {
             setup.cluster["server"] = json!(silent());
             setup.flag("--request-timeout=1s");
@@ -195,7 +195,7 @@ pub const CASES: &[Case] = &[
         expected: Waits,
     },
     Case {
-        what: "a network that swallows everything, with `--request-timeout=1s`",
+        what: "a network that drops all packets, with `--request-timeout=1s`",
         make: |_, setup| {
             setup.cluster["server"] = json!("https://198.51.100.1:6443");
             setup.flag("--request-timeout=1s");
@@ -208,7 +208,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`--request-timeout` that is no time",
+        what: "`--request-timeout` with an invalid duration",
         make: |_, setup| setup.flag("--request-timeout=soon"),
         expected: Refused,
     },

@@ -74,7 +74,7 @@ fn a_dry_run_refuses_what_the_real_run_would_refuse() {
             world
                 .run(&format!("{line} {dry_run}"))
                 .ended(0)
-                .saying("the real run asks, or needs --yes");
+                .saying("without --dry-run, this asks for confirmation, or needs --yes");
         }
     }
     assert_eq!(block_on(world.rules()).len(), 1);
@@ -111,7 +111,7 @@ fn rules_of_others_and_more_than_one_are_asked_about_before_they_are_deleted() {
     world
         .run(&format!("remove {one} {two} --dry-run=server"))
         .ended(0)
-        .saying("the real run asks");
+        .saying("without --dry-run, this asks");
     assert_eq!(block_on(world.rules()).len(), 3);
     world
         .run(&format!("remove {one} {two} {theirs} --yes --others"))

@@ -159,8 +159,7 @@ fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
     });
     let name = world.add(&format!("{KEY}=x"));
     let mut terminal = Terminal::open(world.plane);
-    let prompt =
-        "Type the number of pods that will be evicted, because pods in 2 namespaces are evicted";
+    let prompt = "Because pods in 2 namespaces are evicted, confirm with the number of pods that will be evicted";
     for (keys, code, said) in [
         (["3", ENTER], 4, "\"3\" is not 2; nothing was changed"),
         (["two", ENTER], 4, "\"two\" is not 2; nothing was changed"),
@@ -324,7 +323,7 @@ fn a_question_that_is_wider_than_the_terminal_is_seen_once() {
     let words: Vec<&str> = shown.split_whitespace().collect();
     let asked = words.join(" ");
     assert_eq!(
-        asked.matches("Type the number of pods").count(),
+        asked.matches("confirm with the number of pods").count(),
         1,
         "{shown}"
     );

@@ -475,7 +475,7 @@ fn hardware_that_is_exchanged_before_the_next_command_is_pasted_is_not_tainted()
         &[("part-1", "GPU-9"), ("part-7", "GPU-2")],
     ));
     for (line, code) in &pasted {
-        let run = world.run(line).ended(*code).saying("other hardware");
+        let run = world.run(line).ended(*code).saying("hardware");
         let named = if line.contains("GPU-2-") {
             "part-7"
         } else {
