@@ -307,7 +307,7 @@ impl WaitArgs {
         let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
         for name in gone {
             context.printer.note(&format!(
-                "rule {name} is gone: waiting for all pods evicted by taints for which events exist"
+                "rule {name} does not exist (deleted, or misspelled): waiting for all pods evicted by taints for which events exist"
             ));
             found.rules.push(gone_rule(&name));
         }

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::unreleased_devices::may_select;
 use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Warning};
+use crate::report::wait::{Left, LeftReason};
 
 /// A device that a pod held which was deleted by force.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +62,27 @@ pub fn noted(rule: &DeviceTaintRule) -> Vec<NotedRelease> {
     let list: Option<Vec<Value>> = text.and_then(|text| serde_json::from_str(text).ok());
     let list = list.unwrap_or_default();
     list.iter().filter_map(NotedRelease::parse).collect()
+}
+
+/// What a wait for `rules` still has to wait for although the API shows nothing: devices that an earlier wait noted as
+/// not seen to be released.
+#[must_use]
+pub fn left(rules: &[DeviceTaintRule]) -> Vec<Left> {
+    let noted = rules.iter().flat_map(|rule| {
+        let lines = noted(rule).into_iter();
+        lines.map(|one| {
+            let pod = one.pod.split_once('/');
+            Left {
+                reason: LeftReason::ForceDeleted,
+                namespace: pod.map(|(namespace, _)| namespace.to_owned()),
+                name: pod.map(|(_, name)| name.to_owned()),
+                node: one.node.clone(),
+                time: None,
+                message: one.line(rule.name.as_str()),
+            }
+        })
+    });
+    noted.collect()
 }
 
 /// The merge patch that notes on `rule` what was seen at `now` of those of its devices that `pods` held; nothing where
@@ -170,6 +192,12 @@ mod tests {
         let patch = note(&rule, &seen, now()).expect("a note");
         let rule = patched(rule, &patch);
         assert_eq!(note(&rule, &seen, now()), None, "it is noted");
+        let open = left(std::slice::from_ref(&rule));
+        assert_eq!(open.len(), 1, "a later wait is not over");
+        assert_eq!(open[0].reason, LeftReason::ForceDeleted);
+        assert_eq!(open[0].node.as_deref(), Some("node-7"));
+        assert_eq!(open[0].name.as_deref(), Some("train"));
+        assert_eq!(left(&[named("other", "NoExecute")]), []);
         let told = warnings(std::slice::from_ref(&rule), None);
         assert_eq!(told.len(), 1);
         assert_eq!(

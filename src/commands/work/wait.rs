@@ -13,7 +13,7 @@ use super::eyes::Eyes;
 use super::look::Look;
 use super::released::note_not_released;
 use crate::commands::context::Context;
-use crate::decide::standing;
+use crate::decide::{released, standing};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
@@ -166,6 +166,13 @@ impl Wait<'_> {
                 waited
             };
             match glance.step {
+                // What an earlier wait has seen is still so: the API shows as free what may be held.
+                WaitStep::Met if self.goal.is_about_pods() => {
+                    let noted = released::left(&glance.rules);
+                    let is_free = noted.is_empty();
+                    let noted = Ending::NotReleased(noted);
+                    return Ok(over(if is_free { Ending::Met } else { noted }));
+                }
                 WaitStep::Met => return Ok(over(Ending::Met)),
                 WaitStep::TimedOut | WaitStep::ComesBack => {
                     return Ok(over(Ending::TimedOut(glance.left.clone())));

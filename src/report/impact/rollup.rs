@@ -94,7 +94,6 @@ mod tests {
         let owner = |number: usize| Owner {
             kind: "Deployment".to_owned(),
             name: format!("model-{number}"),
-            ..model.top_owner().unwrap().clone()
         };
         let pod = |number: usize| Pod {
             namespace: format!("team-{:02}", number / 10),

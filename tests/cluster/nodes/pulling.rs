@@ -140,6 +140,13 @@ fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_f
     assert_eq!(bench.held().len(), 1, "the driver holds it");
     assert_eq!(status, Some(5), "{left:?}");
     assert_eq!(left[0]["reason"], "force-deleted", "{left:?}");
+    for goal in ["evicted", "idle"] {
+        let again = ["wait", &bench.rule, "--for", goal, "--settle", "0s"];
+        let again = bench.plugin(&again);
+        let said = stderr(&again);
+        assert_eq!(again.status.code(), Some(5), "{goal}: {said}");
+        assert!(said.contains("has not confirmed the release"), "{said}");
+    }
     let driver = format!("{}/*/*", bench.node.driver());
     for command in [
         &["list", &bench.rule][..],
