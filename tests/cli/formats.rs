@@ -31,7 +31,7 @@ fn preview_as_table() {
     SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     1 pod in 1 namespace would be evicted now.
@@ -61,7 +61,7 @@ fn preview_as_wide_table() {
     TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
@@ -421,7 +421,7 @@ fn preview_as_markdown() {
     | --- | --- | --- | ---: | ---: | ---: | ---: |
     | example.com/xid:NoExecute | \<none\> | gpu.example.com/node-9/gpu-1 | 1 | 1 | 1 | 1 |
 
-    ### Controller condition for effect None
+    ### Message that the controller would report for effect None
 
     - 1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 

@@ -195,7 +195,7 @@ fn exit_codes_are_explained() {
 
 #[test]
 fn hazards_are_explained() {
-    assert_snapshot!(devicetaint("help hazards").shown(), @r"
+    assert_snapshot!(devicetaint("help hazards").shown(), @"
     pdb-violated             a PodDisruptionBudget protects it; taint evictions
                              ignore budgets
     pdb-ambiguous            two or more PodDisruptionBudgets match it, which the
@@ -204,7 +204,7 @@ fn hazards_are_explained() {
     gang                     its pod group stops working without it, or restarts as
                              a whole
     no-replacement           one of its claims cannot be reallocated: no other
-                             devices fit
+                             devices are available
     job-fails                the eviction fails its Job permanently: nothing
                              recreates it
     job-restart              its Job recreates it, counts it as a failure, or may
@@ -280,7 +280,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help topic "me"
-    hint: help topics: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
+    hint: choose a topic: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }
@@ -364,7 +364,7 @@ fn a_namespace_where_it_narrows_nothing_is_refused() {
     [stderr]
     error: --namespace applies only to `devices`, `explain` and `podresources list`
     hint: taints affect pods in every namespace; to filter them: -o json, field pods[].namespace
-    hint: leave it out
+    hint: omit --namespace
     [exit status: 2]
     ");
     let run = devicetaint("preview gpu.example.com -n serving -A --from examples/cluster.yaml");

@@ -43,7 +43,7 @@ fn what_a_policy_forbids_is_told_and_refused() {
     1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     3 claims cannot be reallocated: no other devices are available.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
-    Policy team.yaml forbids it: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, which must not be tainted: it drives the wall.
+    Policy team.yaml forbids this taint: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, which must not be tainted: it drives the wall.
     The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
     All on node-7.
     [stderr]
@@ -61,7 +61,7 @@ fn a_rule_without_what_a_policy_requires_is_refused() {
     assert_snapshot!(told, @"
     1 pod in 1 namespace would be evicted now.
     1 more pod uses these devices: 1 tolerating the taint.
-    Policy team.yaml forbids it: rule node-6-firmware needs a ticket.
+    Policy team.yaml forbids this taint: rule node-6-firmware needs a ticket.
     The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a pod returns).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [stderr]

@@ -23,16 +23,16 @@ fn one_device_is_asked_about_without_a_taint() {
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
 
     Timeline:
-    FROM   EVICTED   SHARE
+    FROM   EVICTED   CHART
     now     2 pods   ██████████████████████████████
     +5m      1 pod   ███████████████
 
     Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: tolerates the taint
-      research/notebook-ben: terminating, should have stopped 10s ago
+      research/notebook-ben: terminating, its grace period ended 10s ago
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     On the same hardware:
@@ -78,7 +78,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     warning    now    research/notebook-anna           gpu.example.com/node-7/gpu-0   <none>              no-replacement, unmanaged (+3)
 
     Timeline:
-    FROM   EVICTED   SHARE                            FREE-AGAIN
+    FROM   EVICTED   CHART                            FREE-AGAIN
     now     3 pods   ██████████████████████████████
     +30s                                              1 device
     +5m      1 pod   ██████████
@@ -86,9 +86,9 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: tolerates the taint
-      research/notebook-ben: terminating, should have stopped 10s ago
+      research/notebook-ben: terminating, its grace period ended 10s ago
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       4 published devices selected. 6 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
@@ -153,7 +153,7 @@ fn pool_may_have_a_slash_in_its_name() {
     SEVERITY   WHEN   POD              WORKLOAD          RISKS
     danger     now    training/llm-0   StatefulSet/llm   pdb-violated, long-grace
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     1 pod in 1 namespace would be evicted now.
@@ -248,14 +248,14 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
-    FROM     EVICTED   SHARE                            FREE-AGAIN
+    FROM     EVICTED   CHART                            FREE-AGAIN
     now        1 pod   ███████████████
     +30s                                                2 devices
     +2m       2 pods   ██████████████████████████████
     +2m30s                                              1 device
     +30m       1 pod   ███████████████
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
@@ -275,7 +275,7 @@ fn no_schedule_evicts_nobody() {
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: the effect does not evict
       research/notebook-anna: the effect does not evict
-      research/notebook-ben: terminating, should have stopped 10s ago
+      research/notebook-ben: terminating, its grace period ended 10s ago
       serving/embed-5f6b8c9d77-mdd2q: the effect does not evict
       serving/rerank-6b4d9f8c5-wxh7f: the effect does not evict
 
@@ -356,7 +356,7 @@ fn existing_rule_is_asked_about_by_name() {
     Not evicted:
       serving/speech-8479d6bcf-jh2lt: tolerates the taint
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       4 published devices selected. 3 allocated devices selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     1 pod in 1 namespace would be evicted now.
@@ -379,7 +379,7 @@ fn several_rules_are_one_question() {
     warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only, long-grace
 
     Timeline:
-    FROM   EVICTED   SHARE                            FREE-AGAIN
+    FROM   EVICTED   CHART                            FREE-AGAIN
     now      1 pod   ██████████████████████████████
     +20m     1 pod   ██████████████████████████████
     +20m                                              1 device
@@ -415,14 +415,14 @@ fn manifest_is_asked_about_before_it_is_created() {
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
-    FROM     EVICTED   SHARE                            FREE-AGAIN
+    FROM     EVICTED   CHART                            FREE-AGAIN
     now        1 pod   ███████████████
     +30s                                                2 devices
     +2m       2 pods   ██████████████████████████████
     +2m30s                                              1 device
     +30m       1 pod   ███████████████
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
@@ -546,7 +546,7 @@ fn unknown_device_may_be_asked_about_all_the_same() {
     assert_snapshot!(preview("gpu.example.com/node-70/gpu-0 a:NoExecute --allow-missing").shown(), @"
     gpu.example.com/node-70/gpu-0   taint a:NoExecute
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       0 published devices selected. 0 allocated devices selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     No device is selected, so no pod would be evicted.
@@ -565,7 +565,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
     SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Guards:
@@ -659,7 +659,7 @@ fn wrong_guards_say_what_is_right() {
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted>many").shown(), @r#"
     [stderr]
     error: guard "pods.evicted>many" has no number or percentage after the operator
-    hint: a quantity is a whole number such as 20, or a percentage from 0% to 100%
+    hint: use a whole number such as 20, or a percentage from 0% to 100%
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if namespaces.affected>10%").shown(), @r#"

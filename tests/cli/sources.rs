@@ -118,8 +118,8 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED        PODS   NAMESPACES
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1   <unknown>    <unknown>
 
-    Controller condition for effect None:
-      unknown: its numbers depend on missing data: resourceslices, pods
+    Message that the controller would report for effect None:
+      unknown: the message needs data that could not be read: resourceslices, pods
 
     Incomplete:
       resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
@@ -141,8 +141,8 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1      1            1
 
-    Controller condition for effect None:
-      unknown: its numbers depend on missing data: resourceslices
+    Message that the controller would report for effect None:
+      unknown: the message needs data that could not be read: resourceslices
 
     Incomplete:
       resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
@@ -264,7 +264,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     SEVERITY   WHEN   POD   WORKLOAD   RISKS
     warning    now    n/p   <none>     unmanaged, long-grace
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Incomplete:

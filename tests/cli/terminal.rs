@@ -160,7 +160,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     notice     now    serving/embed-5f6b8c9d77-mdd2q   long-grace, sibling-in-use
 
     Timeline:
-    FROM   EVICTED   SHARE
+    FROM   EVICTED   CHART
     now     2 pods   ██████████████████████████████
     +5m      1 pod   ███████████████
 
@@ -168,9 +168,9 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this
         version does not evict
       research/evals-98wpf: tolerates the taint
-      research/notebook-ben: terminating, should have stopped 10s ago
+      research/notebook-ben: terminating, its grace period ended 10s ago
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be
         evicted in 2 different namespaces if the effect was NoExecute. This
         information will not be updated again. Recreate the DeviceTaintRule to
@@ -205,16 +205,16 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
 
     Timeline:
-    FROM   EVICTED   SHARE
+    FROM   EVICTED   CHART
     now     2 pods   ██████████████████████████████
     +5m      1 pod   ███████████████
 
     Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: tolerates the taint
-      research/notebook-ben: terminating, should have stopped 10s ago
+      research/notebook-ben: terminating, its grace period ended 10s ago
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the
         effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
@@ -241,16 +241,16 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
 
     Timeline:
-    FROM   EVICTED   SHARE
+    FROM   EVICTED   CHART
     now     2 pods   ██████████████████████████████
     +5m      1 pod   ███████████████
 
     Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: tolerates the taint
-      research/notebook-ben: terminating, should have stopped 10s ago
+      research/notebook-ben: terminating, its grace period ended 10s ago
 
-    Controller condition for effect None:
+    Message that the controller would report for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the
         DeviceTaintRule to trigger an update.
 

@@ -13,7 +13,7 @@
 //! | When are two answers the same? | `digest` |
 //! | Does the controller itself say the same? | `published` |
 //! | Why does a pod stay, or leave for other reasons? | [`note`] |
-//! | How is it told to people? | `sections`, `headline`, `rows`, of many pods `rollup`; what only a page has room for: `page` |
+//! | How is it told to people? | `sections`, `headline`, `rows`, of many pods `rollup`, with `cells` of both; what only a page has room for: `page` |
 //! | Which pod is told first, and with which others? | [`arrangement`], `order` |
 //! | When do the evictions fall, and when is the last pod gone? | `timeline` |
 //! | Does a report that was kept still say what was written? | `consistent` |
@@ -24,6 +24,7 @@
 pub mod arrangement;
 pub mod budgets;
 mod build;
+mod cells;
 mod consistent;
 mod digest;
 pub mod expect;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::cells::{hazards, risks, when};
 use super::order::workload;
 use super::page::ready_left;
-use super::rows::{risks, when};
 use super::view::{ImpactReport, Pod};
 use crate::naming::phrase::{counted, each_once};
 use crate::report::table::{Column, NONE, Section, Shown, Table, Tone};
@@ -66,9 +66,7 @@ fn row(report: &ImpactReport, name: &str, pods: &[&Pod]) -> Vec<String> {
         name.to_owned(),
         pods.len().to_string(),
         known.map_or_else(|| NONE.to_owned(), ready_left),
-        risks(&each_once(
-            pods.iter().flat_map(|pod| super::rows::hazards(pod)),
-        )),
+        risks(&each_once(pods.iter().flat_map(|pod| hazards(pod)))),
     ]
 }
 

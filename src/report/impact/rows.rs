@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arrangement::Grouping;
-use super::finding::HazardCode;
+use super::cells::{hazards, risks, when};
 use super::order::workload;
 use super::rollup;
 use super::view::{ImpactReport, Pod};
-use crate::assess::Hazard;
 use crate::assess::Outcome;
-use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, each_once};
 use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, first_of, optional};
 use crate::report::taint::owner;
@@ -214,36 +212,6 @@ fn row(pod: &Pod) -> Vec<String> {
         first_of(&claims),
         pod.uid.clone(),
     ]
-}
-
-/// At most two risks, and how many more there are.
-pub(super) fn risks(risks: &[String]) -> String {
-    match risks {
-        [] => NONE.to_owned(),
-        [first, second, rest @ ..] if !rest.is_empty() => {
-            format!("{first}, {second} (+{})", rest.len())
-        }
-        few => few.join(", "),
-    }
-}
-
-/// The codes of its hazards, the worst first.
-pub(super) fn hazards(pod: &Pod) -> Vec<String> {
-    let mut hazards: Vec<&HazardCode> = pod.hazards.iter().collect();
-    hazards.sort_by_key(|code| code.hazard().map_or(u8::MAX, Hazard::rank));
-    hazards.into_iter().map(ToString::to_string).collect()
-}
-
-/// How soon the pod is evicted.
-pub(super) fn when(pod: &Pod) -> String {
-    match (pod.outcome, pod.evict_in_seconds) {
-        (Outcome::EvictedNow, _) => "now".to_owned(),
-        (_, Some(seconds)) => {
-            let duration = jiff::SignedDuration::from_secs(seconds);
-            format!("+{}", human_duration(duration))
-        }
-        (_, None) => NONE.to_owned(),
-    }
 }
 
 /// The selected devices of a pod, each once; those that evict it first come first.
