@@ -233,7 +233,7 @@ fn what_cannot_be_published_is_said_before_anything_is_created() {
             "an effect that evicts no pods",
             "a:NoSchedule --publish",
             2,
-            "NoSchedule has none",
+            "a taint with effect NoSchedule evicts no pods",
         ),
         (
             "a version without previews",

@@ -391,13 +391,21 @@ impl Bench {
         let began = Instant::now();
         let run = self.run(line, Some(misfortune));
         let taken = began.elapsed();
-        let broken = broken(&run, &self.calm[command], taken);
+        let mut broken = broken(&run, &self.calm[command], taken);
+        // A byte that is another may make another answer, which nothing can tell from a true one: what is not safe
+        // stays so, for other reasons.
+        if matches!(misfortune.harm, Harm::Wrong(..)) && run.code == Some(4) {
+            broken.retain(|law| *law != LOST);
+        }
         let broken = (!broken.is_empty()).then(|| {
             format!("try {number}: {broken:?}\n  {line}\n  {misfortune:?}, {taken:?}\n  {run:#?}")
         });
         (!run.stdout.is_empty(), broken)
     }
 }
+
+/// The law that reasons are told as they were read.
+const LOST: &str = "what speaks against pulling is not lost";
 
 /// The laws that a run breaks.
 fn broken(run: &Run, calm: &Run, taken: Duration) -> Vec<&'static str> {
@@ -412,10 +420,7 @@ fn broken(run: &Run, calm: &Run, taken: Duration) -> Vec<&'static str> {
             "what was not wholly read is not told, and nothing is called safe",
             run.code != Some(0) || (calm.code == Some(0) && is_said),
         ),
-        (
-            "what speaks against pulling is not lost",
-            run.code != Some(4) || calm.code == Some(0) || is_said,
-        ),
+        (LOST, run.code != Some(4) || calm.code == Some(0) || is_said),
         (
             "who has no answer prints none, and says why",
             ![Some(1), Some(75)].contains(&run.code)

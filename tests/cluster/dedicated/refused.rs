@@ -45,10 +45,13 @@ async fn namespaces_that_are_not_there_and_kube_system_are_refused() {
             "--to no-such-namespace",
             "namespace no-such-namespace not found",
         ),
-        ("--to kube-system", "kube-system would be one of"),
+        (
+            "--to kube-system",
+            "kube-system cannot be part of a dedication",
+        ),
         (
             "--namespace-selector kubernetes.io/metadata.name --name all",
-            "kube-system would be one of",
+            "kube-system cannot be part of a dedication",
         ),
         (
             "--namespace-selector team=none-such --name none",

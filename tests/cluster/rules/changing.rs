@@ -365,7 +365,7 @@ fn more_than_the_kept_report_says_is_refused() {
         .saying("was modified after `preview` wrote it: the times of pod")
         .saying("create a new report");
     std::fs::write(&path, report.replace("/v1alpha1\"", "/v9\"")).expect("a file");
-    escalate(&name).ended(2).saying("its version is");
+    escalate(&name).ended(2).saying("its apiVersion is");
     std::fs::write(&path, "no report").expect("a file");
     escalate(&name).ended(2);
 

@@ -96,7 +96,7 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
     let open = format!("ReplicaSet {}/embed-5f6b: 0 of 1 ready", world.namespace);
     wait("3s").ended(5).saying(&open);
     world.run(&format!("remove {name}")).ended(0);
-    wait("3s").ended(5).saying(&open).saying("is gone");
+    wait("3s").ended(5).saying(&open).saying("does not exist");
     let set = Reference::namespaced("apps/v1", "ReplicaSet", &world.namespace, "embed-5f6b");
     let ready = json!({"replicas": 1, "readyReplicas": 1});
     block_on(plane.patch_status(&set, &ready));
