@@ -126,9 +126,9 @@ fn what_does_not_end_takes_no_more_memory_than_a_large_file() {
         (
             &["devices", "--from", &packed],
             Stdio::null(),
-            "more than 48 MiB",
+            "than 48 MiB",
         ),
-        (&["devices", "--from", "-"], yes(), "more than 48 MiB"),
+        (&["devices", "--from", "-"], yes(), "than 48 MiB"),
     ] {
         let (said, peak) = run(arguments, stdin);
         println!("{arguments:?}: {peak} MiB");
