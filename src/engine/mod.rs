@@ -15,17 +15,17 @@
 //! | Why does a pod go, or stay, and what would alter that? | [`explain`] |
 //! | Which devices do taints select? | [`selection()`] |
 //! | Which budgets would refuse the evictions? | [`disruption()`] |
-//! | Could claims be placed again, and who sits on the same hardware? | [`placement`] |
+//! | Could claims be placed again, and who sits on the same hardware? | [`allocator`] |
 //! | What do the evicted pods belong to, and what is left of it? | [`workloads()`] |
 //! | Which devices are there, and who uses them? | [`inventory`] |
-//! | Which devices are known from claims alone, since their driver is away? | [`mod@away`] |
+//! | Which devices are known from claims alone, since their driver is away? | [`unpublished_devices`] |
 //! | What would the controller's condition say? | [`condition`] |
 //! | Which devices are the same hardware under other names? | [`hardware`] |
 //! | Which devices are close to one another? | [`mod@peers`] |
-//! | What keeps a pod whose containers have ended? | [`hindrance`] |
-//! | Where is a rule in its life? | [`life`] |
-//! | When is a wait over? | [`settle`]; who holds devices, and who stays? [`holders`]; who was deleted by force? [`departure`] |
-//! | May a device be pulled? | [`pulling`]; what has a kubelet not given back? [`holding`] |
+//! | What keeps a pod whose containers have ended? | [`termination_blocker`] |
+//! | Where is a rule in its life? | [`rule_lifecycle`] |
+//! | When is a wait over? | [`settle`]; who holds devices, and who stays? [`holders`]; who was deleted by force? [`forced_deletions`] |
+//! | May a device be pulled? | [`device_removal`]; what has a kubelet not given back? [`unreleased_devices`] |
 //! | Of which node is a kubelet? | [`kubelet_node`] |
 //! | Who may still come to a tainted device? | [`tolerant`] |
 //!

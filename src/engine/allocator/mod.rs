@@ -25,7 +25,7 @@
 //! | What exactly does a claim ask for on a node? | `demand` |
 //! | Can one claim be placed on a node? | `search` |
 //! | What becomes of every affected claim? | `session` |
-//! | What is said of it? | [`reallocation`] |
+//! | What is said of it? | [`mod@replacement`] |
 //! | What do claims have in common that ask for the same? | `group` |
 //! | What is known, and how much of it? | [`completeness`] |
 //! | How many devices could serve a request? | `candidates` |
@@ -35,8 +35,8 @@
 //! | Which claim waits, and is there a place for it? | `waiting` |
 //! | What speaks against each device for it? | `survey` |
 //! | What keeps it waiting? | `root_cause` |
-//! | What is there for it, all in all? | [`mod@prospect`] |
-//! | Who could get a device next? | [`mod@suitors`] |
+//! | What is there for it, all in all? | [`mod@diagnosis`] |
+//! | Who could get a device next? | [`mod@candidate_claims`] |
 //! | Whose is a taint that keeps a device back? | `owner` |
 //! | Who else sits on the same hardware? | [`mod@siblings`] |
 //! | What can nobody get although nobody holds it? | [`blocked_partitions()`] |

@@ -11,12 +11,12 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | What of a cluster is around a pod? | [`mod@neighbourhood`] |
-//! | Which taints are asked about, beside those that are there? | [`input`] |
+//! | What of a cluster is around a pod? | [`mod@related_objects`] |
+//! | Which taints are asked about, beside those that are there? | [`explain_input`] |
 //! | What leads from the pod to a taint, and what stands in between? | [`chain`] |
-//! | What becomes of it? | [`verdict`] |
-//! | What does it wait for that has no devices yet? | [`pending`] |
-//! | Which change of one thing would alter that, and which several where none does? | [`change`] |
+//! | What becomes of it? | [`pod_verdict`] |
+//! | What does it wait for that has no devices yet? | [`pending_pod`] |
+//! | Which change of one thing would alter that, and which several where none does? | [`mod@alterations`] |
 
 pub mod alterations;
 pub mod chain;
