@@ -1,14 +1,14 @@
 //! What follows from verdicts for people.
 
 use super::basis::Basis;
+use super::completeness::ReportCompleteness;
 use super::consent::{Consent, consent};
-use super::evidence::Evidence;
+use super::disruption_facts::DisruptionFacts;
+use super::evidence::HazardEvidence;
 use super::guard::{GuardOutcome, Limits, Measured};
-use super::knowledge::Knowledge;
 use super::pod::PodAssessment;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
-use super::stakes::Stakes;
 use super::totals::{Tally, Totals};
 use crate::engine::Impact;
 use crate::model::{Effect, Gap, Kind};
@@ -38,22 +38,23 @@ pub struct Assessed<'a> {
     /// The pods, by namespace and name.
     pub pods: Vec<PodAssessment<'a>>,
     /// What is not known.
-    pub knowledge: Knowledge<'a>,
+    pub completeness: ReportCompleteness<'a>,
     /// What follows.
     pub assessment: Assessment,
 }
 
 impl<'a> Assessed<'a> {
-    /// What follows from the verdicts of `impact`, with the `stakes` of others, for these `limits`.
+    /// What follows from the verdicts of `impact`, with the `disruption_facts` of others, for these `limits`.
     #[must_use]
     pub fn new(
         impact: &'a Impact<'a>,
-        stakes: &'a Stakes<'a>,
+        disruption_facts: &'a DisruptionFacts<'a>,
         basis: &Basis<'a>,
         limits: &Limits<'_>,
     ) -> Self {
-        let knowledge = Knowledge::new(gaps(impact, stakes, basis), basis.semantics);
-        let evidence = Evidence::new(impact, basis.reading, stakes, basis.now);
+        let completeness =
+            ReportCompleteness::new(gaps(impact, disruption_facts, basis), basis.semantics);
+        let evidence = HazardEvidence::new(impact, basis.reading, disruption_facts, basis.now);
         let mut impacts: Vec<_> = impact.pods.iter().collect();
         impacts.sort_by_key(|impact| (&impact.pod.name, &impact.pod.uid));
         let pods = impacts.into_iter();
@@ -63,8 +64,8 @@ impl<'a> Assessed<'a> {
         let tally = Tally {
             impact,
             pods: &pods,
-            stakes,
-            knowledge: &knowledge,
+            disruption_facts,
+            completeness: &completeness,
         };
         let totals = tally.totals();
         let measured = Measured {
@@ -81,14 +82,14 @@ impl<'a> Assessed<'a> {
         let assessment = Assessment {
             guards: guards.map(|guard| guard.evaluate(&measured)).collect(),
             consent: consent(&tally, &totals, basis.semantics),
-            replacements: stakes.replacements.clone(),
-            siblings: stakes.siblings.clone(),
+            replacements: disruption_facts.replacements.clone(),
+            siblings: disruption_facts.siblings.clone(),
             effects,
             totals,
         };
         Self {
             pods,
-            knowledge,
+            completeness,
             assessment,
         }
     }
@@ -97,13 +98,13 @@ impl<'a> Assessed<'a> {
 /// What is not known of an answer. What only says how badly an eviction hurts is left out where there is none.
 fn gaps<'a>(
     impact: &'a Impact<'a>,
-    stakes: &'a Stakes<'a>,
+    disruption_facts: &'a DisruptionFacts<'a>,
     basis: &Basis<'a>,
 ) -> impl Iterator<Item = &'a Gap> {
     let evicts = impact.pods.iter().any(|pod| pod.is_evicted());
     let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
     let gaps = gaps.filter(move |gap| evicts || !is_about_evictions(gap));
-    gaps.chain(stakes.gaps())
+    gaps.chain(disruption_facts.gaps())
 }
 
 /// Whether something is missing that only says how badly an eviction hurts.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::knowledge::{Knowledge, Subject};
+use super::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::Semantics;
 use crate::model::Reading;
 
@@ -21,6 +21,7 @@ impl Basis<'_> {
     /// Whether all claims are known: without them nobody can say which device is in use.
     #[must_use]
     pub fn knows_usage(&self) -> bool {
-        Knowledge::new(&self.reading.gaps, self.semantics).is_complete(Subject::Allocated)
+        ReportCompleteness::new(&self.reading.gaps, self.semantics)
+            .is_complete(CountSubject::Allocated)
     }
 }

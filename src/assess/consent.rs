@@ -126,7 +126,7 @@ fn only_administers(impact: &PodImpact<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::{Assessed, Basis, Limits, Stakes};
+    use crate::assess::{Assessed, Basis, DisruptionFacts, Limits};
     use crate::engine::Impact;
     use crate::model::{DeviceSelector, Gap, Kind, Minor};
     use crate::report::testing::{self, Example};
@@ -138,8 +138,8 @@ mod tests {
             semantics: &semantics,
             now: testing::now(),
         };
-        let stakes = Stakes::of(impact, &basis);
-        let assessed = Assessed::new(impact, &stakes, &basis, &Limits::default());
+        let disruption_facts = DisruptionFacts::of(impact, &basis);
+        let assessed = Assessed::new(impact, &disruption_facts, &basis, &Limits::default());
         assessed.assessment.consent
     }
 

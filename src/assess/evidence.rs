@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::disruption_facts::DisruptionFacts;
 use super::siblings::beside;
-use super::stakes::Stakes;
 use crate::engine::disruption::BudgetAnswer;
 use crate::engine::job_fate::{JobFailure, JobFate};
 use crate::engine::termination_blocker::{DriverPresence, Publishers};
@@ -23,7 +23,7 @@ pub const CRITICAL_PRIORITY: i32 = 2_000_000_000;
 
 /// Why a pod has a hazard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum HazardReason {
     /// The meaning of the hazard says all.
     AsMeant,
     /// With names and numbers.
@@ -31,15 +31,15 @@ pub(super) enum Why {
 }
 
 /// The hazard, where `holds`, with nothing more to say about it.
-fn as_meant(holds: bool) -> Option<Why> {
-    holds.then_some(Why::AsMeant)
+fn as_meant(holds: bool) -> Option<HazardReason> {
+    holds.then_some(HazardReason::AsMeant)
 }
 
 /// What hazards are found in.
-pub(super) struct Evidence<'a> {
+pub(super) struct HazardEvidence<'a> {
     reading: &'a Reading,
     gangs: BTreeMap<&'a Uid, Gang>,
-    stakes: &'a Stakes<'a>,
+    disruption_facts: &'a DisruptionFacts<'a>,
     answers: BTreeMap<&'a Uid, Vec<(&'a str, BudgetAnswer, String)>>,
     nodes: BTreeMap<&'a NodeName, &'a Node>,
     publishers: Publishers,
@@ -48,16 +48,16 @@ pub(super) struct Evidence<'a> {
     now: Timestamp,
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> HazardEvidence<'a> {
     /// From the verdicts, and from what the evictions do to others.
     pub(super) fn new(
         impact: &'a Impact<'a>,
         reading: &'a Reading,
-        stakes: &'a Stakes<'a>,
+        disruption_facts: &'a DisruptionFacts<'a>,
         now: Timestamp,
     ) -> Self {
         let mut answers: BTreeMap<&Uid, Vec<(&str, BudgetAnswer, String)>> = BTreeMap::new();
-        for found in &stakes.disruption.budgets {
+        for found in &disruption_facts.disruption.budgets {
             let name = found.budget.name.name.as_str();
             let allowed =
                 usize::try_from(found.budget.status.disruptions_allowed).unwrap_or_default();
@@ -84,7 +84,7 @@ impl<'a> Evidence<'a> {
             published: published.map(|device| &device.id).collect(),
             reading,
             gangs: gangs(impact, reading),
-            stakes,
+            disruption_facts,
             answers,
             nodes: nodes.map(|node| (&node.name, node)).collect(),
             now,
@@ -99,7 +99,7 @@ impl<'a> Evidence<'a> {
 
     /// The top of a pod's owners, where all between is known.
     pub(super) fn workload(&self, pod: &Pod) -> Option<&Controller> {
-        let found = self.stakes.workloads.of(pod)?;
+        let found = self.disruption_facts.workloads.of(pod)?;
         found.is_whole.then_some(&found.owner)
     }
 
@@ -108,7 +108,7 @@ impl<'a> Evidence<'a> {
         let owner = pod.controller.as_ref();
         owner.is_some_and(|owner| !self.is_gone(owner))
             && !self
-                .stakes
+                .disruption_facts
                 .jobs
                 .get(&pod.uid)
                 .is_some_and(JobFate::is_for_good)
@@ -121,14 +121,16 @@ impl<'a> Evidence<'a> {
             && !self.owners.contains(&owner.uid)
     }
 
-    pub(super) fn refused(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn refused(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let pod = impact.pod;
         let mut answers = self.answers.get(&pod.uid)?.iter();
         let (name, _, numbers) = answers.find(|(_, answer, _)| *answer == BudgetAnswer::Refused)?;
-        Some(Why::Since(format!("PodDisruptionBudget {name} {numbers}")))
+        Some(HazardReason::Since(format!(
+            "PodDisruptionBudget {name} {numbers}"
+        )))
     }
 
-    pub(super) fn ambiguous(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn ambiguous(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let pod = impact.pod;
         let answers = self.answers.get(&pod.uid)?;
         let is_ambiguous = answers
@@ -136,35 +138,35 @@ impl<'a> Evidence<'a> {
             .any(|(_, answer, _)| *answer == BudgetAnswer::Ambiguous);
         is_ambiguous.then(|| {
             let names: Vec<&str> = answers.iter().map(|(name, _, _)| *name).collect();
-            Why::Since(format!(
+            HazardReason::Since(format!(
                 "PodDisruptionBudgets {} all match this pod",
                 names.join(", ")
             ))
         })
     }
 
-    pub(super) fn last_replica(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn last_replica(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let pod = impact.pod;
-        let found = self.stakes.workloads.of(pod)?;
+        let found = self.disruption_facts.workloads.of(pod)?;
         let (kind, workload) = found.workload?;
         let ready = workload.ready?;
         (pod.is_ready && found.is_down() == Some(true)).then(|| {
             let ready = counted(usize::try_from(ready).unwrap_or_default(), "ready pod");
-            Why::Since(format!(
+            HazardReason::Since(format!(
                 "{kind} {} has {ready} and would have none left",
                 workload.name.name
             ))
         })
     }
 
-    pub(super) fn gang(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn gang(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let pod = impact.pod;
         let gang = self.gangs.get(&pod.uid)?;
         let needs = match gang.needs {
             Some(needs) => format!("needs {needs}"),
             None => "needs an unknown number".to_owned(),
         };
-        Some(Why::Since(format!(
+        Some(HazardReason::Since(format!(
             "{} loses {}, {needs}, and at most {} would be left",
             gang.group, gang.lost, gang.left
         )))
@@ -172,14 +174,14 @@ impl<'a> Evidence<'a> {
 
     /// What the pod's Job does about its loss, with what the Job is called.
     fn job_fate(&self, impact: &PodImpact<'_>) -> Option<(&JobFate, String)> {
-        let fate = self.stakes.jobs.get(&impact.pod.uid)?;
+        let fate = self.disruption_facts.jobs.get(&impact.pod.uid)?;
         let owner = impact.pod.controller.as_ref()?;
         Some((fate, format!("Job {}", owner.name)))
     }
 
-    pub(super) fn job_fails(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn job_fails(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let (fate, job) = self.job_fate(impact)?;
-        Some(Why::Since(match fate {
+        Some(HazardReason::Since(match fate {
             JobFate::Fails(JobFailure::Policy) => {
                 format!("{job} fails permanently: required by its podFailurePolicy")
             }
@@ -198,9 +200,9 @@ impl<'a> Evidence<'a> {
         }))
     }
 
-    pub(super) fn job_restart(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn job_restart(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let (fate, job) = self.job_fate(impact)?;
-        Some(Why::Since(match fate {
+        Some(HazardReason::Since(match fate {
             JobFate::StartsAgain => {
                 format!("{job} recreates it: its podFailurePolicy ignores disruptions")
             }
@@ -220,7 +222,7 @@ impl<'a> Evidence<'a> {
         }))
     }
 
-    pub(super) fn node_not_ready(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn node_not_ready(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let pod = impact.pod;
         let name = pod.node.as_ref()?;
         match self.nodes.get(name) {
@@ -232,12 +234,12 @@ impl<'a> Evidence<'a> {
                         let ago = human_duration(self.now.duration_since(since));
                         format!(" for {ago}")
                     });
-                    Some(Why::Since(format!(
+                    Some(HazardReason::Since(format!(
                         "{name} is not ready{since}: the pod would hang in Terminating"
                     )))
                 }
             },
-            None if self.reading.known.contains(&Kind::Node) => Some(Why::Since(format!(
+            None if self.reading.known.contains(&Kind::Node) => Some(HazardReason::Since(format!(
                 "node {name} not found: the pod would hang in Terminating"
             ))),
             None => None,
@@ -246,7 +248,7 @@ impl<'a> Evidence<'a> {
 
     /// The driver has no slice of the pod's node any more, though the pod holds a device of it there. A
     /// device that its driver publishes, wherever, says that the driver works.
-    pub(super) fn driver_down(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn driver_down(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let node = impact.pod.node.as_ref()?;
         let results = impact.claims.iter().flat_map(|used| &used.results);
         let mut away = results.map(|result| &result.device).filter(|device| {
@@ -257,12 +259,12 @@ impl<'a> Evidence<'a> {
                 }
         });
         let driver = &away.next()?.driver;
-        Some(Why::Since(format!(
+        Some(HazardReason::Since(format!(
             "{driver} publishes nothing on {node}: the pod would hang in Terminating until it does"
         )))
     }
 
-    pub(super) fn node_maintenance(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn node_maintenance(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let pod = impact.pod;
         let node = self.nodes.get(pod.node.as_ref()?)?;
         let under_way = node.conditions.iter().filter(|condition| {
@@ -272,35 +274,39 @@ impl<'a> Evidence<'a> {
         if node.unschedulable {
             words.push("cordoned");
         }
-        (!words.is_empty()).then(|| Why::Since(format!("{}: {}", node.name, words.join(", "))))
+        (!words.is_empty())
+            .then(|| HazardReason::Since(format!("{}: {}", node.name, words.join(", "))))
     }
 
-    pub(super) fn no_replacement(&self, impact: &PodImpact<'_>) -> Option<Why> {
-        self.stakes.replacements.lost_by(impact).map(Why::Since)
+    pub(super) fn no_replacement(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
+        self.disruption_facts
+            .replacements
+            .lost_by(impact)
+            .map(HazardReason::Since)
     }
 
-    pub(super) fn sibling_in_use(&self, impact: &PodImpact<'_>) -> Option<Why> {
-        beside(&self.stakes.siblings, impact).map(Why::Since)
+    pub(super) fn sibling_in_use(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
+        beside(&self.disruption_facts.siblings, impact).map(HazardReason::Since)
     }
 
-    pub(super) fn unmanaged(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn unmanaged(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let Some(owner) = &impact.pod.controller else {
-            return Some(Why::AsMeant);
+            return Some(HazardReason::AsMeant);
         };
         self.is_gone(owner).then(|| {
             let Controller { kind, name, .. } = owner;
-            Why::Since(format!(
+            HazardReason::Since(format!(
                 "its {kind} {name} was deleted: nothing recreates it"
             ))
         })
     }
 
-    pub(super) fn tolerates_schedule_only(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn tolerates_schedule_only(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         as_meant(impact.tolerates_schedule_only && self.is_made_again(impact.pod))
     }
 
     /// Which annotation asks that the pod be left alone.
-    pub(super) fn asks_to_stay(&self, impact: &PodImpact<'_>) -> Option<Why> {
+    pub(super) fn asks_to_stay(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let mut annotations = impact.pod.annotations.iter();
         let (key, value) = annotations.find(|(key, value)| match &**key {
             "karpenter.sh/do-not-disrupt" => &**value == "true",
@@ -309,7 +315,7 @@ impl<'a> Evidence<'a> {
             "descheduler.alpha.kubernetes.io/prefer-no-eviction" => true,
             _ => false,
         })?;
-        Some(Why::Since(format!("{key}: {value:?}")))
+        Some(HazardReason::Since(format!("{key}: {value:?}")))
     }
 }
 
@@ -320,50 +326,64 @@ const MAINTENANCE: [&str; 3] = ["MaintenancePlanned", "DrainInProgress", "Draine
 
 // What is read off the pod and its verdict alone.
 
-pub(super) fn critical(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+pub(super) fn critical(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<HazardReason> {
     let pod = impact.pod;
     let class = &*pod.priority_class_name;
     if class == "system-node-critical" || class == "system-cluster-critical" {
-        return Some(Why::Since(format!("its priority class is {class}")));
+        return Some(HazardReason::Since(format!(
+            "its priority class is {class}"
+        )));
     }
     if pod.priority >= CRITICAL_PRIORITY {
-        return Some(Why::Since(format!("its priority is {}", pod.priority)));
+        return Some(HazardReason::Since(format!(
+            "its priority is {}",
+            pod.priority
+        )));
     }
     // Before there were priorities, and in this namespace only.
     let old = "scheduler.alpha.kubernetes.io/critical-pod";
     (pod.annotation(old) == Some("") && pod.name.namespace.as_str() == "kube-system")
-        .then(|| Why::Since(format!("its annotation is {old}")))
+        .then(|| HazardReason::Since(format!("its annotation is {old}")))
 }
 
-pub(super) fn long_grace(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+pub(super) fn long_grace(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<HazardReason> {
     let grace = impact.pod.grace_period_seconds;
     (grace > LONG_GRACE_SECONDS).then(|| {
-        Why::Since(format!(
+        HazardReason::Since(format!(
             "has a grace period of {grace}s and keeps the device until then"
         ))
     })
 }
 
-pub(super) fn daemon_set(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+pub(super) fn daemon_set(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<HazardReason> {
     let owner = impact.pod.controller.as_ref();
     as_meant(owner.is_some_and(|owner| &*owner.kind == "DaemonSet"))
 }
 
-pub(super) fn local_data(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+pub(super) fn local_data(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<HazardReason> {
     as_meant(impact.pod.has_local_data)
 }
 
-pub(super) fn extended_resource(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+pub(super) fn extended_resource(
+    _: &HazardEvidence<'_>,
+    impact: &PodImpact<'_>,
+) -> Option<HazardReason> {
     let extended = impact.pod.extended_resource_claim.as_ref();
     as_meant(extended.is_some_and(|name| impact.claims.iter().any(|used| used.claim.name == *name)))
 }
 
-pub(super) fn terminal_still_reserved(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+pub(super) fn terminal_still_reserved(
+    _: &HazardEvidence<'_>,
+    impact: &PodImpact<'_>,
+) -> Option<HazardReason> {
     let is_used = !matches!(impact.verdict, Verdict::NotEvicted(_));
     as_meant(impact.pod.phase.is_terminal() && is_used)
 }
 
-pub(super) fn foreign_taint(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+pub(super) fn foreign_taint(
+    _: &HazardEvidence<'_>,
+    impact: &PodImpact<'_>,
+) -> Option<HazardReason> {
     as_meant(impact.verdict != Verdict::Terminating && impact.has_foreign_cause())
 }
 
@@ -381,7 +401,7 @@ mod tests {
 
     fn found(impact: PodImpact<'_>, reading: &Reading) -> Vec<Finding> {
         let impact = testing::impact(vec![impact]);
-        let stakes = Stakes {
+        let disruption_facts = DisruptionFacts {
             disruption: disruption(&impact, &reading.snapshot.budgets, testing::now()),
             workloads: crate::engine::workloads(&impact, reading),
             jobs: job_fates(&impact, reading),
@@ -390,7 +410,7 @@ mod tests {
             siblings: Vec::new(),
             gaps: Vec::new(),
         };
-        let evidence = Evidence::new(&impact, reading, &stakes, testing::now());
+        let evidence = HazardEvidence::new(&impact, reading, &disruption_facts, testing::now());
         findings(&evidence, &impact.pods[0])
     }
 

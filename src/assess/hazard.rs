@@ -1,10 +1,10 @@
 //! What makes the eviction of a pod worse than most: a row each.
 //!
 //! A row is all that a hazard needs. Its code is what reports, `help hazards`, the documentation and the
-//! legend of tables name; its function finds it in the [`Evidence`].
+//! legend of tables name; its function finds it in the [`HazardEvidence`].
 
-use super::evidence::{self, Evidence, Why};
-use super::knowledge::Subject;
+use super::completeness::CountSubject;
+use super::evidence::{self, HazardEvidence, HazardReason};
 use super::severity::Severity;
 use crate::engine::{PodImpact, Verdict};
 
@@ -35,9 +35,9 @@ struct Row {
     rank: u8,
     of: Of,
     after: After,
-    reads: &'static [Subject],
+    reads: &'static [CountSubject],
     meaning: &'static str,
-    find: fn(&Evidence<'_>, &PodImpact<'_>) -> Option<Why>,
+    find: fn(&HazardEvidence<'_>, &PodImpact<'_>) -> Option<HazardReason>,
 }
 
 /// The enum of all hazards, and the row of each.
@@ -75,7 +75,7 @@ macro_rules! hazards {
                         rank: $rank,
                         of: Of::$of,
                         after: After::$after,
-                        reads: &[$(Subject::$subject),+],
+                        reads: &[$(CountSubject::$subject),+],
                         meaning: $meaning,
                         find: |evidence, impact| $find(evidence, impact),
                     },)+
@@ -100,7 +100,7 @@ hazards! {
         after: MadeAgain,
         reads: [Budgets],
         meaning: "a PodDisruptionBudget protects it; taint evictions ignore budgets",
-        find: Evidence::refused,
+        find: HazardEvidence::refused,
     }
     /// Several budgets are about it.
     PdbAmbiguous {
@@ -111,7 +111,7 @@ hazards! {
         after: MadeAgain,
         reads: [Budgets],
         meaning: "two or more PodDisruptionBudgets match it, which the eviction API rejects",
-        find: Evidence::ambiguous,
+        find: HazardEvidence::ambiguous,
     }
     /// None of its workload's pods would be left.
     LastReplica {
@@ -122,7 +122,7 @@ hazards! {
         after: MadeAgain,
         reads: [Workloads],
         meaning: "the last ready pod of its workload, or one of the last",
-        find: Evidence::last_replica,
+        find: HazardEvidence::last_replica,
     }
     /// Its group cannot do without it.
     Gang {
@@ -133,7 +133,7 @@ hazards! {
         after: MadeAgain,
         reads: [Workloads],
         meaning: "its pod group stops working without it, or restarts as a whole",
-        find: Evidence::gang,
+        find: HazardEvidence::gang,
     }
     /// No other devices fit its claim.
     NoReplacement {
@@ -144,7 +144,7 @@ hazards! {
         after: MadeAgain,
         reads: [Replacements],
         meaning: "one of its claims cannot be reallocated: no other devices are available",
-        find: Evidence::no_replacement,
+        find: HazardEvidence::no_replacement,
     }
     /// Its Job fails for good.
     JobFails {
@@ -155,7 +155,7 @@ hazards! {
         after: Lost,
         reads: [Workloads],
         meaning: "the eviction fails its Job permanently: nothing recreates it",
-        find: Evidence::job_fails,
+        find: HazardEvidence::job_fails,
     }
     /// Its Job counts it as a failure, or may fail.
     JobRestart {
@@ -166,7 +166,7 @@ hazards! {
         after: MadeAgain,
         reads: [Workloads],
         meaning: "its Job recreates it, counts it as a failure, or may fail",
-        find: Evidence::job_restart,
+        find: HazardEvidence::job_restart,
     }
     /// Its owner asked that it be left alone.
     DoNotDisrupt {
@@ -177,7 +177,7 @@ hazards! {
         after: MadeAgain,
         reads: [Pods],
         meaning: "an annotation of its owner forbids disruption",
-        find: Evidence::asks_to_stay,
+        find: HazardEvidence::asks_to_stay,
     }
     /// Its node cannot end it.
     NodeNotReady {
@@ -188,7 +188,7 @@ hazards! {
         after: MadeAgain,
         reads: [Nodes],
         meaning: "its node cannot stop it: it would hang in Terminating",
-        find: Evidence::node_not_ready,
+        find: HazardEvidence::node_not_ready,
     }
     /// The driver of its device is away from its node.
     DriverDown {
@@ -199,7 +199,7 @@ hazards! {
         after: MadeAgain,
         reads: [Nodes, Inventory],
         meaning: "the driver of its device is not running: it would hang in Terminating",
-        find: Evidence::driver_down,
+        find: HazardEvidence::driver_down,
     }
     /// Its node is on its way out already.
     NodeMaintenance {
@@ -210,7 +210,7 @@ hazards! {
         after: MadeAgain,
         reads: [Nodes],
         meaning: "its node is cordoned or under maintenance",
-        find: Evidence::node_maintenance,
+        find: HazardEvidence::node_maintenance,
     }
     /// It has no controller.
     Unmanaged {
@@ -221,7 +221,7 @@ hazards! {
         after: Lost,
         reads: [Workloads],
         meaning: "has no controller: nothing recreates it",
-        find: Evidence::unmanaged,
+        find: HazardEvidence::unmanaged,
     }
     /// A DaemonSet manages it.
     DaemonSet {
@@ -287,7 +287,7 @@ hazards! {
         after: MadeAgain,
         reads: [Holders],
         meaning: "other pods keep using the same hardware, by partitions or shares",
-        find: Evidence::sibling_in_use,
+        find: HazardEvidence::sibling_in_use,
     }
     /// It has ended, and still holds the device.
     TerminalStillReserved {
@@ -310,7 +310,7 @@ hazards! {
         reads: [Workloads],
         meaning: "tolerates the taint for scheduling only: each replacement is scheduled here and \
             evicted again",
-        find: Evidence::tolerates_schedule_only,
+        find: HazardEvidence::tolerates_schedule_only,
     }
     /// Something else evicts it too.
     ForeignTaint {
@@ -355,7 +355,7 @@ impl Hazard {
 
     /// What has to be known so that it is known whether a pod has it.
     #[must_use]
-    pub const fn reads(self) -> &'static [Subject] {
+    pub const fn reads(self) -> &'static [CountSubject] {
         self.row().reads
     }
 
@@ -372,7 +372,7 @@ impl Hazard {
     }
 
     /// What `evidence` says about this hazard of a pod; absent where the pod has it not.
-    fn find(self, evidence: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Finding> {
+    fn find(self, evidence: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<Finding> {
         let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
         let is_told = match self.row().of {
             Of::All => true,
@@ -383,8 +383,8 @@ impl Hazard {
             .then(|| (self.row().find)(evidence, impact))
             .flatten()?;
         let message = match why {
-            Why::AsMeant => self.meaning().to_owned(),
-            Why::Since(why) => why,
+            HazardReason::AsMeant => self.meaning().to_owned(),
+            HazardReason::Since(why) => why,
         };
         Some(Finding {
             hazard: self,
@@ -404,7 +404,7 @@ pub struct Finding {
 
 /// The hazards of one pod, in the order of [`Hazard::ALL`].
 #[must_use]
-pub fn findings(evidence: &Evidence<'_>, impact: &PodImpact<'_>) -> Vec<Finding> {
+pub fn findings(evidence: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Vec<Finding> {
     let hazards = Hazard::ALL.into_iter();
     hazards
         .filter_map(|hazard| hazard.find(evidence, impact))

@@ -8,26 +8,27 @@
 
 mod assessment;
 mod basis;
+mod completeness;
 mod consent;
+mod disruption_facts;
 mod evidence;
 pub mod guard;
 mod hazard;
-mod knowledge;
 mod outcome;
 mod pod;
 mod replacements;
 mod severity;
 mod siblings;
-mod stakes;
 mod taint_counts;
 mod totals;
 
 pub use assessment::{Assessed, Assessment};
 pub use basis::Basis;
+pub use completeness::{CountSubject, ReportCompleteness};
 pub use consent::{Consent, WhyCount};
+pub use disruption_facts::DisruptionFacts;
 pub use guard::{Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
 pub use hazard::{Finding, Hazard};
-pub use knowledge::{Knowledge, Subject};
 pub use outcome::Outcome;
 pub use pod::PodAssessment;
 pub use replacements::{
@@ -35,6 +36,5 @@ pub use replacements::{
 };
 pub use severity::Severity;
 pub use siblings::Sibling;
-pub use stakes::Stakes;
 pub use taint_counts::TaintCounts;
 pub use totals::{Severities, Tally, Totals};

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::evidence::Evidence;
+use super::evidence::HazardEvidence;
 use super::hazard::{Finding, Hazard, findings, severity_of};
 use super::outcome::Outcome;
 use super::severity::Severity;
@@ -26,7 +26,11 @@ pub struct PodAssessment<'a> {
 
 impl<'a> PodAssessment<'a> {
     /// Of a pod, at the moment `now`.
-    pub(super) fn new(impact: &'a PodImpact<'a>, evidence: &Evidence<'_>, now: Timestamp) -> Self {
+    pub(super) fn new(
+        impact: &'a PodImpact<'a>,
+        evidence: &HazardEvidence<'_>,
+        now: Timestamp,
+    ) -> Self {
         Self {
             impact,
             outcome: Outcome::of(&impact.verdict, now),

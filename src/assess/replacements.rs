@@ -76,7 +76,7 @@ impl Replacements {
     fn new(replacement: &Replacement<'_>) -> Self {
         let claims = replacement.claims.iter();
         let claims: Vec<_> = claims
-            .map(|outlook| ClaimReplacement::new(outlook, replacement))
+            .map(|reallocation| ClaimReplacement::new(reallocation, replacement))
             .collect();
         // Of whom it is not known, they may find a place beside all others.
         let open = claims.iter().filter(|claim| claim.placeable.is_none());
@@ -258,10 +258,13 @@ fn names_of(claims: &[String]) -> String {
 
 /// Why it is not known whether a claim could be placed; empty where it is. What the allocator passes over
 /// for now is no "no".
-fn unknown(outlook: &ClaimReallocation<'_>, replacement: &Replacement<'_>) -> BTreeSet<Unknown> {
-    match &outlook.placeability {
+fn unknown(
+    reallocation: &ClaimReallocation<'_>,
+    replacement: &Replacement<'_>,
+) -> BTreeSet<Unknown> {
+    match &reallocation.placeability {
         Placeability::Placeable => BTreeSet::new(),
-        Placeability::Unplaceable => passed_over(outlook, replacement)
+        Placeability::Unplaceable => passed_over(reallocation, replacement)
             .into_iter()
             .map(|pool| {
                 let why = "is published incompletely, and the scheduler skips it";
@@ -275,10 +278,10 @@ fn unknown(outlook: &ClaimReallocation<'_>, replacement: &Replacement<'_>) -> BT
 /// The pools in which the claim may find a place once they are whole: those of drivers whose devices it
 /// has.
 fn passed_over<'r>(
-    outlook: &ClaimReallocation<'_>,
+    reallocation: &ClaimReallocation<'_>,
     replacement: &'r Replacement<'_>,
 ) -> Vec<&'r IncompletePool> {
-    let allocation = outlook.claim.allocation.iter();
+    let allocation = reallocation.claim.allocation.iter();
     let results = allocation.flat_map(|allocation| &allocation.results);
     let drivers: BTreeSet<&DriverName> = results.map(|result| &result.device.driver).collect();
     let pools = replacement.incomplete_pools.iter();
@@ -292,13 +295,13 @@ fn passed_over<'r>(
 fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     let mut is_unread = false;
     let mut reasons: BTreeMap<Unknown, Vec<String>> = BTreeMap::new();
-    for outlook in &replacement.claims {
-        for why in unknown(outlook, replacement) {
+    for reallocation in &replacement.claims {
+        for why in unknown(reallocation, replacement) {
             if why.is_unread() {
                 is_unread = true;
             } else {
                 let claims = reasons.entry(why).or_default();
-                claims.push(outlook.claim.name.to_string());
+                claims.push(reallocation.claim.name.to_string());
             }
         }
     }
@@ -353,18 +356,18 @@ impl AvailableDevices {
 }
 
 impl ClaimReplacement {
-    fn new(outlook: &ClaimReallocation<'_>, replacement: &Replacement<'_>) -> Self {
-        let unknown = unknown(outlook, replacement);
+    fn new(reallocation: &ClaimReallocation<'_>, replacement: &Replacement<'_>) -> Self {
+        let unknown = unknown(reallocation, replacement);
         let placeable = unknown
             .is_empty()
-            .then_some(outlook.placeability == Placeability::Placeable);
-        let requests = outlook.requests.iter();
+            .then_some(reallocation.placeability == Placeability::Placeable);
+        let requests = reallocation.requests.iter();
         Self {
-            name: outlook.claim.name.clone(),
+            name: reallocation.claim.name.clone(),
             placeable,
             unknown,
             requests: requests.map(RequestReplacement::new).collect(),
-            not_modelled: outlook.unmodelled.to_vec(),
+            not_modelled: reallocation.unmodelled.to_vec(),
         }
     }
 
@@ -384,11 +387,11 @@ impl ClaimReplacement {
 }
 
 impl RequestReplacement {
-    fn new(outlook: &RequestCandidates) -> Self {
+    fn new(reallocation: &RequestCandidates) -> Self {
         Self {
-            request: outlook.request.clone(),
-            needs: outlook.needs,
-            devices: count(outlook.devices),
+            request: reallocation.request.clone(),
+            needs: reallocation.needs,
+            devices: count(reallocation.devices),
         }
     }
 

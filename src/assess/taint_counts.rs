@@ -1,6 +1,6 @@
 //! What the eviction controller counts for one taint, as far as that is known.
 
-use super::knowledge::{Knowledge, Subject};
+use super::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::RuleImpact;
 use crate::model::Count;
 
@@ -20,18 +20,20 @@ pub struct TaintCounts {
 impl TaintCounts {
     /// Of a considered taint. What never evicts evicts nobody, whoever is there.
     #[must_use]
-    pub fn of(rule: &RuleImpact<'_>, knowledge: &Knowledge<'_>) -> Self {
+    pub fn of(rule: &RuleImpact<'_>, completeness: &ReportCompleteness<'_>) -> Self {
         let counts = &rule.counts;
         let evicted = |number| {
             if rule.proposed.taint.effect.evicts() {
-                knowledge.count(Subject::Pods, number)
+                completeness.count(CountSubject::Pods, number)
             } else {
                 Count::known(number)
             }
         };
         Self {
-            published_devices: knowledge.count(Subject::Published, counts.published_devices),
-            allocated_devices: knowledge.count(Subject::Allocated, counts.allocated_devices),
+            published_devices: completeness
+                .count(CountSubject::Published, counts.published_devices),
+            allocated_devices: completeness
+                .count(CountSubject::Allocated, counts.allocated_devices),
             pods: evicted(counts.pods),
             namespaces: evicted(counts.namespaces),
         }

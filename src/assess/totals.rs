@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::completeness::{CountSubject, ReportCompleteness};
+use super::disruption_facts::DisruptionFacts;
 use super::hazard::Hazard;
-use super::knowledge::{Knowledge, Subject};
 use super::outcome::Outcome;
 use super::pod::PodAssessment;
 use super::severity::Severity;
-use super::stakes::Stakes;
 use crate::engine::Impact;
 use crate::engine::disruption::BudgetAnswer;
 use crate::engine::workloads::Recovering;
@@ -87,9 +87,9 @@ pub struct Tally<'t, 'a> {
     /// The pods, with what makes their eviction worse.
     pub pods: &'t [PodAssessment<'a>],
     /// What the evictions do to others.
-    pub stakes: &'t Stakes<'a>,
+    pub disruption_facts: &'t DisruptionFacts<'a>,
     /// What is not known.
-    pub knowledge: &'t Knowledge<'t>,
+    pub completeness: &'t ReportCompleteness<'t>,
 }
 
 impl<'t, 'a> Tally<'t, 'a> {
@@ -108,7 +108,7 @@ impl<'t, 'a> Tally<'t, 'a> {
     /// How many of `number` were counted of what depends on who is evicted.
     #[must_use]
     pub fn of_evicted(&self, number: usize) -> Count {
-        self.of(Subject::Pods, number)
+        self.of(CountSubject::Pods, number)
     }
 
     /// The pods that would be evicted and have that hazard: where something was not read in which it is found, any
@@ -133,7 +133,8 @@ impl<'t, 'a> Tally<'t, 'a> {
     pub fn jobs_failed(&self) -> Count {
         let (mut fails, mut may_fail) = (BTreeSet::new(), BTreeSet::new());
         for pod in self.evicted().map(|pod| pod.impact.pod) {
-            let (Some(owner), Some(fate)) = (&pod.controller, self.stakes.jobs.get(&pod.uid))
+            let (Some(owner), Some(fate)) =
+                (&pod.controller, self.disruption_facts.jobs.get(&pod.uid))
             else {
                 continue;
             };
@@ -150,13 +151,13 @@ impl<'t, 'a> Tally<'t, 'a> {
     /// The workloads that would lose pods, and have fewer ready ones than they want already.
     #[must_use]
     pub fn workloads_recovering(&self) -> Count {
-        let Recovering { workloads, unknown } = self.stakes.recovering;
+        let Recovering { workloads, unknown } = self.disruption_facts.recovering;
         self.perhaps_more(workloads, unknown)
     }
 
     /// So many workloads, and perhaps so many of which it is not known.
     fn perhaps_more(&self, known: usize, unknown: usize) -> Count {
-        let count = self.of(Subject::Workloads, known);
+        let count = self.of(CountSubject::Workloads, known);
         match count.most() {
             Some(most) => {
                 Count::between(count.least(), most.saturating_add(unknown)).having_counted(known)
@@ -166,9 +167,9 @@ impl<'t, 'a> Tally<'t, 'a> {
     }
 
     /// What `number` says about a `subject` of which there is nothing where nothing evicts.
-    fn of(&self, subject: Subject, number: usize) -> Count {
+    fn of(&self, subject: CountSubject, number: usize) -> Count {
         if self.evicts() {
-            self.knowledge.count(subject, number)
+            self.completeness.count(subject, number)
         } else {
             Count::known(number)
         }
@@ -189,11 +190,11 @@ impl<'t, 'a> Tally<'t, 'a> {
     pub fn totals(&self) -> Totals {
         let Self {
             impact,
-            stakes,
-            knowledge,
+            disruption_facts,
+            completeness,
             ..
         } = self;
-        let using = |outcome| knowledge.count(Subject::Pods, self.with(outcome));
+        let using = |outcome| completeness.count(CountSubject::Pods, self.with(outcome));
         let pods = self.of_evicted(self.evicted().count());
         let (pods_now, pods_later) = self.now_and_later(pods);
         let claims = impact.devices.iter().flat_map(|device| &device.claims);
@@ -204,8 +205,8 @@ impl<'t, 'a> Tally<'t, 'a> {
         let namespaces = self.evicted().map(|pod| &pod.impact.pod.name.namespace);
         let times = || self.evicted().filter_map(PodAssessment::evict_at);
         Totals {
-            devices: knowledge.count(Subject::Selected, impact.devices.len()),
-            claims: knowledge.count(Subject::Allocated, claims),
+            devices: completeness.count(CountSubject::Selected, impact.devices.len()),
+            claims: completeness.count(CountSubject::Allocated, claims),
             pods,
             pods_now,
             pods_later,
@@ -227,8 +228,8 @@ impl<'t, 'a> Tally<'t, 'a> {
             pods_in_danger: self.in_danger(pods),
             claims_unplaceable: self.unplaceable(pods),
             claims_unplaceable_together: self.unplaceable_together(pods),
-            devices_available: stakes.replacements.available(),
-            devices_of_class: stakes.replacements.of_class(),
+            devices_available: disruption_facts.replacements.available(),
+            devices_of_class: disruption_facts.replacements.of_class(),
             first_eviction: times().min(),
             last_eviction: times().max(),
         }
@@ -240,7 +241,7 @@ impl<'t, 'a> Tally<'t, 'a> {
             self.with(Outcome::EvictedNow),
             self.with(Outcome::EvictedLater),
         );
-        if self.knowledge.is_complete(Subject::Times) || later == 0 {
+        if self.completeness.is_complete(CountSubject::Times) || later == 0 {
             return (self.of_evicted(now), self.of_evicted(later));
         }
         let least = self.of_evicted(now).least();
@@ -257,7 +258,7 @@ impl<'t, 'a> Tally<'t, 'a> {
     }
 
     fn violated(&self) -> Count {
-        let budgets = self.stakes.disruption.budgets.iter();
+        let budgets = self.disruption_facts.disruption.budgets.iter();
         let is_violated = |answer: BudgetAnswer| {
             answer == BudgetAnswer::Refused || answer == BudgetAnswer::Ambiguous
         };
@@ -265,20 +266,20 @@ impl<'t, 'a> Tally<'t, 'a> {
             let mut answers = budget.pods.iter();
             answers.any(|(_, answer)| is_violated(*answer))
         });
-        self.of(Subject::Budgets, violated.count())
+        self.of(CountSubject::Budgets, violated.count())
     }
 
     /// Of some workloads it may be known that they are hit, and not how badly.
     fn down(&self) -> Count {
-        match self.stakes.workloads.down() {
-            (down, 0) => self.of(Subject::Workloads, down),
+        match self.disruption_facts.workloads.down() {
+            (down, 0) => self.of(CountSubject::Workloads, down),
             (down, _) => Count::at_least(down),
         }
     }
 
     /// Claims of pods that are not known are not known either.
     fn unplaceable(&self, pods: Count) -> Count {
-        let known = self.stakes.replacements.unplaceable();
+        let known = self.disruption_facts.replacements.unplaceable();
         match pods.exact() {
             Some(_) => known,
             None => known.or_more(),
@@ -287,7 +288,7 @@ impl<'t, 'a> Tally<'t, 'a> {
 
     /// As [`Tally::unplaceable`].
     fn unplaceable_together(&self, pods: Count) -> Count {
-        let known = self.stakes.replacements.unplaceable_together();
+        let known = self.disruption_facts.replacements.unplaceable_together();
         match pods.exact() {
             Some(_) => known,
             None => known.or_more(),
@@ -299,8 +300,10 @@ impl<'t, 'a> Tally<'t, 'a> {
         let found = self.severity(Severity::Danger);
         let of_danger = Hazard::ALL.into_iter();
         let of_danger = of_danger.filter(|hazard| hazard.severity() == Severity::Danger);
-        let mut reads = of_danger.flat_map(Hazard::reads).chain(&[Subject::Pods]);
-        if !self.evicts() || reads.all(|subject| self.knowledge.is_complete(*subject)) {
+        let mut reads = of_danger
+            .flat_map(Hazard::reads)
+            .chain(&[CountSubject::Pods]);
+        if !self.evicts() || reads.all(|subject| self.completeness.is_complete(*subject)) {
             return Count::known(found);
         }
         match pods.most() {

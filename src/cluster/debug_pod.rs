@@ -9,10 +9,10 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::consume::{Collector, Consume};
+use super::client::body_reader::{BodyCollector, BodyReader};
 use super::client::request::{Change, JSON, Read};
-use super::client::retry::{ATTEMPTS, Failure};
-use super::client::write::Fate;
+use super::client::retry::{ATTEMPTS, AttemptFailure};
+use super::client::write::WriteOutcome;
 use super::path::escaped;
 use super::{ApiClient, ClusterError, Permission};
 
@@ -130,10 +130,10 @@ impl DebugPod {
         };
         let target = self.target("create", "pods", &self.collection());
         match self.client.write(&target, &change).await {
-            Fate::Done(_) => Ok(()),
-            Fate::Unmade(error) => Err(NotMade::Refused(error)),
+            WriteOutcome::Done(_) => Ok(()),
+            WriteOutcome::Unmade(error) => Err(NotMade::Refused(error)),
             // A refusal may come after the pod was made.
-            Fate::Refused(error) | Fate::Lost(error) => Err(NotMade::Lost(error)),
+            WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => Err(NotMade::Lost(error)),
         }
     }
 
@@ -159,7 +159,7 @@ impl DebugPod {
         let body = self.client.json(&read).await?;
         let pod: Pod = serde_json::from_slice(&body).map_err(|error| {
             self.client
-                .error(&read, Failure::Unreadable(error.to_string()))
+                .error(&read, AttemptFailure::Unreadable(error.to_string()))
         })?;
         Ok(state(&pod.status))
     }
@@ -190,8 +190,10 @@ impl DebugPod {
         };
         let target = self.target("delete", "pods", &self.path());
         match self.client.write(&target, &change).await {
-            Fate::Done(_) | Fate::Refused(ClusterError::NotFound { .. }) => Ok(()),
-            Fate::Unmade(error) | Fate::Refused(error) | Fate::Lost(error) => Err(error),
+            WriteOutcome::Done(_) | WriteOutcome::Refused(ClusterError::NotFound { .. }) => Ok(()),
+            WriteOutcome::Unmade(error)
+            | WriteOutcome::Refused(error)
+            | WriteOutcome::Lost(error) => Err(error),
         }
     }
 
@@ -300,18 +302,18 @@ fn state(status: &Status) -> DebugPodState {
 
 /// A whole body that is text.
 #[derive(Debug, Default)]
-struct Text(Collector);
+struct Text(BodyCollector);
 
-impl Consume for Text {
+impl BodyReader for Text {
     type Output = String;
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
         self.0.push(bytes)
     }
 
-    fn finish(self) -> Result<String, Failure> {
+    fn finish(self) -> Result<String, AttemptFailure> {
         String::from_utf8(self.0.into_bytes())
-            .map_err(|error| Failure::Unreadable(error.to_string()))
+            .map_err(|error| AttemptFailure::Unreadable(error.to_string()))
     }
 }
 

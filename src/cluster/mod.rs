@@ -24,12 +24,12 @@ mod files;
 #[cfg(test)]
 pub(crate) mod live_tests;
 mod observer;
-mod outlook;
 mod path;
 mod permission;
-mod pod_place;
+mod pod_location;
 mod purpose;
 mod read;
+mod retryability;
 mod role;
 mod rules;
 mod save;
@@ -43,28 +43,28 @@ pub use connection::{
     Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
 };
 pub use debug_pod::{DebugPod, DebugPodRequest, DebugPodState, NotMade};
-pub use discovery::{Served, discover, remembered, survey, with_admission};
+pub use discovery::{ServedKinds, discover, remembered, survey, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
-pub use outlook::Outlook;
 pub use permission::Permission;
-pub use pod_place::{node_exists, node_of_pod};
+pub use pod_location::{node_exists, node_of_pod};
 pub use purpose::Purpose;
 pub use read::{
-    PodsFound, PodsMeant, Saved, SavedList, Told, eviction_events, find_pods, node_health,
-    read_attributes, read_devices, read_devices_with_objects, read_everything, read_for_preview,
-    read_names, read_nodes, read_optional, read_places, read_pods, read_pods_and_stakes,
-    read_remembered, rule_events, slices_of_nodes,
+    PodQuery, PodQueryResult, ReadResult, Saved, SavedList, eviction_events, find_pods,
+    node_health, read_attributes, read_devices, read_devices_with_objects, read_everything,
+    read_for_preview, read_names, read_nodes, read_optional, read_places, read_pods,
+    read_pods_and_disruption_inputs, read_remembered, rule_events, slices_of_nodes,
 };
+pub use retryability::Retryability;
 pub use role::{Role, cluster_role_for};
 pub use rules::{Rules, StoredRule};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
 pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{
-    Change, Doubt, Listed, Made, Next, Objects, Removal, State, Stored, WriteMode, run_uid,
-    user_name,
+    ChangeDoubt, ChangeResult, ConflictAction, Listed, ObjectChange, ObjectVersion, Objects,
+    Removal, Stored, WriteMode, run_uid, user_name,
 };

@@ -34,7 +34,7 @@ impl Traffic {
 
     /// What is being read, in one line; nothing while nothing is.
     #[must_use]
-    pub fn told(&self) -> Option<String> {
+    pub fn describe(&self) -> Option<String> {
         let under_way = self.under_way.values().copied();
         let total = under_way.fold(self.finished, u64::saturating_add);
         let paths = self.under_way.keys();
@@ -60,7 +60,7 @@ mod tests {
     fn what_has_arrived_is_counted_and_only_what_is_under_way_is_named() {
         let (pods, claims) = ("/api/v1/pods", "/apis/resource.k8s.io/v1/resourceclaims");
         let mut traffic = Traffic::default();
-        assert_eq!(traffic.told(), None);
+        assert_eq!(traffic.describe(), None);
         for path in [pods, claims] {
             let method = "GET";
             traffic.count(&Event::Started { method, path });
@@ -68,7 +68,7 @@ mod tests {
         let bytes = 1_250_000;
         traffic.count(&Event::Progress { path: pods, bytes });
         let told = "reading pods, resourceclaims (1.2 MB so far)";
-        assert_eq!(traffic.told().as_deref(), Some(told));
+        assert_eq!(traffic.describe().as_deref(), Some(told));
         let finished = Event::Finished {
             method: "GET",
             path: pods,
@@ -78,7 +78,7 @@ mod tests {
         };
         traffic.count(&finished);
         let told = "reading resourceclaims (1.2 MB so far)";
-        assert_eq!(traffic.told().as_deref(), Some(told));
+        assert_eq!(traffic.describe().as_deref(), Some(told));
         assert_eq!(
             finished.to_string(),
             "GET /api/v1/pods 200 1250000 bytes in 7 ms"

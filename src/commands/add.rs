@@ -6,26 +6,28 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
-use super::flags::picks::PickArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
-use super::work::accounts::accounted;
-use super::work::around::{Alone, Around};
+use super::work::add_hooks::{AddHooks, NoHooks};
+use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::failed;
-use super::work::meant::by_name;
-use super::work::pipeline::{Late, Pipeline};
-use super::work::scene::Scene;
+use super::work::mutation_context::MutationContext;
+use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::resolve_rules::by_name;
 use super::work::source;
-use crate::decide::add::{deed, next_line};
-use crate::decide::choice::{By, Choice, Expansion, Picker, Purpose, Typed, collapsed};
-use crate::decide::drafts::{Inscription, with_expiry};
+use crate::decide::add::{action, next_line};
+use crate::decide::choice::{
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilter, Expansion, Purpose, collapsed,
+};
+use crate::decide::drafts::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
-use crate::decide::proposal::{Proposed, Whose};
-use crate::decide::{Existing, Proposal, RuleDraft, Step, Terms, add};
+use crate::decide::proposal::{NamedOwners, ProposedRule};
+use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -58,7 +60,7 @@ pub(super) struct AddArgs {
     pub(super) selector: SelectorArgs,
 
     #[command(flatten)]
-    pub(super) picks: PickArgs,
+    pub(super) filters: DeviceFilterArgs,
 
     /// Every device of every driver
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -170,7 +172,7 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
     let format = args.output.and_then(Printed::report);
     let dry_run = args.change.change().dry_run;
     // On the heap: it holds much, and the stack would have to hold it several times over.
-    let mut alone = Alone;
+    let mut alone = NoHooks;
     let work = Box::pin(args.add(context, &mut alone));
     accounted(work, format, dry_run, context).await
 }
@@ -180,74 +182,74 @@ impl AddArgs {
     pub(super) async fn add(
         &self,
         context: &Context,
-        around: &mut impl Around,
+        around: &mut impl AddHooks,
     ) -> Result<ExitStatus, Failure> {
         let (choice, manifests) = self.choice(context).await?;
-        if self.collapse && choice.picker().is_none() {
+        if self.collapse && choice.filter().is_none() {
             return Err(Failure::usage(
                 "--collapse needs --where, --node or another flag that filters devices",
             ));
         }
         // What is wrong with names is found before anybody is asked anything.
-        let named = match choice.picker() {
+        let named = match choice.filter() {
             None => Some(self.inscription().drafts(&choice, manifests)?),
             Some(_) => None,
         };
         let safety = self.safety.prepare()?;
         let change = self.change.change();
 
-        let more = &self.picks.identity_attributes;
-        let scene = Scene::open(self.version.version(), context).await?;
-        let (scene, choice) = Box::pin(scene.with_numbers_of(choice, more)).await?;
-        let mut scene = scene.with_attributes_for(choice.picker()).await?;
-        let drafts = match named.filter(|_| choice.picker().is_none()) {
+        let more = &self.filters.identity_attributes;
+        let mutation = MutationContext::open(self.version.version(), context).await?;
+        let (mutation, choice) = Box::pin(mutation.with_numbers_of(choice, more)).await?;
+        let mut mutation = mutation.with_attributes_for(choice.filter()).await?;
+        let drafts = match named.filter(|_| choice.filter().is_none()) {
             Some(drafts) => drafts,
-            None => self.picked(&choice, &scene, context)?,
+            None => self.filtered(&choice, &mutation, context)?,
         };
-        let has_attributes = choice.picker().is_some_and(Picker::needs_attributes);
+        let has_attributes = choice.filter().is_some_and(DeviceFilter::needs_attributes);
         if !has_attributes && drafts.iter().any(RuleDraft::notes_hardware) {
-            scene = scene.with_attributes().await?;
+            mutation = mutation.with_attributes().await?;
         }
-        let look = &scene.look;
-        let drafts = with_identities(drafts, look.snapshot(), &look.semantics, more);
-        let drafts = with_expiry(drafts, self.expires.as_ref(), look.now)?;
+        let view = &mutation.view;
+        let drafts = with_identities(drafts, view.snapshot(), &view.semantics, more);
+        let drafts = with_expiry(drafts, self.expires.as_ref(), view.now)?;
         if !self.allow_missing {
-            refuse_unknown_devices(&drafts, &scene)?;
+            refuse_unknown_devices(&drafts, &mutation)?;
         }
         let terms = Terms {
             existing: self.existing(),
-            semantics: &look.semantics,
-            now: look.now,
+            semantics: &view.semantics,
+            now: view.now,
         };
-        let steps = add(drafts.clone(), &existing(&drafts, &scene).await?, &terms)?;
-        for note in steps.iter().flat_map(Step::notes) {
+        let steps = add(drafts.clone(), &existing(&drafts, &mutation).await?, &terms)?;
+        for note in steps.iter().flat_map(AddStep::notes) {
             context.printer.note(&note);
         }
         // On the heap, as below.
-        Box::pin(around.check(&steps, &scene)).await?;
+        Box::pin(around.check(&steps, &mutation)).await?;
         let lines = match self.output {
             Some(_) => Lines::Left,
             None => Lines::Printed,
         };
-        let mut changer = Changer::new(&scene.rules, change, context).with_lines(lines);
+        let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let proposal = self.proposal(&steps);
         let pipeline = Pipeline {
-            scene: &scene,
+            mutation: &mutation,
             safety: &safety,
             dry_run: change.dry_run,
-            late: Late::Keep,
+            late: TimeoutAction::Keep,
             context,
         };
         let apply = async |changer: &mut Changer<'_>| {
-            Box::pin(around.before(&scene)).await?;
-            let made = self.carry_out(&steps, &terms, changer, &scene);
+            Box::pin(around.before(&mutation)).await?;
+            let made = self.carry_out(&steps, &terms, changer, &mutation);
             let made = Box::pin(made).await?;
             self.print_rules(made, around, context)
         };
         let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
         let status = changer.status();
         changer.present(self.output.and_then(Printed::report), &done)?;
-        look.tell(&context.printer);
+        view.tell(&context.printer);
         let is_told = self.output.is_none() && proposal.waits().is_none();
         if done.is_ok() && change.dry_run.is_real() && is_told {
             let next = around.next().unwrap_or_else(|| next_line(&steps));
@@ -259,33 +261,40 @@ impl AddArgs {
 
 /// The rules that are there under the names of the drafts. Who may not list rules can still look at
 /// each.
-async fn existing(drafts: &[RuleDraft], scene: &Scene) -> Result<Vec<DeviceTaintRule>, Failure> {
-    match scene.look.rules() {
+async fn existing(
+    drafts: &[RuleDraft],
+    mutation: &MutationContext,
+) -> Result<Vec<DeviceTaintRule>, Failure> {
+    match mutation.view.rules() {
         Ok(rules) => Ok(rules.to_vec()),
         Err(_) => {
             let names: Vec<String> = drafts.iter().map(|draft| draft.name.clone()).collect();
-            by_name(&names, &scene.rules).await.map_err(failed)
+            by_name(&names, &mutation.rules).await.map_err(failed)
         }
     }
 }
 
-fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Failure> {
+fn refuse_unknown_devices(drafts: &[RuleDraft], mutation: &MutationContext) -> Result<(), Failure> {
     let proposed: Vec<ProposedTaint> = drafts
         .iter()
         .map(|draft| {
-            ProposedTaint::hypothetical(draft.selector.clone(), draft.taint.clone(), scene.look.now)
+            ProposedTaint::hypothetical(
+                draft.selector.clone(),
+                draft.taint.clone(),
+                mutation.view.now,
+            )
         })
         .collect();
-    scene.look.refuse_missing(&proposed)
+    mutation.view.refuse_missing(&proposed)
 }
 
 impl AddArgs {
-    fn proposal(&self, steps: &[Step]) -> Proposal {
-        let open: Vec<&Step> = steps.iter().filter(|step| step.is_open()).collect();
+    fn proposal(&self, steps: &[AddStep]) -> Proposal {
+        let open: Vec<&AddStep> = steps.iter().filter(|step| step.is_open()).collect();
         Proposal {
-            rules: steps.iter().map(Proposed::from).collect(),
-            deed: deed(&open),
-            whose: Whose::Programs,
+            rules: steps.iter().map(ProposedRule::from).collect(),
+            action: action(&open),
+            whose: NamedOwners::Programs,
             noted_before: None,
             patience: self.waiting.patience(),
         }
@@ -293,10 +302,10 @@ impl AddArgs {
 
     async fn carry_out(
         &self,
-        steps: &[Step],
+        steps: &[AddStep],
         terms: &Terms<'_>,
         changer: &mut Changer<'_>,
-        scene: &Scene,
+        mutation: &MutationContext,
     ) -> Result<Vec<Value>, Failure> {
         if steps.len() > 1 {
             let rules = counted(steps.len(), "rule");
@@ -315,7 +324,11 @@ impl AddArgs {
                 Err(failure) => {
                     let (names, taint) = ([step.draft().name.clone()], &step.draft().taint);
                     let failure = match step.existing() {
-                        Some(_) => scene.told_of_hits(failure, &names, &taint.effect).await,
+                        Some(_) => {
+                            mutation
+                                .with_impact_warnings(failure, &names, &taint.effect)
+                                .await
+                        }
                         None => failure,
                     };
                     return Err(stopped(failure, changer.context()));
@@ -329,7 +342,7 @@ impl AddArgs {
     fn print_rules(
         &self,
         objects: Vec<Value>,
-        around: &impl Around,
+        around: &impl AddHooks,
         context: &Context,
     ) -> Result<(), Failure> {
         if let Some(printed) = around.printed(&objects) {
@@ -355,12 +368,12 @@ impl AddArgs {
     }
 
     /// What was typed to mean devices.
-    fn typed(&self, context: &Context) -> Result<Typed, Failure> {
-        Ok(Typed {
+    fn typed(&self, context: &Context) -> Result<DeviceArguments, Failure> {
+        Ok(DeviceArguments {
             arguments: self.targets.clone(),
             flags: self.selector.selector()?,
             all_devices: self.all_devices,
-            picks: self.picks.picks(context.namespace.as_deref()),
+            filters: self.filters.filters(context.namespace.as_deref()),
             rules: Vec::new(),
             filenames: self.filename.clone(),
         })
@@ -384,8 +397,8 @@ impl AddArgs {
         }
     }
 
-    fn inscription(&self) -> Inscription {
-        Inscription {
+    fn inscription(&self) -> RuleAnnotations {
+        RuleAnnotations {
             name: self.name.clone(),
             batch: self.batch.clone(),
             reason: self.reason.clone(),
@@ -395,19 +408,19 @@ impl AddArgs {
     }
 
     /// The rules for devices that are chosen by what they are: one for each, by its name.
-    fn picked(
+    fn filtered(
         &self,
         choice: &Choice,
-        scene: &Scene,
+        mutation: &MutationContext,
         context: &Context,
     ) -> Result<Vec<RuleDraft>, Failure> {
-        let look = &scene.look;
-        let (choice, mut notes) = choice.resolved(&look.reading, &look.semantics)?;
+        let view = &mutation.view;
+        let (choice, mut notes) = choice.resolved(&view.reading, &view.semantics)?;
         let choice = match (self.expansion(), choice.by) {
-            (Expansion::Collapsed, By::Selectors(selectors)) => {
-                let (selectors, more) = collapsed(selectors, &look.reading, &look.semantics);
+            (Expansion::Collapsed, ChoiceBasis::Selectors(selectors)) => {
+                let (selectors, more) = collapsed(selectors, &view.reading, &view.semantics);
                 notes.extend(more);
-                let by = By::Selectors(selectors);
+                let by = ChoiceBasis::Selectors(selectors);
                 Choice { by, ..choice }
             }
             (Expansion::ByName | Expansion::Collapsed, by) => Choice { by, ..choice },

@@ -94,12 +94,12 @@ enum Command {
 /// `arguments` begins with the name the program was called by.
 pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let surroundings = Surroundings::look();
+    let surroundings = Surroundings::view();
     if let Some(request) = Request::new(&arguments, surroundings.said_by_a_shell()) {
         let answer = request.begin(definition(None));
         let known = match answer.wanted() {
             Some(values) => {
-                complete::look(values, request.before(), definition(None), &surroundings).await
+                complete::view(values, request.before(), definition(None), &surroundings).await
             }
             None => Known::default(),
         };

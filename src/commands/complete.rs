@@ -16,7 +16,7 @@ use crate::completion::{Known, Values};
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// What is known for a word of that sort behind the words `before`, after at most [`PATIENCE`].
-pub(super) async fn look(
+pub(super) async fn view(
     values: Values,
     before: &[OsString],
     definition: clap::Command,

@@ -15,7 +15,7 @@ use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Journal, Printer, Repeated, Verbosity};
 use crate::render::json;
 use crate::report::change::Cluster;
-use crate::report::happening::{CommandEvent, Happening};
+use crate::report::command_event::{CommandEvent, EventDetail};
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
 pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
@@ -128,7 +128,7 @@ impl Surroundings {
         clippy::disallowed_methods,
         reason = "the one place that reads the environment"
     )]
-    pub(super) fn look() -> Self {
+    pub(super) fn view() -> Self {
         let variables: BTreeMap<&'static str, OsString> = VARIABLES
             .iter()
             .filter_map(|it| Some((it.name, std::env::var_os(it.name)?)))
@@ -291,11 +291,11 @@ impl Context {
     }
 
     /// Tells what happened, if that was asked for.
-    pub(super) fn happens(&self, happening: Happening) {
+    pub(super) fn happens(&self, event: EventDetail) {
         let Some(journal) = self.journal() else {
             return;
         };
-        match json::line(&CommandEvent::new(happening, clock::now())) {
+        match json::line(&CommandEvent::new(event, clock::now())) {
             Ok(line) => journal.write(line),
             Err(error) => {
                 let text = format!("cannot serialize an event: {error}");

@@ -9,27 +9,27 @@ use super::add::AddArgs;
 use super::context::Context;
 use super::dedications::{self, DescribeArgs, ListArgs};
 use super::flags::change::ChangeArgs;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
-use super::flags::picks::PickArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
-use super::work::around::Around;
+use super::work::add_hooks::AddHooks;
 use super::work::changer::stopped;
 use super::work::connect::failed;
-use super::work::dry_run::Change;
+use super::work::dry_run::WriteRequest;
+use super::work::mutation_context::MutationContext;
 use super::work::policies::PolicyObjects;
-use super::work::policy_changer::{PolicyChanger, Told};
-use super::work::scene::Scene;
+use super::work::policy_changer::{ChangeLines, PolicyChanger};
 use crate::cluster::{ClusterError, Purpose, WriteMode};
-use crate::decide::Step;
+use crate::decide::AddStep;
 use crate::decide::dedication::{
     AdminAccess, KnownNamespaces, Members, Missing, Overwrite, PolicyStep, Terms, notes, objects,
     overlaps, plan, refuse_namespaces, refuse_overlaps, snippet,
 };
 use crate::decide::identity::refuse_exchanged;
-use crate::decide::proposal::Proposed;
+use crate::decide::proposal::ProposedRule;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
@@ -54,7 +54,7 @@ use crate::report::rules::ObjectList;
     tolerate it themselves, and claims in every namespace may.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
-    look: Option<Looking>,
+    view: Option<ViewedCluster>,
 
     /// DRIVER/POOL/DEVICE with * for any, UUID, serial or PCI address
     #[arg(value_name = "DEVICE")]
@@ -64,7 +64,7 @@ pub(super) struct DedicateArgs {
     selector: SelectorArgs,
 
     #[command(flatten)]
-    picks: PickArgs,
+    filters: DeviceFilterArgs,
 
     /// Accept devices and namespaces that do not exist
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -174,7 +174,7 @@ pub(super) struct DedicateArgs {
 
 /// What is looked at.
 #[derive(Debug, Subcommand)]
-enum Looking {
+enum ViewedCluster {
     List(ListArgs),
     Describe(DescribeArgs),
 }
@@ -202,12 +202,12 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
         || args.namespace_selector.is_some()
         || args.name.is_some()
         || args.evict;
-    match args.look {
+    match args.view {
         Some(_) if is_making => Err(Failure::usage(
             "dedicate list and dedicate describe create nothing: omit devices, --to, --namespace-selector, --name and --evict",
         )),
-        Some(Looking::List(args)) => dedications::list(args, context).await,
-        Some(Looking::Describe(args)) => dedications::describe(args, context).await,
+        Some(ViewedCluster::List(args)) => dedications::list(args, context).await,
+        Some(ViewedCluster::Describe(args)) => dedications::describe(args, context).await,
         None => args.dedicate(context).await,
     }
 }
@@ -215,8 +215,8 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
 impl DedicateArgs {
     /// What it does with a cluster.
     pub(super) fn purpose(&self) -> Purpose {
-        match self.look {
-            Some(Looking::List(_) | Looking::Describe(_)) => Purpose::Dedications,
+        match self.view {
+            Some(ViewedCluster::List(_) | ViewedCluster::Describe(_)) => Purpose::Dedications,
             None => Purpose::Dedicate,
         }
     }
@@ -226,7 +226,7 @@ impl DedicateArgs {
         let is_taint_alone = self.safety.take_no_policy();
         let is_advice = self.mode == Mode::Advise;
         let format = self.output.as_deref().map(str::parse::<Format>);
-        let mut making = Making {
+        let mut making = DedicationPolicies {
             missing: if self.allow_missing {
                 Missing::Allowed
             } else {
@@ -258,7 +258,7 @@ impl DedicateArgs {
         let add = AddArgs {
             targets,
             selector: self.selector,
-            picks: self.picks,
+            filters: self.filters,
             all_devices: false,
             filename: Vec::new(),
             allow_missing: self.allow_missing,
@@ -330,23 +330,27 @@ impl DedicateArgs {
 }
 
 /// What is made beside the rules.
-struct Making<'a> {
+struct DedicationPolicies<'a> {
     terms: Terms,
     mode: Mode,
     is_taint_alone: bool,
     missing: Missing,
     overwrite: Overwrite,
     format: Option<Format>,
-    change: Change,
+    change: WriteRequest,
     context: &'a Context,
     /// What is done about the policies, once that is known.
     policies: Option<(PolicyObjects, Vec<PolicyStep>)>,
     has_changed: bool,
 }
 
-impl Around for Making<'_> {
-    async fn check(&mut self, steps: &[Step], scene: &Scene) -> Result<(), Failure> {
-        let objects = PolicyObjects::of(&scene.live).await?;
+impl AddHooks for DedicationPolicies<'_> {
+    async fn check(
+        &mut self,
+        steps: &[AddStep],
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        let objects = PolicyObjects::of(&mutation.live).await?;
         let namespaces = objects.namespaces().await?;
         refuse_namespaces(&self.terms, &namespaces, self.missing)?;
         let selectors: Vec<_> = steps
@@ -354,13 +358,13 @@ impl Around for Making<'_> {
             .map(|step| step.draft().selector.clone())
             .collect();
         // Rules that cannot be read may be those of another dedication.
-        let rules = scene.look.rules()?;
+        let rules = mutation.view.rules()?;
         refuse_overlaps(&overlaps(&self.terms.name, &selectors, rules))?;
         let existing = steps.iter().filter_map(|step| step.existing().cloned());
         let existing: Vec<DeviceTaintRule> = existing.collect();
-        let look = scene.look.clone().with_identities_of(&existing).await?;
-        refuse_exchanged(&existing, (&look.reading, &look.semantics))?;
-        self.tell(steps, &namespaces, scene);
+        let view = mutation.view.clone().with_identities_of(&existing).await?;
+        refuse_exchanged(&existing, (&view.reading, &view.semantics))?;
+        self.tell(steps, &namespaces, mutation);
         if self.is_taint_alone {
             self.context.printer.warn(&format!(
                 "without policies, claims in every namespace may tolerate {}, and claims in {} \
@@ -370,12 +374,12 @@ impl Around for Making<'_> {
             ));
             return Ok(());
         }
-        let policy_steps = self.policy_steps(&objects, steps, scene).await?;
+        let policy_steps = self.policy_steps(&objects, steps, mutation).await?;
         self.policies = Some((objects, policy_steps));
         Ok(())
     }
 
-    async fn before(&mut self, _: &Scene) -> Result<(), Failure> {
+    async fn before(&mut self, _: &MutationContext) -> Result<(), Failure> {
         let Some((objects, steps)) = &self.policies else {
             return Ok(());
         };
@@ -383,8 +387,8 @@ impl Around for Making<'_> {
             return Ok(());
         }
         let told = match self.format {
-            Some(_) => Told::Nothing,
-            None => Told::Lines,
+            Some(_) => ChangeLines::Nothing,
+            None => ChangeLines::Lines,
         };
         let changer = PolicyChanger {
             objects,
@@ -417,15 +421,15 @@ impl Around for Making<'_> {
     }
 }
 
-impl Making<'_> {
+impl DedicationPolicies<'_> {
     /// Says who has the devices, and who could use them all the same.
-    fn tell(&self, steps: &[Step], namespaces: &KnownNamespaces, scene: &Scene) {
+    fn tell(&self, steps: &[AddStep], namespaces: &KnownNamespaces, mutation: &MutationContext) {
         let proposed: Vec<_> = steps
             .iter()
-            .map(|step| Proposed::from(step).proposed(scene.look.now))
+            .map(|step| ProposedRule::from(step).proposed(mutation.view.now))
             .collect();
-        let devices = scene.look.selected(&proposed).devices;
-        let notes = notes(&self.terms, &devices, namespaces, &scene.look.basis());
+        let devices = mutation.view.selected(&proposed).devices;
+        let notes = notes(&self.terms, &devices, namespaces, &mutation.view.basis());
         for note in notes {
             self.context.printer.note(&note);
         }
@@ -435,8 +439,8 @@ impl Making<'_> {
     async fn policy_steps(
         &self,
         objects: &PolicyObjects,
-        rules: &[Step],
-        scene: &Scene,
+        rules: &[AddStep],
+        mutation: &MutationContext,
     ) -> Result<Vec<PolicyStep>, Failure> {
         let version = match (objects.mutating_version(), self.mode) {
             (Ok(version), _) => Some(version),
@@ -446,7 +450,7 @@ impl Making<'_> {
                 ));
                 None
             }
-            (Err(why), Mode::Enforce) => return Err(self.only_advised(&why, rules, scene)),
+            (Err(why), Mode::Enforce) => return Err(self.only_advised(&why, rules, mutation)),
         };
         let mut steps = Vec::new();
         for wanted in self::objects(&self.terms, version) {
@@ -480,8 +484,8 @@ impl Making<'_> {
     }
 
     /// The failure of a command that can only say what it would make.
-    fn only_advised(&self, why: &str, rules: &[Step], scene: &Scene) -> Failure {
-        let version = scene.rules.api_version();
+    fn only_advised(&self, why: &str, rules: &[AddStep], mutation: &MutationContext) -> Failure {
+        let version = mutation.rules.api_version();
         let rules: Vec<Value> = rules
             .iter()
             .map(|step| step.draft().object(version))

@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::flags::output::PageArgs;
 use super::flags::source::VersionArgs;
+use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
-use super::work::look::Look;
 use super::work::policies::PolicyObjects;
 use super::work::present::present;
 use crate::cluster::Detail;
@@ -50,65 +50,75 @@ pub(super) struct DescribeArgs {
 }
 
 /// What there is.
-struct Scene {
-    look: Look,
+struct DedicationView {
+    view: ClusterView,
     policies: Policies,
     namespaces: KnownNamespaces,
 }
 
 pub(super) async fn list(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let scene = Box::pin(Scene::open(args.version.version(), context)).await?;
-    let names: Vec<String> = scene.names()?;
-    let answer = scene.answer(&names, Extent::Row)?;
-    present(&answer, scene.look.aside(), args.output.wanted(), context)
+    let view = Box::pin(DedicationView::open(args.version.version(), context)).await?;
+    let names: Vec<String> = view.names()?;
+    let answer = view.answer(&names, Extent::Row)?;
+    present(
+        &answer,
+        view.view.view_warnings(),
+        args.output.wanted(),
+        context,
+    )
 }
 
 pub(super) async fn describe(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let scene = Box::pin(Scene::open(args.version.version(), context)).await?;
-    let known = scene.names()?;
+    let view = Box::pin(DedicationView::open(args.version.version(), context)).await?;
+    let known = view.names()?;
     if let Some(name) = args.names.iter().find(|name| !known.contains(name)) {
         let failure = no_such("dedication", name, known.iter().cloned());
         // One of which nothing could be read may be there.
-        return Err(scene
+        return Err(view
             .policies
             .unread()
             .fold(failure, |failure, (kind, why)| {
                 failure.detail(format!("{} could not be read: {why}", kind.plural()))
             }));
     }
-    let answer = scene.answer(&args.names, Extent::Whole)?;
-    present(&answer, scene.look.aside(), args.output.wanted(), context)
+    let answer = view.answer(&args.names, Extent::Whole)?;
+    present(
+        &answer,
+        view.view.view_warnings(),
+        args.output.wanted(),
+        context,
+    )
 }
 
-impl Scene {
+impl DedicationView {
     async fn open(version: Version, context: &Context) -> Result<Self, Failure> {
         let live = connect(context).await?;
-        let look = Look::of_for(live.clone(), version, Detail::Terms).await?;
-        let look = look.with_templates().await?;
+        let view = ClusterView::of_for(live.clone(), version, Detail::Terms).await?;
+        let view = view.with_templates().await?;
         let objects = PolicyObjects::of(&live).await?;
         let policies = objects.all().await?;
         let namespaces = objects.namespaces().await?;
         Ok(Self {
-            look,
+            view,
             policies,
             namespaces,
         })
     }
 
     fn names(&self) -> Result<Vec<String>, Failure> {
-        Ok(names(self.look.rules()?, &self.policies)
+        Ok(names(self.view.rules()?, &self.policies)
             .into_iter()
             .collect())
     }
 
     fn answer(&self, names: &[String], extent: Extent) -> Result<DedicationList, Failure> {
-        let basis = self.look.basis();
-        let rules = self.look.rules()?;
+        let basis = self.view.basis();
+        let rules = self.view.rules()?;
         let mut warnings: Vec<Warning> = Vec::new();
         let dedications = names.iter().map(|name| {
             let of_dedication: Vec<_> = members_of_rules(name, rules).cloned().collect();
             warnings.extend(
-                self.look
+                self.view
                     .identity_warnings(&of_dedication)
                     .iter()
                     .map(Warning::from),
@@ -128,7 +138,7 @@ impl Scene {
             affects: Affects::Details,
         };
         let gap = |gap: &Gap| detail(&gap.what, gap.why.clone());
-        let reading = &self.look.reading;
+        let reading = &self.view.reading;
         let mut incomplete: Vec<Incomplete> = reading.gaps.iter().map(gap).collect();
         let policies = self.policies.unread();
         incomplete.extend(

@@ -15,25 +15,25 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
-use super::work::accounts::accounted;
+use super::work::change_summary::accounted;
 use super::work::changer::{Changer, stopped};
+use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect_client, failed};
-use super::work::look::Look;
-use super::work::meant::{by_name, meant};
+use super::work::mutation_context::MutationContext;
+use super::work::resolve_rules::{by_name, selected_rules};
 use super::work::rules_on::chosen_in;
-use super::work::scene::Scene;
-use crate::cluster::{ApiClient, Rules, Served, discover, user_name};
-use crate::decide::broad::set_back;
+use crate::cluster::{ApiClient, Rules, ServedKinds, discover, user_name};
+use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
-use crate::decide::ending::of_parts;
-use crate::decide::{Chooser, Meant, RulePatch, RulesTyped, Version};
+use crate::decide::exit_status::of_parts;
+use crate::decide::{Chooser, RulePatch, RuleWords, SelectedRules, Version};
 use crate::engine::settle::is_observed;
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
 use crate::report::change::ChangeOutcome;
-use crate::report::life::{BrakeSeen, Braked, braked_line};
+use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, braked_line};
 
 /// Lower a rule's effect, immediately: no report, no guard, no confirmation
 ///
@@ -96,14 +96,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A server whose rules can be changed, whatever else it has.
-struct Reached {
+struct ReachedServer {
     client: ApiClient,
     /// What the server has, or why that is not known.
-    served: Result<Served, Failure>,
+    served: Result<ServedKinds, Failure>,
     rules: Rules,
 }
 
-impl Reached {
+impl ReachedServer {
     /// The cluster with all that it has, or why that is not known.
     fn live(&self) -> Result<Live, String> {
         let served = self.served.as_ref().map_err(ToString::to_string)?;
@@ -156,11 +156,11 @@ impl DeescalateArgs {
             found.missing.push(failure);
         }
         // Those that are there are braked, whoever is not: later is too late.
-        let braked = self.pull(&found.rules, &reached, &mut changer).await;
+        let downgraded = self.pull(&found.rules, &reached, &mut changer).await;
         let status = changer.status();
-        let ended = match (found.all_missing(), braked) {
+        let ended = match (found.all_missing(), downgraded) {
             _ if alone.is_some() => alone.map_or(Ok(status), |(_, failure)| Err(failure)),
-            (None, braked) => braked.map(|()| status),
+            (None, downgraded) => downgraded.map(|()| status),
             (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
             (Some(missing), Ok(())) => {
                 Err(missing.detail("the effect of the other rules is lowered"))
@@ -177,7 +177,7 @@ impl DeescalateArgs {
 
 /// Connects, and finds out at which version the server has rules: by discovery, or where that fails
 /// by asking for the rules themselves.
-async fn reach(chooser: Option<&Chooser>, context: &Context) -> Result<Reached, Failure> {
+async fn reach(chooser: Option<&Chooser>, context: &Context) -> Result<ReachedServer, Failure> {
     let client = connect_client(context).await?;
     let (rules, served) = match discover(&client).await {
         Ok(served) => (Rules::new(&client, &served).map_err(failed)?, Ok(served)),
@@ -189,7 +189,7 @@ async fn reach(chooser: Option<&Chooser>, context: &Context) -> Result<Reached, 
             }
         }
     };
-    Ok(Reached {
+    Ok(ReachedServer {
         client,
         served,
         rules,
@@ -200,14 +200,14 @@ async fn reach(chooser: Option<&Chooser>, context: &Context) -> Result<Reached, 
 /// by one.
 async fn find(
     chooser: &Chooser,
-    reached: &Reached,
+    reached: &ReachedServer,
     context: &Context,
-) -> Result<(Meant, Vec<(String, Failure)>), Failure> {
+) -> Result<(SelectedRules, Vec<(String, Failure)>), Failure> {
     // Nothing is said of when rules expire, so that no clock is needed.
     let now = jiff::Timestamp::UNIX_EPOCH;
     match chooser {
         Chooser::Names(names) => {
-            let (mut found, mut unread) = (Meant::default(), Vec::new());
+            let (mut found, mut unread) = (SelectedRules::default(), Vec::new());
             for name in names {
                 match reached.rules.get(name).await {
                     Ok(Some(stored)) => found.rules.push(stored.fact),
@@ -219,7 +219,7 @@ async fn find(
             Ok((found, unread))
         }
         Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
-            let found = meant(chooser, &reached.rules, now, context).await?;
+            let found = selected_rules(chooser, &reached.rules, now, context).await?;
             Ok((found, Vec::new()))
         }
     }
@@ -230,10 +230,10 @@ impl DeescalateArgs {
     /// which they are, and where they can be.
     async fn find(
         &self,
-        typed: &RulesTyped<'_>,
-        reached: &Reached,
+        typed: &RuleWords<'_>,
+        reached: &ReachedServer,
         context: &Context,
-    ) -> Result<(Chooser, (Meant, Vec<(String, Failure)>)), Failure> {
+    ) -> Result<(Chooser, (SelectedRules, Vec<(String, Failure)>)), Failure> {
         let mut by_name = None;
         if let Some(chooser) = typed.chooser()? {
             let found = find(&chooser, reached, context).await?;
@@ -244,11 +244,11 @@ impl DeescalateArgs {
             }
             by_name = Some((chooser, found));
         }
-        let look = match (reached.live(), by_name) {
+        let view = match (reached.live(), by_name) {
             (Ok(live), found) => {
-                let look = Box::pin(Look::of(live, self.version.version())).await;
-                match (look, found) {
-                    (Ok(look), _) => look,
+                let view = Box::pin(ClusterView::of(live, self.version.version())).await;
+                match (view, found) {
+                    (Ok(view), _) => view,
                     (Err(_), Some(found)) => return Ok(found),
                     (Err(failure), None) => return Err(failure),
                 }
@@ -256,7 +256,7 @@ impl DeescalateArgs {
             (Err(_), Some(found)) => return Ok(found),
             (Err(why), None) => return Err(Failure::new(ExitStatus::Failed, why)),
         };
-        let (_, chooser) = chosen_in(typed, look, context).await?;
+        let (_, chooser) = chosen_in(typed, view, context).await?;
         let found = find(&chooser, reached, context).await?;
         Ok((chooser, found))
     }
@@ -264,7 +264,7 @@ impl DeescalateArgs {
     async fn pull(
         &self,
         found: &[DeviceTaintRule],
-        reached: &Reached,
+        reached: &ReachedServer,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
         let to = Effect::from(self.to);
@@ -272,24 +272,27 @@ impl DeescalateArgs {
         changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let pulled = reached.client.server_time();
         let patch = RulePatch::effect(&to, &self.semantics(reached), reached.client.server_time());
-        let mut braked = Vec::new();
+        let mut downgraded = Vec::new();
         for rule in found {
-            let done = changer.brake(rule, &patch, &to).await;
+            let done = changer.downgrade(rule, &patch, &to).await;
             let done = done.map_err(|failure| stopped(failure, context))?;
-            braked.extend(done);
+            downgraded.extend(done);
         }
-        for line in set_back(&braked) {
+        for line in set_back(&downgraded) {
             changer.note(line);
         }
         if self.change.change().dry_run.is_real() {
-            let brake = Pulled { braked, at: pulled };
-            tell_cancelled(reached, brake, self.version.version(), changer).await;
+            let downgrade = DowngradedRules {
+                downgraded,
+                at: pulled,
+            };
+            tell_cancelled(reached, downgrade, self.version.version(), changer).await;
         }
         Ok(())
     }
 
     /// How the server behaves; where nobody can say, as the newest does.
-    fn semantics(&self, reached: &Reached) -> Semantics {
+    fn semantics(&self, reached: &ReachedServer) -> Semantics {
         let version = reached
             .served
             .as_ref()
@@ -301,16 +304,19 @@ impl DeescalateArgs {
 }
 
 /// Rules whose effect was taken back, as they were before.
-struct Pulled {
-    braked: Vec<DeviceTaintRule>,
+struct DowngradedRules {
+    downgraded: Vec<DeviceTaintRule>,
     /// The server's clock before the first of them was changed.
     at: Option<Timestamp>,
 }
 
 /// Whether the controller judges the rules as they are by now, once it had some time for that: what it has
 /// not heard of it may still carry out.
-async fn is_confirmed(braked: &[DeviceTaintRule], rules: &Rules) -> bool {
-    let names: Vec<String> = braked.iter().map(|rule| rule.name.to_string()).collect();
+async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
+    let names: Vec<String> = downgraded
+        .iter()
+        .map(|rule| rule.name.to_string())
+        .collect();
     let began = Instant::now();
     loop {
         let Ok(found) = by_name(&names, rules).await else {
@@ -330,24 +336,24 @@ async fn is_confirmed(braked: &[DeviceTaintRule], rules: &Rules) -> bool {
 /// Says how many evictions were pending when the brake was pulled; it worked whether that can be
 /// found out or not.
 async fn tell_cancelled(
-    reached: &Reached,
-    brake: Pulled,
+    reached: &ReachedServer,
+    downgrade: DowngradedRules,
     version: Version,
     changer: &mut Changer<'_>,
 ) {
-    let evicting: Vec<DeviceTaintRule> = brake
-        .braked
+    let evicting: Vec<DeviceTaintRule> = downgrade
+        .downgraded
         .into_iter()
         .filter(|rule| rule.taint.effect == Effect::NoExecute)
         .collect();
     if evicting.is_empty() {
         return;
     }
-    let brake = Pulled {
-        braked: evicting,
-        ..brake
+    let downgrade = DowngradedRules {
+        downgraded: evicting,
+        ..downgrade
     };
-    match pending(reached, &brake, version).await {
+    match pending(reached, &downgrade, version).await {
         Ok(line) => changer.note(line),
         Err(failure) => changer.context().printer.warn(&format!(
             "the effect was lowered, but the number of pending evictions is unknown: {failure}"
@@ -355,25 +361,29 @@ async fn tell_cancelled(
     }
 }
 
-async fn pending(reached: &Reached, brake: &Pulled, version: Version) -> Result<String, String> {
-    let evicting = &brake.braked;
+async fn pending(
+    reached: &ReachedServer,
+    downgrade: &DowngradedRules,
+    version: Version,
+) -> Result<String, String> {
+    let evicting = &downgrade.downgraded;
     let confirmed = is_confirmed(evicting, &reached.rules).await;
-    let scene = Scene::of(reached.live()?, version)
+    let mutation = MutationContext::of(reached.live()?, version)
         .await
         .map_err(|failure| failure.to_string())?;
     let proposed: Vec<ProposedTaint> = evicting
         .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, scene.look.now))
+        .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
         .collect();
-    let look = scene.look.with_pods_of(&proposed).await;
-    let look = look.map_err(|failure| failure.to_string())?;
-    let impact = look.impact(&proposed);
-    let gaps = look.reading.gaps.iter().chain(&impact.gaps);
-    let seen = BrakeSeen {
-        pulled: brake.at,
+    let view = mutation.view.with_pods_of(&proposed).await;
+    let view = view.map_err(|failure| failure.to_string())?;
+    let impact = view.impact(&proposed);
+    let gaps = view.reading.gaps.iter().chain(&impact.gaps);
+    let seen = DowngradeObservation {
+        pulled: downgrade.at,
         confirmed,
-        now: look.now,
+        now: view.now,
     };
-    let braked = Braked::of(&impact, gaps, &look.semantics, &seen);
-    Ok(braked_line(&braked))
+    let downgraded = DowngradeImpact::of(&impact, gaps, &view.semantics, &seen);
+    Ok(braked_line(&downgraded))
 }

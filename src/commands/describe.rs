@@ -4,15 +4,15 @@ use super::context::Context;
 use super::flags::output::PageArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
+use super::work::cluster_view::ClusterView;
 use super::work::connect::Live;
 use super::work::history::histories as histories_of;
-use super::work::look::Look;
 use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
-use crate::assess::Knowledge;
-use crate::cluster::{ClusterError, Told, eviction_events, rule_events};
-use crate::decide::released;
+use crate::assess::ReportCompleteness;
+use crate::cluster::{ClusterError, ReadResult, eviction_events, rule_events};
+use crate::decide::unreleased_devices;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Impact, ProposedTaint};
@@ -66,10 +66,10 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let typed = args.rules.typed();
     // What can be wrong without a cluster is found before it is asked.
     typed.chooser()?;
-    let look = Look::open(&args.source.source(), context).await?;
-    look.rules()?;
-    let (look, chooser) = Box::pin(chosen_in(&typed, look, context)).await?;
-    let meant = chooser.meant(look.rules()?, look.now);
+    let view = ClusterView::open(&args.source.source(), context).await?;
+    view.rules()?;
+    let (view, chooser) = Box::pin(chosen_in(&typed, view, context)).await?;
+    let meant = chooser.meant(view.rules()?, view.now);
     let missing = meant.all_missing();
     if meant.rules.is_empty() {
         let Some(missing) = missing else {
@@ -81,56 +81,60 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let proposed: Vec<ProposedTaint> = meant
         .rules
         .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, look.now))
+        .map(|rule| ProposedTaint::of_rule(rule, view.now))
         .collect();
-    let look = look.with_identities_of(&meant.rules).await?;
-    let mut look = look.with_pods_of(&proposed).await?;
-    let identities = look.identity_warnings(&meant.rules);
-    look.reading.warnings.extend(identities);
-    look.reading
+    let view = view.with_identities_of(&meant.rules).await?;
+    let mut view = view.with_pods_of(&proposed).await?;
+    let identities = view.identity_warnings(&meant.rules);
+    view.reading.warnings.extend(identities);
+    view.reading
         .warnings
-        .extend(released::warnings(&meant.rules, None));
-    let questions: Vec<Question<'_>> = meant
+        .extend(unreleased_devices::warnings(&meant.rules, None));
+    let questions: Vec<DescribedRule<'_>> = meant
         .rules
         .iter()
         .zip(&proposed)
-        .map(|(rule, proposed)| Question {
+        .map(|(rule, proposed)| DescribedRule {
             rule,
-            impact: look.impact(std::slice::from_ref(proposed)),
+            impact: view.impact(std::slice::from_ref(proposed)),
         })
         .collect();
-    let mut beside = Beside::of(&questions, &look).await;
+    let mut beside = DescribeContext::of(&questions, &view).await;
     let mut histories = Vec::new();
     if args.history {
-        let (found, gaps) = Box::pin(histories_of(&meant.rules, &look)).await?;
+        let (found, gaps) = Box::pin(histories_of(&meant.rules, &view)).await?;
         histories = found;
         let news = gaps.into_iter().filter(|gap| !beside.gaps.contains(gap));
         beside.gaps.extend(news.collect::<Vec<_>>());
     }
     let mut histories = histories.into_iter();
     let described = questions.iter().map(|question| {
-        let description = describe(question, &beside, &look);
+        let description = describe(question, &beside, &view);
         match histories.next() {
             Some(history) => description.with_history(history),
             None => description,
         }
     });
     let answer = RuleDescriptions::new(described.collect());
-    let status = present(&answer, look.aside(), args.output.wanted(), context)?;
+    let status = present(&answer, view.view_warnings(), args.output.wanted(), context)?;
     missing.map_or(Ok(status), Err)
 }
 
 /// One of the rules, as the only considered one.
-struct Question<'a> {
+struct DescribedRule<'a> {
     rule: &'a DeviceTaintRule,
     impact: Impact<'a>,
 }
 
-fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescription {
-    let Question { rule, impact } = question;
-    let around = beside.nodes.around(&look.reading.snapshot.claims);
+fn describe(
+    question: &DescribedRule<'_>,
+    beside: &DescribeContext,
+    view: &ClusterView,
+) -> RuleDescription {
+    let DescribedRule { rule, impact } = question;
+    let around = beside.nodes.around(&view.reading.snapshot.claims);
     let beside_it = beside.gaps.iter().chain(&beside.nodes.gap);
-    let gaps = look
+    let gaps = view
         .reading
         .gaps
         .iter()
@@ -140,23 +144,23 @@ fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescri
         &Subject {
             rule,
             impact,
-            remaining: &pending_evictions(impact, &around, look.now),
+            remaining: &pending_evictions(impact, &around, view.now),
             warnings: &[
-                &look.reading.warnings[..],
+                &view.reading.warnings[..],
                 &beside.warnings,
                 &beside.nodes.warnings,
             ]
             .concat(),
-            knowledge: &Knowledge::new(gaps, &look.semantics),
+            completeness: &ReportCompleteness::new(gaps, &view.semantics),
         },
         events_about(rule, impact, &beside.events),
-        look.now,
+        view.now,
     )
 }
 
 /// What there is to say beside the facts that every answer needs.
 #[derive(Default)]
-struct Beside {
+struct DescribeContext {
     /// What was reported about the rules, and about evictions.
     events: Vec<model::Event>,
     nodes: NodesKnown,
@@ -165,20 +169,20 @@ struct Beside {
     warnings: Vec<Warning>,
 }
 
-impl Beside {
+impl DescribeContext {
     /// Events, and how the nodes are of pods that should have ended, as far as they are known.
-    async fn of(questions: &[Question<'_>], look: &Look) -> Self {
+    async fn of(questions: &[DescribedRule<'_>], view: &ClusterView) -> Self {
         let nothing = NodesKnown::default();
-        let around = nothing.around(&look.reading.snapshot.claims);
+        let around = nothing.around(&view.reading.snapshot.claims);
         let left: Vec<PendingEviction<'_>> = questions
             .iter()
-            .flat_map(|question| pending_evictions(&question.impact, &around, look.now))
+            .flat_map(|question| pending_evictions(&question.impact, &around, view.now))
             .collect();
-        let Some(live) = look.live() else {
+        let Some(live) = view.live() else {
             return Self {
-                events: look.reading.snapshot.events.clone(),
-                nodes: nodes_in(&look.reading, &left),
-                gaps: look.reading.without(Kind::Event).into_iter().collect(),
+                events: view.reading.snapshot.events.clone(),
+                nodes: nodes_in(&view.reading, &left),
+                gaps: view.reading.without(Kind::Event).into_iter().collect(),
                 warnings: Vec::new(),
             };
         };
@@ -191,7 +195,7 @@ impl Beside {
             Err(error) => beside.gaps.push(gap_of("events", &error)),
         }
         beside.nodes = NodesKnown {
-            publishers: Publishers::of(&look.reading, &names_of(&left)),
+            publishers: Publishers::of(&view.reading, &names_of(&left)),
             ..nodes_of(&left, live).await
         };
         beside
@@ -200,12 +204,12 @@ impl Beside {
 
 /// What was reported about the rules and, if they hit any pods or may have done so, about evictions.
 async fn read_events(
-    questions: &[Question<'_>],
+    questions: &[DescribedRule<'_>],
     live: &Live,
-) -> Result<Told<Vec<model::Event>>, ClusterError> {
+) -> Result<ReadResult<Vec<model::Event>>, ClusterError> {
     let Live { client, served } = live;
-    let mut events: Told<Vec<model::Event>> = Told::default();
-    let mut add = |told: Told<Vec<model::Event>>| {
+    let mut events: ReadResult<Vec<model::Event>> = ReadResult::default();
+    let mut add = |told: ReadResult<Vec<model::Event>>| {
         events.facts.extend(told.facts);
         events.warnings.extend(told.warnings);
     };

@@ -3,26 +3,26 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::events::EventsArgs;
 use super::flags::output::OutputArgs;
-use super::flags::picks::PickArgs;
 use super::flags::source::SourceArgs;
+use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::clusters;
 use super::work::events::{self, Results};
-use super::work::follow::{Question, answer, follow};
-use super::work::look::{Aside, Look};
+use super::work::follow::{FollowedQuestion, answer, follow};
+use super::work::output_request::OutputRequest;
 use super::work::present::{page, present};
-use super::work::wanted::Wanted;
 use crate::assess::Basis;
 use crate::cluster::Detail;
 use crate::decide::choice::{
-    self, Ambiguous, Picker, Picks, Shown, Typed, hardware_among, refuse_empty_names,
-    refuse_unknown_attributes,
+    self, AmbiguousNumber, DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices,
+    hardware_among, refuse_empty_names, refuse_unknown_attributes,
 };
 use crate::decide::identity::Hardware;
-use crate::decide::narrowing::Narrowing;
-use crate::decide::released;
+use crate::decide::list_filter::ListFilter;
+use crate::decide::unreleased_devices;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
@@ -46,7 +46,7 @@ pub(super) struct DevicesArgs {
     selector: SelectorArgs,
 
     #[command(flatten)]
-    picks: PickArgs,
+    filters: DeviceFilterArgs,
 
     /// Only devices with a taint, of any effect
     #[arg(long, help_heading = "Devices")]
@@ -109,10 +109,10 @@ Examples:
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (_, named) = args.hardware();
-    let shown = Shown::parse(&Typed {
+    let shown = ShownDevices::parse(&DeviceArguments {
         arguments: named,
         flags: args.selector.selector()?,
-        ..Typed::default()
+        ..DeviceArguments::default()
     })?;
     if args.free && context.namespace.is_some() {
         return Err(Failure::usage(
@@ -126,23 +126,23 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let wanted = args.output.wanted();
     if !context.contexts.is_empty() {
         let asked = async |context: &Context| {
-            let (look, question, _) = args.look(shown.clone(), context).await?;
-            answer(&question, look).await
+            let (view, question, _) = args.view(shown.clone(), context).await?;
+            answer(&question, view).await
         };
         let reports = clusters::ask(context, asked).await?;
-        return present(&reports, &Aside::default(), wanted, context);
+        return present(&reports, &ViewWarnings::default(), wanted, context);
     }
-    let (look, question, hints) = args.look(shown, context).await?;
-    let unknown = args.free && !look.knows_usage();
+    let (view, question, hints) = args.view(shown, context).await?;
+    let unknown = args.free && !view.knows_usage();
     if args.watch {
         if unknown {
             none_known_as_free(wanted, context)?;
         }
-        return follow(&question, look, wanted, context).await;
+        return follow(&question, view, wanted, context).await;
     }
-    let (report, aside) = answer(&question, look).await?;
+    let (report, view_warnings) = answer(&question, view).await?;
     let (report, hint) = args.fitted(report, wanted, context)?;
-    let status = present(&report, &aside, wanted, context)?;
+    let status = present(&report, &view_warnings, wanted, context)?;
     let hints = hints.into_iter().chain(hint);
     if unknown {
         none_known_as_free(wanted, context)?;
@@ -166,14 +166,14 @@ impl DevicesArgs {
 
     /// The arguments that name hardware, and all others.
     fn hardware(&self) -> (Vec<Hardware>, Vec<String>) {
-        hardware_among(&self.devices, &self.picks.identity_attributes)
+        hardware_among(&self.devices, &self.filters.identity_attributes)
     }
 
     /// The report in the lines that were asked for, or that a terminal has room for, and how to see the rest.
     fn fitted(
         &self,
         report: DeviceReport,
-        wanted: Wanted,
+        wanted: OutputRequest,
         context: &Context,
     ) -> Result<(DeviceReport, Option<String>), Failure> {
         let rows = context.height.filter(|_| {
@@ -201,68 +201,68 @@ impl DevicesArgs {
     }
 
     /// What there is, what is asked about it, and what to do where that is nothing.
-    async fn look(
+    async fn view(
         &self,
-        shown: Shown,
+        shown: ShownDevices,
         context: &Context,
-    ) -> Result<(Look, Listed, Vec<String>), Failure> {
-        let mut picks = Picks {
+    ) -> Result<(ClusterView, Listed, Vec<String>), Failure> {
+        let mut filters = DeviceFilterFlags {
             identities: self.hardware().0,
-            ..self.picks.picks(context.namespace.as_deref())
+            ..self.filters.filters(context.namespace.as_deref())
         };
         // Read at once: slices that are read again are another round of questions.
         let columns = self.columns();
-        let asks = !picks.identities.is_empty() || self.free || !columns.is_empty();
+        let asks = !filters.identities.is_empty() || self.free || !columns.is_empty();
         let wanted = if asks {
             Detail::Attributes
         } else {
             Detail::Names
         };
-        let look = Look::open_for(&self.source.source(), context, wanted).await?;
-        let look = look.identifying(&self.picks.identity_attributes);
-        let (look, numbers) = look.numbers_among(&shown).await?;
+        let view = ClusterView::open_for(&self.source.source(), context, wanted).await?;
+        let view = view.identifying(&self.filters.identity_attributes);
+        let (view, numbers) = view.numbers_among(&shown).await?;
         let shown = shown.without(&numbers);
-        picks.identities.extend(numbers);
+        filters.identities.extend(numbers);
         // A node that has no devices has an empty list, and chooses nothing from what is chosen otherwise.
-        let beside_it = Picks {
+        let beside_it = DeviceFilterFlags {
             node: None,
-            ..picks.clone()
+            ..filters.clone()
         };
-        let is_alone = Picker::parse(&beside_it)?.is_none();
-        let node = picks.node.clone().filter(|_| is_alone);
-        let picker = Picker::parse(if is_alone { &beside_it } else { &picks })?;
-        let look = look.with_attributes_for(picker.as_ref()).await?;
-        refuse_unknown_attributes(&columns.names, &look.reading)?;
-        let picked = match &picker {
-            Some(picker) => Some(picker.resolve(&look.reading, &shown.names(), &look.semantics)?),
+        let is_alone = DeviceFilter::parse(&beside_it)?.is_none();
+        let node = filters.node.clone().filter(|_| is_alone);
+        let filter = DeviceFilter::parse(if is_alone { &beside_it } else { &filters })?;
+        let view = view.with_attributes_for(filter.as_ref()).await?;
+        refuse_unknown_attributes(&columns.names, &view.reading)?;
+        let filtered = match &filter {
+            Some(filter) => Some(filter.resolve(&view.reading, &shown.names(), &view.semantics)?),
             None => None,
         };
-        let inventory = engine::devices(look.snapshot(), &look.semantics);
+        let inventory = engine::devices(view.snapshot(), &view.semantics);
         let known = inventory.devices.iter().map(|state| &state.id);
         shown.refuse_missing(known)?;
         let is_bare = inventory.devices.is_empty()
-            && look.knows_usage()
-            && look.reading.without(Kind::ResourceSlice).is_none();
+            && view.knows_usage()
+            && view.reading.without(Kind::ResourceSlice).is_none();
         let idle = match &node {
-            Some(node) => Box::pin(look.idle_node(node)).await?,
+            Some(node) => Box::pin(view.idle_node(node)).await?,
             None => None,
         };
-        let narrowing = Narrowing {
+        let list_filter = ListFilter {
             shown,
             node,
-            picked: picked
+            filtered: filtered
                 .as_ref()
-                .map(|picked| picked.devices.iter().cloned().collect()),
+                .map(|filtered| filtered.devices.iter().cloned().collect()),
             tainted: self.tainted,
             free: self.free,
             allocated: self.allocated,
             namespace: context.namespace.clone(),
         };
         let bare = is_bare.then(|| choice::NO_DEVICES.to_owned());
-        let notes = picked.into_iter().flat_map(|picked| {
-            let ambiguous = picked.ambiguous.iter().map(Ambiguous::told);
+        let notes = filtered.into_iter().flat_map(|filtered| {
+            let ambiguous = filtered.ambiguous.iter().map(AmbiguousNumber::describe);
             let ambiguous: Vec<String> = ambiguous.collect();
-            picked.notes.into_iter().chain(ambiguous)
+            filtered.notes.into_iter().chain(ambiguous)
         });
         let hints = notes.chain(idle).chain(bare);
         let hints = hints.collect();
@@ -271,22 +271,22 @@ impl DevicesArgs {
             Some(false) | None => DeviceLines::Devices,
         };
         let listed = Listed {
-            narrowing,
+            list_filter,
             columns,
             lines,
         };
-        Ok((look, listed, hints))
+        Ok((view, listed, hints))
     }
 }
 
 /// Which devices are listed.
 struct Listed {
-    narrowing: Narrowing,
+    list_filter: ListFilter,
     columns: AttributeColumns,
     lines: DeviceLines,
 }
 
-impl Question for Listed {
+impl FollowedQuestion for Listed {
     type Answer = DeviceReport;
 
     /// Who uses a device is named in the claims.
@@ -296,7 +296,7 @@ impl Question for Listed {
 
     /// What parts of the same hardware share is read with them.
     fn needs_attributes(&self) -> bool {
-        !self.columns.is_empty() || self.narrowing.free
+        !self.columns.is_empty() || self.list_filter.free
     }
 
     fn changes(&self, before: &DeviceReport, now: &DeviceReport) -> Option<Vec<String>> {
@@ -305,11 +305,11 @@ impl Question for Listed {
 
     fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
-        self.narrowing.keep(&mut inventory, basis);
+        self.list_filter.keep(&mut inventory, basis);
         let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
         let rules = &basis.reading.snapshot.rules;
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
-            .with_warnings(&released::warnings(rules, Some(&listed)))
+            .with_warnings(&unreleased_devices::warnings(rules, Some(&listed)))
             .with_lines(self.lines);
         if self.columns.is_empty() {
             return report;
@@ -319,7 +319,7 @@ impl Question for Listed {
 }
 
 /// Says that no device is listed since nobody knows which are free; names alone cannot say that.
-fn none_known_as_free(wanted: Wanted, context: &Context) -> Result<(), Failure> {
+fn none_known_as_free(wanted: OutputRequest, context: &Context) -> Result<(), Failure> {
     let text = "free devices are unknown, so none are listed";
     if wanted.format.carries_incompleteness() {
         context.printer.insist(text);

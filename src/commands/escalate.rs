@@ -9,14 +9,14 @@ use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
-use super::work::accounts::accounted;
+use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::events;
-use super::work::pipeline::{Late, Pipeline};
-use super::work::scene::Scene;
+use super::work::mutation_context::MutationContext;
+use super::work::pipeline::{Pipeline, TimeoutAction};
 use crate::decide::effect::{escalation, no_way_back};
 use crate::decide::identity::OtherHardware;
-use crate::decide::proposal::{Proposed, Whose};
+use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::rules_on::refuse_several;
 use crate::decide::{Proposal, RulePatch, escalate};
 use crate::error::{ExitStatus, Failure};
@@ -116,7 +116,7 @@ enum OnTimeout {
     Revert,
 }
 
-impl From<OnTimeout> for Late {
+impl From<OnTimeout> for TimeoutAction {
     fn from(typed: OnTimeout) -> Self {
         match typed {
             OnTimeout::Keep => Self::Keep,
@@ -153,9 +153,9 @@ impl EscalateArgs {
         typed.chooser()?;
         let safety = self.safety.prepare()?;
         let to = Effect::from(self.to);
-        let scene = Scene::open(self.version.version(), context).await?;
-        let (scene, chooser) = scene.chosen(&typed, context).await?;
-        let meant = scene.meant(&chooser).await?;
+        let mutation = MutationContext::open(self.version.version(), context).await?;
+        let (mutation, chooser) = mutation.chosen(&typed, context).await?;
+        let meant = mutation.meant(&chooser).await?;
         refuse_several(typed.hardware_alone(), &meant.rules)?;
         if let Some(failure) = meant.all_missing() {
             return Err(failure);
@@ -163,33 +163,33 @@ impl EscalateArgs {
         if meant.rules.is_empty() {
             context.printer.note("No resources found");
         }
-        let scene = scene.with_identities_of(&meant.rules).await?;
+        let mutation = mutation.with_identities_of(&meant.rules).await?;
         let rules = escalate(&meant.rules, &to)?;
         self.warn_of_no_way_back(&rules, context);
         let open: Vec<String> = rules
             .iter()
             .filter(|it| it.is_open())
-            .map(Proposed::name)
+            .map(ProposedRule::name)
             .collect();
         let proposal = Proposal {
-            deed: escalation(&open, &to),
+            action: escalation(&open, &to),
             rules,
-            whose: Whose::Anybodys,
+            whose: NamedOwners::Anybodys,
             noted_before: Some(self.other_hardware()),
             patience: self.waiting.patience(),
         };
         let change = self.change.change();
-        let mut changer = Changer::new(&scene.rules, change, context).with_lines(lines);
+        let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
-            scene: &scene,
+            mutation: &mutation,
             safety: &safety,
             dry_run: change.dry_run,
             late: self.on_timeout.into(),
             context,
         };
         let apply = async |changer: &mut Changer<'_>| {
-            let changed = self.carry_out(&proposal, &scene, changer).await;
-            scene.look.tell(&context.printer);
+            let changed = self.carry_out(&proposal, &mutation, changer).await;
+            mutation.view.tell(&context.printer);
             changed
         };
         let ended = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
@@ -201,21 +201,21 @@ impl EscalateArgs {
     async fn carry_out(
         &self,
         proposal: &Proposal,
-        scene: &Scene,
+        mutation: &MutationContext,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
         for done in proposal.rules.iter().filter(|rule| !rule.is_open()) {
             changer.unchanged(&done.rule)?;
         }
         let to = Effect::from(self.to);
-        let patch = RulePatch::effect(&to, &scene.look.semantics, Some(scene.look.now));
+        let patch = RulePatch::effect(&to, &mutation.view.semantics, Some(mutation.view.now));
         for rule in &proposal.changed() {
             let again = |found: Option<&DeviceTaintRule>| {
                 found.is_some_and(|found| escalate(std::slice::from_ref(found), &to).is_ok())
             };
             if let Err(failure) = changer.patch(rule, &patch, again).await {
                 let names = proposal.open_names();
-                let failure = scene.told_of_hits(failure, &names, &to).await;
+                let failure = mutation.with_impact_warnings(failure, &names, &to).await;
                 return Err(stopped(failure, changer.context()));
             }
         }
@@ -231,7 +231,7 @@ impl EscalateArgs {
     }
 
     /// Says which rules a timeout would not revert, since this run does not know what they were.
-    fn warn_of_no_way_back(&self, rules: &[Proposed], context: &Context) {
+    fn warn_of_no_way_back(&self, rules: &[ProposedRule], context: &Context) {
         let is_real = self.change.change().dry_run.is_real();
         let reverts = match self.on_timeout {
             OnTimeout::Keep => false,

@@ -4,19 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::context::Context;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::output::PageArgs;
-use super::flags::picks::PickArgs;
 use super::flags::source::SourceArgs;
+use super::work::cluster_view::ClusterView;
 use super::work::history::histories;
-use super::work::look::Look;
+use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use super::work::source;
-use super::work::supposed::Supposed;
-use crate::cluster::{Detail, PodsFound, PodsMeant};
-use crate::decide::choice::{Choice, Purpose, Typed};
-use crate::decide::subjects::{
-    Subjects, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside, the_one,
+use crate::cluster::{Detail, PodQuery, PodQueryResult};
+use crate::decide::choice::{Choice, DeviceArguments, Purpose};
+use crate::decide::explain_targets::{
+    ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
+    the_one,
 };
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
@@ -61,7 +62,7 @@ pub(super) struct ExplainArgs {
     selector: SelectorArgs,
 
     #[command(flatten)]
-    picks: PickArgs,
+    filters: DeviceFilterArgs,
 
     /// Every device of every driver
     #[arg(long, help_heading = "Devices")]
@@ -103,22 +104,22 @@ Examples:
 
 /// What is explained, found in what was looked at.
 #[derive(Default)]
-struct Found {
+struct ExplainedObjects {
     pods: Vec<Pod>,
     devices: Vec<DeviceId>,
     rules: Vec<DeviceTaintRule>,
     /// Pods of which little can be said, by name.
-    others: BTreeMap<NamespacedName, Other>,
+    others: BTreeMap<NamespacedName, LimitedAnswer>,
 }
 
 /// Why little can be said of a pod.
-enum Other {
+enum LimitedAnswer {
     WithoutClaims,
     Denied(String),
 }
 
 pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let subjects = Subjects::parse(&args.targets, args.labels.as_ref())?;
+    let subjects = ExplainTargets::parse(&args.targets, args.labels.as_ref())?;
     let choice = args.choice(&subjects, context)?;
     refuse_rules_beside(&subjects, choice.is_some())?;
     let manifests = source::manifests(&args.filename).await?;
@@ -134,19 +135,19 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     } else {
         Detail::Terms
     };
-    let look = Look::open_for(&args.source.source(), context, detail).await?;
-    let mut look = look.identifying(&args.picks.identity_attributes);
-    let mut supposed = Vec::new();
+    let view = ClusterView::open_for(&args.source.source(), context, detail).await?;
+    let mut view = view.identifying(&args.filters.identity_attributes);
+    let mut hypothesis = Vec::new();
     if let Some(choice) = choice {
         let missing = args.allow_missing.into();
-        let found = Supposed::new(look, &choice, &manifests, missing, context).await?;
-        (look, supposed) = (found.look, found.proposed);
+        let found = Hypothesis::new(view, &choice, &manifests, missing, context).await?;
+        (view, hypothesis) = (found.view, found.proposed);
     }
-    let found = find(&subjects, &args, &mut look, context).await?;
-    let look = with_everything(look, &found).await?;
-    let (mut explained, mut gaps) = explain(&found, &supposed, &look)?;
+    let found = find(&subjects, &args, &mut view, context).await?;
+    let view = with_everything(view, &found).await?;
+    let (mut explained, mut gaps) = explain(&found, &hypothesis, &view)?;
     if !found.rules.is_empty() {
-        let (histories, unread) = Box::pin(histories(&found.rules, &look)).await?;
+        let (histories, unread) = Box::pin(histories(&found.rules, &view)).await?;
         // Rules are explained last.
         let rules = explained.iter_mut().rev().zip(histories.iter().rev());
         let evicts = |rule: &&DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
@@ -158,18 +159,22 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
         }
         gaps.extend(unread);
     }
-    let answer = Explanation::new(explained, &gaps, &look.basis());
-    present(&answer, look.aside(), args.output.wanted(), context)
+    let answer = Explanation::new(explained, &gaps, &view.basis());
+    present(&answer, view.view_warnings(), args.output.wanted(), context)
 }
 
 impl ExplainArgs {
     /// The taint that is asked about, if there is one.
-    fn choice(&self, subjects: &Subjects, context: &Context) -> Result<Option<Choice>, Failure> {
-        let typed = Typed {
+    fn choice(
+        &self,
+        subjects: &ExplainTargets,
+        context: &Context,
+    ) -> Result<Option<Choice>, Failure> {
+        let typed = DeviceArguments {
             arguments: subjects.rest.clone(),
             flags: self.selector.selector()?,
             all_devices: self.all_devices,
-            picks: self.picks.picks(context.namespace.as_deref()),
+            filters: self.filters.filters(context.namespace.as_deref()),
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
         };
@@ -182,40 +187,40 @@ impl ExplainArgs {
 
 /// What is explained, as far as it is there.
 async fn find(
-    subjects: &Subjects,
+    subjects: &ExplainTargets,
     args: &ExplainArgs,
-    look: &mut Look,
+    view: &mut ClusterView,
     context: &Context,
-) -> Result<Found, Failure> {
-    let mut found = Found::default();
+) -> Result<ExplainedObjects, Failure> {
+    let mut found = ExplainedObjects::default();
     if !subjects.hardware.is_empty() {
-        *look = Box::pin(look.clone().with_attributes(&[])).await?;
-        found.devices = look.devices_with(&subjects.hardware)?;
+        *view = Box::pin(view.clone().with_attributes(&[])).await?;
+        found.devices = view.devices_with(&subjects.hardware)?;
     }
     for subject in &subjects.named {
         match subject {
             Subject::Device(id) => found.devices.push(id.clone()),
-            Subject::Rule(name) => found.rules.push(look.rule(name)?.clone()),
-            Subject::Pod(name) => found.pod(name, look).await?,
+            Subject::Rule(name) => found.rules.push(view.rule(name)?.clone()),
+            Subject::Pod(name) => found.pod(name, view).await?,
             Subject::PodSomewhere(name) => {
-                if !found.pod_called(name, look, context).await? {
+                if !found.pod_called(name, view, context).await? {
                     let namespace = context.namespace.as_deref().map(Namespace::from);
-                    return Err(no_such_pod(namespace.as_ref(), name, &look.reading));
+                    return Err(no_such_pod(namespace.as_ref(), name, &view.reading));
                 }
             }
             Subject::Either(name) => {
-                let rules = look.snapshot().rules.iter();
+                let rules = view.snapshot().rules.iter();
                 let mut rules = rules.filter(|rule| rule.name.as_str() == name);
                 let rule = rules.next().cloned();
                 let called = ObjectName::from(name.as_str());
-                let is_pod = found.pod_called(&called, look, context).await?;
+                let is_pod = found.pod_called(&called, view, context).await?;
                 match (rule, is_pod) {
                     (Some(_), true) => return Err(ambiguous(name)),
                     (Some(rule), false) => found.rules.push(rule),
                     (None, true) => {}
-                    (None, false) => match look.by_number(name).await? {
+                    (None, false) => match view.by_number(name).await? {
                         devices if devices.is_empty() => {
-                            return Err(neither(name, &look.reading));
+                            return Err(neither(name, &view.reading));
                         }
                         devices => found.devices.extend(devices),
                     },
@@ -229,29 +234,30 @@ async fn find(
             let all = all.map(|(key, value)| (key.to_string(), value.to_string()));
             labels.matches(&all.collect())
         };
-        let meant = PodsMeant::Chosen(context.namespace.as_deref(), &chosen);
-        found.add(look.find_pods(meant).await?, look)?;
+        let meant = PodQuery::Chosen(context.namespace.as_deref(), &chosen);
+        found.add(view.find_pods(meant).await?, view)?;
     }
     found.pods.sort_by(|one, other| one.name.cmp(&other.name));
     found.pods.dedup_by(|one, other| one.uid == other.uid);
     Ok(found)
 }
 
-impl Found {
-    async fn pod(&mut self, name: &NamespacedName, look: &mut Look) -> Result<(), Failure> {
-        match look.find_pods(PodsMeant::One(name)).await? {
-            PodsFound::Gone => {
+impl ExplainedObjects {
+    async fn pod(&mut self, name: &NamespacedName, view: &mut ClusterView) -> Result<(), Failure> {
+        match view.find_pods(PodQuery::One(name)).await? {
+            PodQueryResult::Gone => {
                 let NamespacedName { namespace, name } = name;
-                return Err(no_such_pod(Some(namespace), name, &look.reading));
+                return Err(no_such_pod(Some(namespace), name, &view.reading));
             }
-            PodsFound::WithoutClaims => {
-                self.others.insert(name.clone(), Other::WithoutClaims);
+            PodQueryResult::WithoutClaims => {
+                self.others
+                    .insert(name.clone(), LimitedAnswer::WithoutClaims);
             }
-            PodsFound::Denied(why) => {
-                look.reading.gaps.push(Gap::of(Kind::Pod, &why));
-                self.others.insert(name.clone(), Other::Denied(why));
+            PodQueryResult::Denied(why) => {
+                view.reading.gaps.push(Gap::of(Kind::Pod, &why));
+                self.others.insert(name.clone(), LimitedAnswer::Denied(why));
             }
-            these @ PodsFound::These(..) => return self.add(these, look),
+            these @ PodQueryResult::These(..) => return self.add(these, view),
         }
         Ok(())
     }
@@ -260,7 +266,7 @@ impl Found {
     async fn pod_called(
         &mut self,
         name: &ObjectName,
-        look: &mut Look,
+        view: &mut ClusterView,
         context: &Context,
     ) -> Result<bool, Failure> {
         if let Some(namespace) = &context.namespace {
@@ -268,22 +274,22 @@ impl Found {
                 namespace: Namespace::from(namespace.as_str()),
                 name: name.clone(),
             };
-            let found = look.find_pods(PodsMeant::One(&name)).await?;
-            if found == PodsFound::Gone {
+            let found = view.find_pods(PodQuery::One(&name)).await?;
+            if found == PodQueryResult::Gone {
                 return Ok(false);
             }
-            return self.pod(&name, look).await.map(|()| true);
+            return self.pod(&name, view).await.map(|()| true);
         }
-        match look.find_pods(PodsMeant::Called(name)).await? {
-            PodsFound::These(pods, warnings) => {
-                look.reading.warnings.extend(warnings);
+        match view.find_pods(PodQuery::Called(name)).await? {
+            PodQueryResult::These(pods, warnings) => {
+                view.reading.warnings.extend(warnings);
                 let pod = the_one(name.as_str(), pods)?;
                 let is_there = pod.is_some();
                 self.pods.extend(pod);
                 Ok(is_there)
             }
-            PodsFound::WithoutClaims | PodsFound::Gone => Ok(false),
-            PodsFound::Denied(why) => Err(pods_denied(why)),
+            PodQueryResult::WithoutClaims | PodQueryResult::Gone => Ok(false),
+            PodQueryResult::Denied(why) => Err(pods_denied(why)),
         }
     }
 
@@ -313,14 +319,14 @@ impl Found {
         rules.cloned().collect()
     }
 
-    fn add(&mut self, found: PodsFound, look: &mut Look) -> Result<(), Failure> {
+    fn add(&mut self, found: PodQueryResult, view: &mut ClusterView) -> Result<(), Failure> {
         match found {
-            PodsFound::These(pods, warnings) => {
-                look.reading.warnings.extend(warnings);
+            PodQueryResult::These(pods, warnings) => {
+                view.reading.warnings.extend(warnings);
                 self.pods.extend(pods);
             }
-            PodsFound::Denied(why) => return Err(pods_denied(why)),
-            PodsFound::WithoutClaims | PodsFound::Gone => {}
+            PodQueryResult::Denied(why) => return Err(pods_denied(why)),
+            PodQueryResult::WithoutClaims | PodQueryResult::Gone => {}
         }
         Ok(())
     }
@@ -328,13 +334,16 @@ impl Found {
 
 /// Reads what is around what was found: who else uses these devices, where claims that wait could be
 /// placed, and whether devices are still the hardware for which rules were made.
-async fn with_everything(look: Look, found: &Found) -> Result<Look, Failure> {
-    let now = look.now;
+async fn with_everything(
+    view: ClusterView,
+    found: &ExplainedObjects,
+) -> Result<ClusterView, Failure> {
+    let now = view.now;
     let rules = found.rules.iter();
     let mut rules: Vec<_> = rules
         .map(|rule| ProposedTaint::of_rule(rule, now))
         .collect();
-    let devices = found.devices_in(look.snapshot());
+    let devices = found.devices_in(view.snapshot());
     let named = devices.iter().map(|id| {
         let selector = DeviceSelector::from(id.clone());
         ProposedTaint::hypothetical(
@@ -344,26 +353,26 @@ async fn with_everything(look: Look, found: &Found) -> Result<Look, Failure> {
         )
     });
     rules.extend(named);
-    let noting = found.rules_about(&devices, look.snapshot());
-    let look = look.with_identities_of(&noting).await?;
-    let mut look = look.with_pods_of(&rules).await?.with_found(&found.pods);
-    let identities = look.identity_warnings(&noting);
-    look.reading.warnings.extend(identities);
+    let noting = found.rules_about(&devices, view.snapshot());
+    let view = view.with_identities_of(&noting).await?;
+    let mut view = view.with_pods_of(&rules).await?.with_found(&found.pods);
+    let identities = view.identity_warnings(&noting);
+    view.reading.warnings.extend(identities);
     let waits = |pod: &Pod| {
-        let mut own = engine::explain::related_claims(look.snapshot(), pod);
+        let mut own = engine::explain::related_claims(view.snapshot(), pod);
         own.any(|claim| claim.allocation.is_none())
     };
     let is_waiting = !found.devices.is_empty() || found.pods.iter().any(waits);
-    let look = if is_waiting {
-        look.with_places().await?
+    let view = if is_waiting {
+        view.with_places().await?
     } else {
-        look
+        view
     };
     let lacks_a_claim = |pod: &Pod| pod.node.is_none() && pod.claims.iter().any(is_ungenerated);
     if found.pods.iter().any(lacks_a_claim) {
-        return look.with_templates().await;
+        return view.with_templates().await;
     }
-    Ok(look)
+    Ok(view)
 }
 
 /// Whether no claim is made from the template that it names.
@@ -376,29 +385,29 @@ fn is_ungenerated(claim: &PodClaim) -> bool {
 
 /// Explains everything that was found.
 fn explain(
-    found: &Found,
-    supposed: &[ProposedTaint],
-    look: &Look,
+    found: &ExplainedObjects,
+    hypothesis: &[ProposedTaint],
+    view: &ClusterView,
 ) -> Result<(Vec<Explained>, Vec<Gap>), Failure> {
-    let basis = look.basis();
+    let basis = view.basis();
     let mut explained = Vec::new();
     let mut gaps = Vec::new();
     for pod in &found.pods {
-        let (one, unevaluated) = explain_pod(pod, supposed, &basis);
+        let (one, unevaluated) = explain_pod(pod, hypothesis, &basis);
         explained.push(one);
         gaps.extend(unevaluated);
     }
     explained.extend(found.others.iter().map(|(name, other)| match other {
-        Other::WithoutClaims => explain_pod_without_claims(name),
-        Other::Denied(why) => explain_unread_pod(name, why, &basis),
+        LimitedAnswer::WithoutClaims => explain_pod_without_claims(name),
+        LimitedAnswer::Denied(why) => explain_unread_pod(name, why, &basis),
     }));
     for id in &found.devices {
         let known = || {
-            let all = engine::devices(look.snapshot(), &look.semantics).devices;
+            let all = engine::devices(view.snapshot(), &view.semantics).devices;
             all.into_iter().map(|device| device.id).collect::<Vec<_>>()
         };
-        let one = explain_device(id, supposed, &basis);
-        explained.push(one.ok_or_else(|| no_device(id, &known(), &look.reading))?);
+        let one = explain_device(id, hypothesis, &basis);
+        explained.push(one.ok_or_else(|| no_device(id, &known(), &view.reading))?);
     }
     for rule in &found.rules {
         let (one, unevaluated) = explain_rule(rule, &basis);

@@ -10,15 +10,15 @@ use super::flags::events::EventsArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
+use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::clusters;
 use super::work::events::{self, Results};
-use super::work::follow::{Question, answer, answer_once, follow};
-use super::work::look::{Aside, Look};
+use super::work::follow::{FollowedQuestion, answer, answer_once, follow};
 use super::work::present::present;
-use crate::assess::{Basis, Knowledge};
+use crate::assess::{Basis, ReportCompleteness};
 use crate::decide::choice::rule_names;
-use crate::decide::identity::{self, Noted};
-use crate::decide::released;
+use crate::decide::identity::{self, NotedHardware};
+use crate::decide::unreleased_devices;
 use crate::engine::allocator::users_beside;
 use crate::engine::{self, Impact, ProposedTaint, selected_of};
 use crate::error::{ExitStatus, Failure};
@@ -108,17 +108,17 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     let wanted = args.output.wanted();
     if !context.contexts.is_empty() {
         let asked = async |context: &Context| {
-            let (look, question) = args.look(names.clone(), context).await?;
-            answer(&question, look).await
+            let (view, question) = args.view(names.clone(), context).await?;
+            answer(&question, view).await
         };
         let reports = clusters::ask(context, asked).await?;
-        return present(&reports, &Aside::default(), wanted, context);
+        return present(&reports, &ViewWarnings::default(), wanted, context);
     }
-    let (look, question) = args.look(names, context).await?;
+    let (view, question) = args.view(names, context).await?;
     if args.watch {
-        follow(&question, look, wanted, context).await
+        follow(&question, view, wanted, context).await
     } else {
-        answer_once(&question, look, wanted, context).await
+        answer_once(&question, view, wanted, context).await
     }
 }
 
@@ -181,7 +181,7 @@ fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
         .collect()
 }
 
-impl Question for Listed<'_> {
+impl FollowedQuestion for Listed<'_> {
     type Answer = RuleList;
 
     fn needs_pods_of(&self, basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>> {
@@ -197,7 +197,7 @@ impl Question for Listed<'_> {
     fn answer(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
         let mut oddities = identity::warnings(&shown, basis.reading, basis.semantics);
-        oddities.extend(released::warnings(&shown, None));
+        oddities.extend(unreleased_devices::warnings(&shown, None));
         let proposed = proposed(&shown, basis.now);
         let snapshot = &basis.reading.snapshot;
         let impact = engine::preview(snapshot, &proposed, basis.now, basis.semantics);
@@ -212,9 +212,9 @@ impl Question for Listed<'_> {
             Notes::WhereThereIsRoom
         };
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
-        let knowledge = Knowledge::new(gaps, basis.semantics);
+        let completeness = ReportCompleteness::new(gaps, basis.semantics);
         let beside = pods_beside(&proposed, &impact, basis);
-        let rows = rows(shown.clone(), &impact, &beside, &knowledge);
+        let rows = rows(shown.clone(), &impact, &beside, &completeness);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         let list = if self.args.output.output == Format::Html {
             let as_they_are = evicting(&shown, basis.now);
@@ -243,20 +243,20 @@ impl ListArgs {
     }
 
     /// What there is, and what is asked about it; all rules that were named are there.
-    async fn look(
+    async fn view(
         &self,
         names: Vec<String>,
         context: &Context,
-    ) -> Result<(Look, Listed<'_>), Failure> {
+    ) -> Result<(ClusterView, Listed<'_>), Failure> {
         let source = self.source.source();
-        let (look, objects) = if self.wants_objects() {
-            Look::open_with_objects(&source, context).await?
+        let (view, objects) = if self.wants_objects() {
+            ClusterView::open_with_objects(&source, context).await?
         } else {
-            (Look::open(&source, context).await?, BTreeMap::new())
+            (ClusterView::open(&source, context).await?, BTreeMap::new())
         };
-        look.rules()?;
+        view.rules()?;
         for name in &names {
-            look.rule(name)?;
+            view.rule(name)?;
         }
         let question = Listed {
             args: self,
@@ -264,14 +264,14 @@ impl ListArgs {
             objects,
             notes_hardware: false,
         };
-        let shown = question.shown(&look.basis());
-        let notes_hardware = shown.iter().any(|rule| Noted::on(rule).is_some());
-        let look = look.with_identities_of(&shown).await?;
+        let shown = question.shown(&view.basis());
+        let notes_hardware = shown.iter().any(|rule| NotedHardware::on(rule).is_some());
+        let view = view.with_identities_of(&shown).await?;
         let question = Listed {
             notes_hardware,
             ..question
         };
-        Ok((look, question))
+        Ok((view, question))
     }
 
     /// Whether the rules are printed as they are, and not what is known about them.

@@ -6,20 +6,23 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::context::Context;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::kubelet::DebugPodArgs;
 use super::flags::output::OutputArgs;
-use super::flags::picks::PickArgs;
 use super::flags::source::SourceArgs;
 use super::signal;
+use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::debug_pod;
 use super::work::kubelet::{lister, noted, refused};
-use super::work::kubelet_node::{AskedKubelet, Trust, shown_node};
-use super::work::look::{Aside, Look};
+use super::work::kubelet_node::{AskedKubelet, NodeTrust, shown_node};
 use super::work::present::present;
 use crate::cluster::Detail;
-use crate::decide::choice::{Picker, Picks, Shown, Typed, hardware_among, with_drivers_away};
-use crate::decide::released;
+use crate::decide::choice::{
+    DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, hardware_among,
+    with_drivers_away,
+};
+use crate::decide::unreleased_devices;
 use crate::engine::device_removal::{
     KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
 };
@@ -30,7 +33,7 @@ use crate::model::{DeviceId, DriverName, Kind, NamespacedName, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::report::in_use::PreparedRow;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::{PodResourcesReport, PullReport};
+use crate::report::{DeviceRemovalReport, PodResourcesReport};
 
 /// Ask the kubelet of this node which devices are in use
 ///
@@ -40,7 +43,7 @@ use crate::report::{PodResourcesReport, PullReport};
 #[command(after_help = EXAMPLES)]
 pub(super) struct PodResourcesArgs {
     #[command(subcommand)]
-    question: Question,
+    question: KubeletQuestion,
 }
 
 const EXAMPLES: &str = "\
@@ -60,7 +63,7 @@ Examples:
   kubectl devicetaint podresources allocatable";
 
 #[derive(Debug, Subcommand)]
-enum Question {
+enum KubeletQuestion {
     List(ListArgs),
     Get(GetArgs),
     Allocatable(AllocatableArgs),
@@ -145,7 +148,7 @@ struct CheckArgs {
     selector: SelectorArgs,
 
     #[command(flatten)]
-    picks: PickArgs,
+    filters: DeviceFilterArgs,
 
     /// Confirm that the socket belongs to --node, if this cannot be verified
     ///
@@ -170,28 +173,30 @@ struct CheckArgs {
 
 pub(super) async fn run(args: PodResourcesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     match args.question {
-        Question::List(args) => list(&args, context).await,
-        Question::Get(args) => get(&args, context).await,
-        Question::Allocatable(args) => allocatable(&args, context).await,
-        Question::Check(args) => check(&args, context).await,
+        KubeletQuestion::List(args) => list(&args, context).await,
+        KubeletQuestion::Get(args) => get(&args, context).await,
+        KubeletQuestion::Allocatable(args) => allocatable(&args, context).await,
+        KubeletQuestion::Check(args) => check(&args, context).await,
     }
 }
 
 impl PodResourcesArgs {
     fn kubelet(&self) -> &KubeletArgs {
         match &self.question {
-            Question::List(args) => &args.kubelet,
-            Question::Get(args) => &args.kubelet,
-            Question::Allocatable(args) => &args.kubelet,
-            Question::Check(args) => &args.kubelet,
+            KubeletQuestion::List(args) => &args.kubelet,
+            KubeletQuestion::Get(args) => &args.kubelet,
+            KubeletQuestion::Allocatable(args) => &args.kubelet,
+            KubeletQuestion::Check(args) => &args.kubelet,
         }
     }
 
     /// Whether what the kubelet says is compared with what a cluster says.
     pub(super) fn compares(&self) -> bool {
         match &self.question {
-            Question::Check(args) => args.source.from.is_empty(),
-            Question::List(_) | Question::Get(_) | Question::Allocatable(_) => false,
+            KubeletQuestion::Check(args) => args.source.from.is_empty(),
+            KubeletQuestion::List(_)
+            | KubeletQuestion::Get(_)
+            | KubeletQuestion::Allocatable(_) => false,
         }
     }
 
@@ -246,7 +251,12 @@ async fn list(args: &ListArgs, context: &Context) -> Result<ExitStatus, Failure>
             .iter_mut()
             .for_each(|rows| rows.retain(of_it));
     }
-    present(&report, &Aside::default(), args.output.wanted(), context)
+    present(
+        &report,
+        &ViewWarnings::default(),
+        args.output.wanted(),
+        context,
+    )
 }
 
 async fn get(args: &GetArgs, context: &Context) -> Result<ExitStatus, Failure> {
@@ -256,7 +266,12 @@ async fn get(args: &GetArgs, context: &Context) -> Result<ExitStatus, Failure> {
     };
     let name = args.pod.to_string();
     let report = args.kubelet.asked(here, &["get", &name], context).await?;
-    present(&report, &Aside::default(), args.output.wanted(), context)
+    present(
+        &report,
+        &ViewWarnings::default(),
+        args.output.wanted(),
+        context,
+    )
 }
 
 async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitStatus, Failure> {
@@ -265,7 +280,12 @@ async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitSt
         Ok(PodResourcesReport::of_allocatable(&found))
     };
     let report = args.kubelet.asked(here, &["allocatable"], context).await?;
-    present(&report, &Aside::default(), args.output.wanted(), context)
+    present(
+        &report,
+        &ViewWarnings::default(),
+        args.output.wanted(),
+        context,
+    )
 }
 
 /// What shows that a kubelet is that of the node.
@@ -278,7 +298,7 @@ show it, or --confirm-node: else no device is safe to pull.";
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let chosen = args.chosen(context)?;
     let via_debug = args.kubelet.debug.via_debug.as_ref();
-    let node = args.picks.node.as_ref().or(via_debug);
+    let node = args.filters.node.as_ref().or(via_debug);
     let node =
         node.ok_or_else(|| Failure::usage("--node is required: the node of this kubelet"))?;
     if let Some(other) = via_debug
@@ -303,47 +323,52 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
         let found = asked.found.into_iter();
         asked.found = found.map(|one| one.settled(&before)).collect();
     }
-    let mut report = PullReport::new(node.as_str(), &asked.found, &asked.look.basis());
+    let mut report = DeviceRemovalReport::new(node.as_str(), &asked.found, &asked.view.basis());
     report.warnings.extend(asked.warnings);
     let report = if chosen.is_all() {
         report
     } else {
         report.of_chosen()
     };
-    present(&report, asked.look.aside(), args.output.wanted(), context)
+    present(
+        &report,
+        asked.view.view_warnings(),
+        args.output.wanted(),
+        context,
+    )
 }
 
 /// Which devices are asked about.
-struct Chosen {
-    shown: Shown,
-    picks: Picks,
-    picker: Option<Picker>,
+struct ChosenDevices {
+    shown: ShownDevices,
+    filters: DeviceFilterFlags,
+    filter: Option<DeviceFilter>,
 }
 
-impl Chosen {
+impl ChosenDevices {
     /// Whether it is about all devices of the node.
     fn is_all(&self) -> bool {
-        self.picker.is_none() && self.shown.names().iter().all(|names| names.is_empty())
+        self.filter.is_none() && self.shown.names().iter().all(|names| names.is_empty())
     }
 
-    /// What was chosen, with the words as hardware that are its numbers in `look`.
-    async fn with_numbers(&self, look: Look) -> Result<(Look, Self), Failure> {
-        let (look, numbers) = look.numbers_among(&self.shown).await?;
+    /// What was chosen, with the words as hardware that are its numbers in `view`.
+    async fn with_numbers(&self, view: ClusterView) -> Result<(ClusterView, Self), Failure> {
+        let (view, numbers) = view.numbers_among(&self.shown).await?;
         let shown = self.shown.clone().without(&numbers);
-        let mut picks = self.picks.clone();
-        picks.identities.extend(numbers);
-        let picker = Picker::parse(&picks)?;
+        let mut filters = self.filters.clone();
+        filters.identities.extend(numbers);
+        let filter = DeviceFilter::parse(&filters)?;
         let found = Self {
             shown,
-            picks,
-            picker,
+            filters,
+            filter,
         };
-        Ok((look, found))
+        Ok((view, found))
     }
 
     /// Keeps those of the devices that were chosen. A number of hardware that several devices have is that of all of
     /// them: they are pulled together.
-    fn keep(&self, found: &mut Vec<RemovalCheck>, look: &Look) -> Result<(), Failure> {
+    fn keep(&self, found: &mut Vec<RemovalCheck>, view: &ClusterView) -> Result<(), Failure> {
         let known: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
         let away = found
             .iter()
@@ -351,12 +376,12 @@ impl Chosen {
         let away: Vec<DriverName> = away.map(|one| one.device.driver.clone()).collect();
         let missing = self.shown.refuse_missing(known.iter());
         missing.map_err(|failure| with_drivers_away(failure, &self.shown, &away))?;
-        let Some(picker) = &self.picker else {
+        let Some(filter) = &self.filter else {
             found.retain(|one| self.shown.contains(&one.device));
             return Ok(());
         };
-        let picked = picker.resolve(&look.reading, &self.shown.names(), &look.semantics)?;
-        found.retain(|one| picked.devices.contains(&one.device));
+        let filtered = filter.resolve(&view.reading, &self.shown.names(), &view.semantics)?;
+        found.retain(|one| filtered.devices.contains(&one.device));
         if found.is_empty() {
             return Err(Failure::new(
                 ExitStatus::Failed,
@@ -369,30 +394,30 @@ impl Chosen {
 }
 
 /// What all witnesses have said at one moment.
-struct Asked {
-    look: Look,
+struct KubeletAnswers {
+    view: ClusterView,
     found: Vec<RemovalCheck>,
     warnings: Vec<Oddity>,
 }
 
 impl CheckArgs {
     /// What was typed; the node is that of the kubelet, and chooses nothing.
-    fn chosen(&self, context: &Context) -> Result<Chosen, Failure> {
+    fn chosen(&self, context: &Context) -> Result<ChosenDevices, Failure> {
         let (identities, arguments) =
-            hardware_among(&self.devices, &self.picks.identity_attributes);
-        let picks = Picks {
+            hardware_among(&self.devices, &self.filters.identity_attributes);
+        let filters = DeviceFilterFlags {
             identities,
             node: None,
-            ..self.picks.picks(context.namespace.as_deref())
+            ..self.filters.filters(context.namespace.as_deref())
         };
-        Ok(Chosen {
-            shown: Shown::parse(&Typed {
+        Ok(ChosenDevices {
+            shown: ShownDevices::parse(&DeviceArguments {
                 arguments,
                 flags: self.selector.selector()?,
-                ..Typed::default()
+                ..DeviceArguments::default()
             })?,
-            picker: Picker::parse(&picks)?,
-            picks,
+            filter: DeviceFilter::parse(&filters)?,
+            filters,
         })
     }
 
@@ -402,9 +427,9 @@ impl CheckArgs {
     /// that a claim holds what is free by now. The other way round, what is in use could look free.
     async fn ask(
         &self,
-        (node, chosen): (&NodeName, &Chosen),
+        (node, chosen): (&NodeName, &ChosenDevices),
         context: &Context,
-    ) -> Result<Asked, Failure> {
+    ) -> Result<KubeletAnswers, Failure> {
         let listed = self.kubelet.listed(context).await?;
         self.stoppable(self.compare(node, (&listed, chosen), context), context)
             .await
@@ -426,34 +451,34 @@ impl CheckArgs {
     async fn compare(
         &self,
         node: &NodeName,
-        (listed, chosen): (&PodResourcesReport, &Chosen),
+        (listed, chosen): (&PodResourcesReport, &ChosenDevices),
         context: &Context,
-    ) -> Result<Asked, Failure> {
+    ) -> Result<KubeletAnswers, Failure> {
         let (in_use, prepared) = listed.facts();
-        let look = Look::open_for(&self.source.source(), context, Detail::Terms).await?;
-        let look = look.with_attributes(&[Kind::DeviceClass]).await?;
-        let look = look.identifying(&self.picks.identity_attributes);
-        let (look, chosen) = chosen.with_numbers(look).await?;
-        let look = look.with_templates().await?;
-        let look = look.with_pods(|_| true).await?;
+        let view = ClusterView::open_for(&self.source.source(), context, Detail::Terms).await?;
+        let view = view.with_attributes(&[Kind::DeviceClass]).await?;
+        let view = view.identifying(&self.filters.identity_attributes);
+        let (view, chosen) = chosen.with_numbers(view).await?;
+        let view = view.with_templates().await?;
+        let view = view.with_pods(|_| true).await?;
         let kubelet = AskedKubelet {
             socket: &self.kubelet.socket,
             in_use: &in_use,
             prepared: prepared.as_deref().unwrap_or_default(),
             wanted: Some(node),
-            trust: Trust::typed(self.confirm_node),
+            trust: NodeTrust::typed(self.confirm_node),
         };
         // A pod that was made on a node has asked the kubelet there.
         let identity = match self.kubelet.debug.via_debug {
             Some(_) => KubeletIdentity::Shown,
-            None => match shown_node(&kubelet, &look, context).await? {
+            None => match shown_node(&kubelet, &view, context).await? {
                 KubeletNode::Shown(..) => KubeletIdentity::Shown,
                 KubeletNode::NotShown => KubeletIdentity::NotShown,
             },
         };
         let mut found = removal_checks(&RemovalFacts {
-            reading: &look.reading,
-            semantics: &look.semantics,
+            reading: &view.reading,
+            semantics: &view.semantics,
             node,
             in_use: &in_use,
             prepared: prepared.as_deref(),
@@ -466,15 +491,15 @@ impl CheckArgs {
             )
             .hint("to show the nodes that have devices: kubectl devicetaint devices -o wide"));
         }
-        chosen.keep(&mut found, &look)?;
-        let rules = &look.snapshot().rules;
-        let drift = look.identity_warnings(rules);
+        chosen.keep(&mut found, &view)?;
+        let rules = &view.snapshot().rules;
+        let drift = view.identity_warnings(rules);
         let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
-        let forced = released::warnings(rules, Some(&names));
+        let forced = unreleased_devices::warnings(rules, Some(&names));
         let more = drift.iter().chain(&forced).map(Oddity::from);
-        Ok(Asked {
+        Ok(KubeletAnswers {
             warnings: listed.warnings.iter().cloned().chain(more).collect(),
-            look,
+            view,
             found,
         })
     }

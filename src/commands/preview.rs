@@ -6,28 +6,28 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::flags::arrangement::ArrangementArgs;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::guards;
 use super::flags::output::PageArgs;
-use super::flags::picks::PickArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::signal::Signals;
+use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::clusters;
 use super::work::consent::take_risk;
-use super::work::look::{Aside, Look};
+use super::work::hypothesis::Hypothesis;
 use super::work::policies::dedications;
 use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication};
 use super::work::source;
-use super::work::supposed::Supposed;
 use crate::assess::{Basis, Guard};
 use crate::cluster::Detail;
-use crate::decide::choice::{Choice, Purpose, Typed};
-use crate::decide::policy::{Asked, Policies};
+use crate::decide::choice::{Choice, DeviceArguments, Purpose};
+use crate::decide::policy::{CheckedRule, Policies};
 use crate::decide::publish;
-use crate::decide::{Kept, Looked, Next, next};
+use crate::decide::{NextStep, RepeatedArguments, ViewedAnswer, next};
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -56,7 +56,7 @@ pub(super) struct PreviewArgs {
     selector: SelectorArgs,
 
     #[command(flatten)]
-    picks: PickArgs,
+    filters: DeviceFilterArgs,
 
     /// Every device of every driver
     #[arg(long, help_heading = "Devices")]
@@ -122,7 +122,7 @@ Examples:
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
 /// What a preview is asked about, before anything was read of a cluster.
-struct Request {
+struct PreviewRequest {
     choice: Choice,
     manifests: Vec<(DeviceTaintRule, Value)>,
     guards: Vec<Guard>,
@@ -130,8 +130,8 @@ struct Request {
 }
 
 /// What was asked, what was found, and the answer.
-struct Answer {
-    look: Look,
+struct PreviewAnswer {
+    view: ClusterView,
     /// The choice as it was typed, with words that are numbers of hardware as that.
     typed: Choice,
     /// The choice, with devices by their names.
@@ -140,25 +140,25 @@ struct Answer {
     report: ImpactReport,
 }
 
-impl Answer {
+impl PreviewAnswer {
     /// What to do next, where there is a cluster to do it in.
-    fn next(&self, request: &Request, args: &PreviewArgs) -> Option<Next> {
-        let look = &self.look;
-        look.live()?;
-        let looked = Looked {
+    fn next(&self, request: &PreviewRequest, args: &PreviewArgs) -> Option<NextStep> {
+        let view = &self.view;
+        view.live()?;
+        let looked = ViewedAnswer {
             typed: &self.typed,
             resolved: &self.choice,
             manifests: &request.manifests,
             report: &self.report,
-            reading: &look.reading,
-            semantics: &look.semantics,
-            now: look.now,
+            reading: &view.reading,
+            semantics: &view.semantics,
+            now: view.now,
         };
-        let kept = Kept {
+        let kept = RepeatedArguments {
             guards: &args.abort_if,
             files: &args.policy,
             policies: &request.policies,
-            identity_attributes: &args.picks.identity_attributes,
+            identity_attributes: &args.filters.identity_attributes,
             absent: args.allow_missing.into(),
         };
         next(&looked, &kept)
@@ -167,14 +167,14 @@ impl Answer {
     /// The answer if pods with extended resources were treated the other way: up to which release they
     /// are left alone is known from below only.
     fn other_way(&self) -> ImpactReport {
-        let semantics = &self.look.semantics;
+        let semantics = &self.view.semantics;
         let other = Semantics {
             evicts_extended_resources: !semantics.evicts_extended_resources,
             ..*semantics
         };
         let basis = Basis {
             semantics: &other,
-            ..self.look.basis()
+            ..self.view.basis()
         };
         basis.report(&self.proposed, &[])
     }
@@ -185,17 +185,17 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let wanted = args.output.wanted();
     if !context.contexts.is_empty() {
         let asked = async |context: &Context| {
-            let Answer { look, report, .. } = look(&request, &args, context).await?;
-            Ok((report, look.into_aside()))
+            let PreviewAnswer { view, report, .. } = view(&request, &args, context).await?;
+            Ok((report, view.into_view_warnings()))
         };
         let reports = clusters::ask(context, asked).await?;
         let reports = reports.with_guards(&request.guards, |report| &report.assessment.guards);
-        return present(&reports, &Aside::default(), wanted, context);
+        return present(&reports, &ViewWarnings::default(), wanted, context);
     }
-    let answer = look(&request, &args, context).await?;
+    let answer = view(&request, &args, context).await?;
     // A tripped guard changes nothing.
     let Some(live) = answer
-        .look
+        .view
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
@@ -203,8 +203,8 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         let next = is_for_people
             .then(|| answer.next(&request, &args))
             .flatten();
-        let Answer { look, report, .. } = answer;
-        let status = present(&report, &look.into_aside(), wanted, context)?;
+        let PreviewAnswer { view, report, .. } = answer;
+        let status = present(&report, &view.into_view_warnings(), wanted, context)?;
         if let Some(next) = next {
             context.printer.note(&next.line());
             for hint in next.hints() {
@@ -215,16 +215,16 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     };
 
     let rules = live.rules()?;
-    let deed = publish::deed(&answer.proposed);
-    let (risk, release) = (args.publish.accept_known_defects, answer.look.release());
-    if let Err(refused) = take_risk(&deed, risk.into(), release, DryRun::None, context) {
-        present(&answer.report, answer.look.aside(), wanted, context)?;
+    let action = publish::action(&answer.proposed);
+    let (risk, release) = (args.publish.accept_known_defects, answer.view.release());
+    if let Err(refused) = take_risk(&action, risk.into(), release, DryRun::None, context) {
+        present(&answer.report, answer.view.view_warnings(), wanted, context)?;
         return Err(refused);
     }
-    let mut publication = Publication::new(&rules, &answer.proposed, &answer.look, context)?;
+    let mut publication = Publication::new(&rules, &answer.proposed, &answer.view, context)?;
     let signals = Signals::listen();
     let compared = tokio::select! {
-        compared = compare(&mut publication, answer, || look(&request, &args, context)) => compared,
+        compared = compare(&mut publication, answer, || view(&request, &args, context)) => compared,
         status = signals.received() => Err(publish::interrupted(status)),
     };
     let left = if args.publish.cleanup {
@@ -243,7 +243,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
             });
         }
     };
-    let status = present(&answer.report, answer.look.aside(), wanted, context)?;
+    let status = present(&answer.report, answer.view.view_warnings(), wanted, context)?;
     left?;
     publish::check(&answer.report, PATIENCE).map_err(|failure| {
         publish::with_the_other_way(failure, &answer.report, &answer.other_way())
@@ -257,9 +257,9 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
 /// the cluster may have changed since it was read. So what differs is asked for anew, once.
 async fn compare(
     publication: &mut Publication<'_>,
-    first: Answer,
-    look: impl AsyncFn() -> Result<Answer, Failure>,
-) -> Result<Answer, Failure> {
+    first: PreviewAnswer,
+    view: impl AsyncFn() -> Result<PreviewAnswer, Failure>,
+) -> Result<PreviewAnswer, Failure> {
     let mut answer = first;
     answer.report.published = publication.ask(&answer.report).await?;
     if answer
@@ -269,15 +269,19 @@ async fn compare(
         .any(|rule| rule.agrees == Some(false))
     {
         publication.clean_up().await?;
-        answer = look().await?;
+        answer = view().await?;
         answer.report.published = publication.ask(&answer.report).await?;
     }
     Ok(answer)
 }
 
 /// Reads what the question needs, and answers it.
-async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Result<Answer, Failure> {
-    let Request {
+async fn view(
+    request: &PreviewRequest,
+    args: &PreviewArgs,
+    context: &Context,
+) -> Result<PreviewAnswer, Failure> {
+    let PreviewRequest {
         choice,
         manifests,
         guards,
@@ -285,34 +289,34 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
     } = request;
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
-    let look = Look::open_for(&args.source.source(), context, Detail::Terms).await?;
-    let look = look.identifying(&args.picks.identity_attributes);
+    let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms).await?;
+    let view = view.identifying(&args.filters.identity_attributes);
     let missing = args.allow_missing.into();
-    let supposed = Supposed::new(look, choice, manifests, missing, context).await?;
-    let Supposed {
-        mut look,
+    let hypothesis = Hypothesis::new(view, choice, manifests, missing, context).await?;
+    let Hypothesis {
+        mut view,
         typed,
         choice,
         proposed,
-    } = supposed;
+    } = hypothesis;
     let rules = proposed.iter().filter_map(|proposed| {
         let name = proposed.rule.as_ref()?;
-        look.rule(name.as_str()).ok().cloned()
+        view.rule(name.as_str()).ok().cloned()
     });
     let rules: Vec<DeviceTaintRule> = rules.collect();
-    look = look.with_identities_of(&rules).await?;
-    let identities = look.identity_warnings(&rules);
-    look.reading.warnings.extend(identities);
-    let asked = asked(&proposed, manifests, &look);
-    look.reading.warnings.extend(policies.asked_later(&asked));
-    let let_in = Box::pin(dedications(&look, &proposed)).await?;
-    look.reading.warnings.extend(let_in);
-    let look = look.with_pods_for(&proposed, guards).await?;
-    let mut report = look.report(&proposed, guards);
+    view = view.with_identities_of(&rules).await?;
+    let identities = view.identity_warnings(&rules);
+    view.reading.warnings.extend(identities);
+    let asked = asked(&proposed, manifests, &view);
+    view.reading.warnings.extend(policies.asked_later(&asked));
+    let let_in = Box::pin(dedications(&view, &proposed)).await?;
+    view.reading.warnings.extend(let_in);
+    let view = view.with_pods_for(&proposed, guards).await?;
+    let mut report = view.report(&proposed, guards);
     report.arrangement = args.arrangement.arrangement();
-    report.violations = policies.violations(&asked, &look.semantics);
-    Ok(Answer {
-        look,
+    report.violations = policies.violations(&asked, &view.semantics);
+    Ok(PreviewAnswer {
+        view,
         typed,
         choice,
         proposed,
@@ -321,11 +325,15 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
 }
 
 /// What policies are asked about: each of the considered taints, with its rule or its manifest.
-fn asked(proposed: &[ProposedTaint], manifests: &[DeviceTaintRule], look: &Look) -> Vec<Asked> {
+fn asked(
+    proposed: &[ProposedTaint],
+    manifests: &[DeviceTaintRule],
+    view: &ClusterView,
+) -> Vec<CheckedRule> {
     let asked = proposed.iter().enumerate().map(|(place, proposed)| {
-        let named = || look.rule(proposed.rule.as_ref()?.as_str()).ok();
+        let named = || view.rule(proposed.rule.as_ref()?.as_str()).ok();
         let rule = manifests.get(place).or_else(named);
-        Asked::proposed(proposed, rule)
+        CheckedRule::proposed(proposed, rule)
     });
     asked.collect()
 }
@@ -342,12 +350,12 @@ impl PreviewArgs {
     }
 
     /// What is asked; everything that can be wrong without reading a cluster is found here.
-    async fn request(&self, context: &Context) -> Result<Request, Failure> {
-        let typed = Typed {
+    async fn request(&self, context: &Context) -> Result<PreviewRequest, Failure> {
+        let typed = DeviceArguments {
             arguments: self.targets.clone(),
             flags: self.selector.selector()?,
             all_devices: self.all_devices,
-            picks: self.picks.picks(context.namespace.as_deref()),
+            filters: self.filters.filters(context.namespace.as_deref()),
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
         };
@@ -356,7 +364,7 @@ impl PreviewArgs {
         let policies = policy::read(&self.policy)?;
         guards.extend(policies.guards());
         let manifests = source::manifests(&self.filename).await?;
-        Ok(Request {
+        Ok(PreviewRequest {
             choice,
             guards,
             policies,

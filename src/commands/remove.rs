@@ -5,28 +5,30 @@ use std::time::Duration;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::events::EventsArgs;
-use super::flags::picks::PickArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
-use super::work::accounts::accounted;
+use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines, stopped};
+use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::consent::{ask, introduce};
 use super::work::events;
-use super::work::look::Look;
+use super::work::mutation_context::MutationContext;
 use super::work::pipeline::asking;
 use super::work::rules_on::meant_on;
-use super::work::scene::Scene;
-use super::work::wait::{Ending, Wait, timed_out};
+use super::work::wait::{Wait, WaitEnd, timed_out};
 use crate::cluster::read_nodes;
-use crate::decide::broad::{Agreed, set_back};
+use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::chooser::Absence;
-use crate::decide::identity::Noted;
+use crate::decide::identity::NotedHardware;
 use crate::decide::others::others;
 use crate::decide::outcomes::held_line;
-use crate::decide::proposal::{Proposed, lines};
-use crate::decide::{Chooser, Me, Meant, RulesTyped, Ways, released, removal};
+use crate::decide::proposal::{ProposedRule, lines};
+use crate::decide::{
+    Chooser, Requester, RuleArguments, RuleWords, SelectedRules, removal, unreleased_devices,
+};
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
@@ -35,8 +37,8 @@ use crate::model::{DeviceTaintRule, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::parse_batch;
 use crate::render::Format;
-use crate::report::life::release_lines;
 use crate::report::metadata::Warning as Oddity;
+use crate::report::rule_lifecycle::release_lines;
 
 /// Delete rules, and show which devices become schedulable again
 ///
@@ -52,7 +54,7 @@ pub(super) struct RemoveArgs {
     rules: RuleArgs,
 
     #[command(flatten)]
-    picks: PickArgs,
+    filters: DeviceFilterArgs,
 
     /// Expired rules
     #[arg(long)]
@@ -143,7 +145,7 @@ impl RemoveArgs {
     ) -> Self {
         Self {
             rules: RuleArgs::named(names),
-            picks: PickArgs::default(),
+            filters: DeviceFilterArgs::default(),
             expired: false,
             all: false,
             yes: true,
@@ -186,7 +188,7 @@ impl RemoveArgs {
             context.printer.note("No resources found");
         }
         self.warn_of_hardware(&found.rules, &live, context).await;
-        let proposed: Vec<Proposed> = found.rules.iter().map(Proposed::deletion).collect();
+        let proposed: Vec<ProposedRule> = found.rules.iter().map(ProposedRule::deletion).collect();
         let removed = match self.agree(&chooser, &proposed, &live, context).await {
             Ok(()) => self.act(&found.rules, live, &mut changer).await,
             Err(failure) => {
@@ -208,15 +210,15 @@ impl RemoveArgs {
     /// Says what the rules note of their devices: hardware that is another one by now, and devices that were not
     /// seen to be released, before they are given to others.
     async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
-        let mut warnings = released::warnings(rules, None);
-        if rules.iter().any(|rule| Noted::on(rule).is_some()) {
-            let look = Look::of(live.clone(), self.version.version());
-            let look = match look.await {
-                Ok(look) => look.with_identities_of(rules).await,
+        let mut warnings = unreleased_devices::warnings(rules, None);
+        if rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
+            let view = ClusterView::of(live.clone(), self.version.version());
+            let view = match view.await {
+                Ok(view) => view.with_identities_of(rules).await,
                 Err(failure) => Err(failure),
             };
-            match look {
-                Ok(look) => warnings.extend(look.identity_warnings(rules)),
+            match view {
+                Ok(view) => warnings.extend(view.identity_warnings(rules)),
                 Err(failure) => context.printer.warn(&format!(
                     "cannot tell whether the devices are still the same hardware: {failure}"
                 )),
@@ -228,17 +230,17 @@ impl RemoveArgs {
     }
 
     /// What was typed to mean rules.
-    fn typed(&self, context: &Context) -> RulesTyped<'_> {
-        let ways = Ways {
+    fn typed(&self, context: &Context) -> RuleWords<'_> {
+        let ways = RuleArguments {
             expired: self.expired,
             all: self.all,
             ..self.rules.ways()
         };
-        RulesTyped::new(ways, self.picks.picks(context.namespace.as_deref()))
+        RuleWords::new(ways, self.filters.filters(context.namespace.as_deref()))
     }
 
     /// One failure for all that is not there, unless that is fine.
-    fn objection(&self, found: &mut Meant, context: &Context) -> Option<Failure> {
+    fn objection(&self, found: &mut SelectedRules, context: &Context) -> Option<Failure> {
         let absence = if self.ignore_not_found {
             Absence::Ignored
         } else {
@@ -255,7 +257,7 @@ impl RemoveArgs {
     async fn agree(
         &self,
         chooser: &Chooser,
-        proposed: &[Proposed],
+        proposed: &[ProposedRule],
         live: &Live,
         context: &Context,
     ) -> Result<(), Failure> {
@@ -268,12 +270,12 @@ impl RemoveArgs {
             context.printer.note(&line);
         }
         let user = asking(found, &live.client).await;
-        let me = Me {
+        let me = Requester {
             user: user.as_deref(),
             batch: self.batch.as_deref(),
             uids: &self.uid,
         };
-        let agreed = Agreed {
+        let agreed = RemovalApproval {
             yes: self.yes,
             others: self.others,
         };
@@ -298,7 +300,7 @@ impl RemoveArgs {
             return Ok(());
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
-        let scene = Scene::of(live.clone(), self.version.version()).await;
+        let mutation = MutationContext::of(live.clone(), self.version.version()).await;
         changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let mut gone = Vec::new();
         for rule in found {
@@ -311,7 +313,7 @@ impl RemoveArgs {
             }
         }
         if !gone.is_empty() {
-            tell_released(&gone, scene, changer).await;
+            tell_released(&gone, mutation, changer).await;
         }
         if self.wait && self.change.change().dry_run.is_real() {
             self.wait(found, &live, changer).await?;
@@ -347,8 +349,8 @@ impl RemoveArgs {
         let waited = waited.map_err(|failure| stopped(failure, context))?;
         changer.outcomes.waited(waited.report(&wait));
         match waited.ending {
-            Ending::Met => Ok(()),
-            Ending::TimedOut(left) | Ending::NotReleased(left) => {
+            WaitEnd::Met => Ok(()),
+            WaitEnd::TimedOut(left) | WaitEnd::NotReleased(left) => {
                 Err(timed_out(self.timeout, &left).hint(on))
             }
         }
@@ -358,29 +360,29 @@ impl RemoveArgs {
 /// Says what the rules set free, and what still keeps their devices from being allocated.
 async fn tell_released(
     removed: &[DeviceTaintRule],
-    scene: Result<Scene, Failure>,
+    mutation: Result<MutationContext, Failure>,
     changer: &mut Changer<'_>,
 ) {
     let context = changer.context();
-    let scene = match scene {
-        Ok(scene) => scene,
+    let mutation = match mutation {
+        Ok(mutation) => mutation,
         Err(failure) => {
             let text = format!("the devices that become schedulable again are unknown: {failure}");
             return context.printer.warn(&text);
         }
     };
-    scene.look.tell(&context.printer);
+    mutation.view.tell(&context.printer);
     let blocking = removed.iter().filter(|rule| blocks(&rule.taint.effect));
     let proposed: Vec<ProposedTaint> = blocking
-        .map(|rule| ProposedTaint::of_rule(rule, scene.look.now))
+        .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
         .collect();
-    let impact = scene.look.impact(&proposed);
+    let impact = mutation.view.impact(&proposed);
     let nodes = impact.devices.iter().filter_map(|device| device.node);
     let nodes: BTreeSet<NodeName> = nodes.cloned().collect();
-    let Live { client, served } = &scene.live;
+    let Live { client, served } = &mutation.live;
     let nodes = read_nodes(client, served, &nodes).await;
     let nodes = nodes.as_deref().ok();
-    for line in release_lines(&release(&impact, scene.look.snapshot(), nodes)) {
+    for line in release_lines(&release(&impact, mutation.view.snapshot(), nodes)) {
         changer.note(line);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::context::Context;
 use crate::cluster::Purpose;
-use crate::decide::ledger::Hindrance;
+use crate::decide::ledger::Incompleteness;
 use crate::error::{ExitStatus, Failure};
 
 /// Within which a signal that was sent is heard of.
@@ -98,5 +98,5 @@ fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     if context.connection.purpose.is_none_or(Purpose::only_reads) {
         return failure;
     }
-    context.ledger.account(failure, Hindrance::Passing)
+    context.ledger.account(failure, Incompleteness::Passing)
 }

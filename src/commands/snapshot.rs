@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::work::connect::{connect, failed};
+use super::work::output_request::OutputRequest;
 use super::work::present::{ending, tell};
 use super::work::source::read_instead;
-use super::work::wanted::Wanted;
 use crate::cluster::{
     self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };
@@ -92,8 +92,8 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
 
 impl SnapshotArgs {
     /// What was typed about what is said of it; the objects themselves are always as they are served.
-    fn wanted(&self) -> Wanted {
-        Wanted {
+    fn wanted(&self) -> OutputRequest {
+        OutputRequest {
             format: Format::Json,
             strict: self.strict,
         }

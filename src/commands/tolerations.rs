@@ -6,7 +6,7 @@ use super::context::Context;
 use super::dedications::not_understood;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
-use super::work::look::Look;
+use super::work::cluster_view::ClusterView;
 use super::work::present::present;
 use crate::cluster::Detail;
 use crate::decide::dedication::{
@@ -79,17 +79,17 @@ pub(super) async fn run(args: TolerationsArgs, context: &Context) -> Result<Exit
         // The lines of a taint are known without a cluster.
         Some(taint) if !args.who => args.print(&[taint], context),
         Some(taint) => {
-            let look = Look::open_for(&args.source.source(), context, Detail::Terms).await?;
-            args.who(vec![taint], look, context).await
+            let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms).await?;
+            args.who(vec![taint], view, context).await
         }
         None => {
-            let look = Look::open_for(&args.source.source(), context, Detail::Terms).await?;
-            let rules = look.rules()?;
-            let taints = taints_meant(&args.target, rules, look.snapshot(), &look.semantics)?;
+            let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms).await?;
+            let rules = view.rules()?;
+            let taints = taints_meant(&args.target, rules, view.snapshot(), &view.semantics)?;
             if args.who {
-                return args.who(taints, look, context).await;
+                return args.who(taints, view, context).await;
             }
-            look.tell(&context.printer);
+            view.tell(&context.printer);
             args.print(&taints, context)
         }
     }
@@ -126,17 +126,17 @@ impl TolerationsArgs {
     async fn who(
         &self,
         taints: Vec<Taint>,
-        look: Look,
+        view: ClusterView,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let look = look.with_templates().await?;
-        let found = tolerants(look.snapshot(), &taints);
+        let view = view.with_templates().await?;
+        let found = tolerants(view.snapshot(), &taints);
         let reports = found.iter().map(|one| tolerant_report(one, &taints));
         let reports = reports.collect();
         let names = taints.iter().map(ToString::to_string).collect();
-        let basis = look.basis();
-        let mut gaps = look.reading.gaps.clone();
-        let unread = look.reading.without(Kind::ResourceClaimTemplate);
+        let basis = view.basis();
+        let mut gaps = view.reading.gaps.clone();
+        let unread = view.reading.without(Kind::ResourceClaimTemplate);
         gaps.extend(unread.filter(|gap| gaps.iter().all(|other| other.what != gap.what)));
         let mut incomplete: Vec<Incomplete> = gaps
             .iter()
@@ -146,10 +146,10 @@ impl TolerationsArgs {
                 affects: Affects::Details,
             })
             .collect();
-        incomplete.extend(not_understood(&look.reading));
-        let warnings: Vec<Warning> = look.reading.warnings.iter().map(Warning::from).collect();
+        incomplete.extend(not_understood(&view.reading));
+        let warnings: Vec<Warning> = view.reading.warnings.iter().map(Warning::from).collect();
         let report = TolerationReport::new(names, reports, Metadata::new(&basis));
         let report = report.with(warnings, incomplete);
-        present(&report, look.aside(), self.output.wanted(), context)
+        present(&report, view.view_warnings(), self.output.wanted(), context)
     }
 }

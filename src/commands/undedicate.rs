@@ -10,12 +10,12 @@ use super::work::changer::stopped;
 use super::work::connect::{connect, failed};
 use super::work::consent::{ask, introduce};
 use super::work::policies::PolicyObjects;
-use super::work::policy_changer::{PolicyChanger, Told};
+use super::work::policy_changer::{ChangeLines, PolicyChanger};
 use crate::cluster::WriteMode;
 use crate::decide::Question;
 use crate::decide::choice::no_such;
 use crate::decide::dedication::{
-    Found, Policies, PolicyKind, Terms, is_our_rule, members_of_rules, names, object_name,
+    Policies, PolicyKind, PolicyListing, Terms, is_our_rule, members_of_rules, names, object_name,
     removable,
 };
 use crate::error::{ExitStatus, Failure};
@@ -121,7 +121,7 @@ impl UndedicateArgs {
         }
         let policies = objects.all().await.unwrap_or(Policies(vec![(
             PolicyKind::Mutating,
-            Found::Read(Vec::new()),
+            PolicyListing::Read(Vec::new()),
         )]));
         Err(no_such("dedication", &self.name, names(rules, &policies)))
     }
@@ -133,13 +133,13 @@ impl UndedicateArgs {
         context: &Context,
     ) -> Result<(), Failure> {
         let name = &self.name;
-        let deed = format!(
+        let action = format!(
             "End dedication {name}: remove {} and {}",
             counted(rules.len(), "rule"),
             counted(policies.len(), "admission object"),
         );
         if self.yes {
-            context.printer.note(&deed);
+            context.printer.note(&action);
             return Ok(());
         }
         let named = policies.iter().map(|(kind, object)| {
@@ -149,7 +149,7 @@ impl UndedicateArgs {
         let rules = rules.iter().map(|rule| format!("  rule {}", rule.name));
         introduce(&rules.chain(named).collect::<Vec<_>>(), context);
         ask(
-            &Question::Yes { deed },
+            &Question::Yes { action },
             self.change.change().dry_run,
             context,
         )
@@ -190,7 +190,7 @@ impl UndedicateArgs {
             objects,
             dedication: &self.name,
             change,
-            told: Told::Lines,
+            told: ChangeLines::Lines,
             context,
         };
         let removed = changer.remove(policies).await;

@@ -4,11 +4,11 @@ use clap::ValueEnum;
 
 use super::built;
 use super::context::Context;
+use super::work::cluster_view::ViewWarnings;
 use super::work::connect::{connect_client, failed};
-use super::work::look::Aside;
+use super::work::output_request::OutputRequest;
 use super::work::present::present;
-use super::work::wanted::Wanted;
-use crate::cluster::{Served, survey};
+use crate::cluster::{ServedKinds, survey};
 use crate::decide::risk::release_of;
 use crate::decide::version::newer_version;
 use crate::engine::Semantics;
@@ -69,8 +69,8 @@ impl VersionArgs {
         !self.client
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted {
+    fn wanted(&self) -> OutputRequest {
+        OutputRequest {
             format: match self.output {
                 Output::Text => Format::Table,
                 Output::Json => Format::Json,
@@ -83,7 +83,8 @@ impl VersionArgs {
 
 pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let own = VersionReport::new(built::build(), &schema::kinds());
-    let show = |report: &VersionReport| present(report, &Aside::default(), args.wanted(), context);
+    let show =
+        |report: &VersionReport| present(report, &ViewWarnings::default(), args.wanted(), context);
     if !args.asks() {
         return show(&own);
     }
@@ -119,7 +120,7 @@ async fn server(context: &Context) -> Result<Server, Failure> {
 }
 
 /// What is missing or odd about a server.
-fn findings(served: &Served) -> Vec<Warning> {
+fn findings(served: &ServedKinds) -> Vec<Warning> {
     let semantics = served.version.and_then(Semantics::of);
     let newer = semantics.as_ref().and_then(newer_version);
     let version = served.version_of(Kind::DeviceTaintRule);

@@ -13,20 +13,20 @@ use super::flags::kubelet::DebugPodArgs;
 use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
 use super::signal;
+use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::events::{self, Results, Stdout};
-use super::work::kubelet::{SaidNode, Verifier};
-use super::work::kubelet_node::Trust;
-use super::work::look::Look;
+use super::work::kubelet::{NodeClaim, Verifier};
+use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
-use super::work::wait::{Ending, Wait, Waited, timed_out};
+use super::work::wait::{Wait, WaitEnd, WaitResult, timed_out};
 use crate::cluster::Detail;
-use crate::decide::choice::Picks;
+use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::chooser::Absence;
-use crate::decide::places::Places;
+use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
-use crate::decide::{Chooser, RulesTyped, Ways, standing};
+use crate::decide::{Chooser, RuleArguments, RuleWords, wait_advice};
 use crate::engine;
 use crate::engine::ProposedTaint;
 use crate::engine::holders::staying;
@@ -38,7 +38,7 @@ use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
 use crate::report::WaitReport;
-use crate::report::staying::{StayingPod, staying_line};
+use crate::report::unevicted_pods::{StayingPod, staying_line};
 use crate::report::wait::Left;
 
 /// Wait for evictions, idle devices, or recovered workloads
@@ -219,25 +219,25 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         None => waited,
     };
     live.tell(&context.printer);
-    let is_met = matches!(waited.ending, Ending::Met) && !args.is_data();
+    let is_met = matches!(waited.ending, WaitEnd::Met) && !args.is_data();
     let next = nodes.filter(|_| is_met && !is_verified);
     let status = args.tell(&wait, waited, stdout, context)?;
     // What the API shows as free may be held by its node.
-    for line in next.iter().flat_map(Places::next_checks) {
+    for line in next.iter().flat_map(DeviceNodes::next_checks) {
         context.printer.note(&line);
     }
     Ok(status)
 }
 
 /// On which nodes the devices are that `rules` select, as far as the API says.
-fn places_of(rules: &[DeviceTaintRule], look: &Look) -> Places {
+fn places_of(rules: &[DeviceTaintRule], view: &ClusterView) -> DeviceNodes {
     let proposed: Vec<ProposedTaint> = rules
         .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, look.now))
+        .map(|rule| ProposedTaint::of_rule(rule, view.now))
         .collect();
-    let selected = look.selected(&proposed).devices;
-    let inventory = engine::devices(look.snapshot(), &look.semantics).devices;
-    Places::of(&inventory, &selected, &look.snapshot().pods)
+    let selected = view.selected(&proposed).devices;
+    let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+    DeviceNodes::of(&inventory, &selected, &view.snapshot().pods)
 }
 
 impl WaitArgs {
@@ -270,25 +270,25 @@ impl WaitArgs {
         wait: &Wait<'_>,
         live: &Live,
         context: &Context,
-    ) -> Result<(Waited, Option<Places>), Failure> {
+    ) -> Result<(WaitResult, Option<DeviceNodes>), Failure> {
         let version = self.version.version();
-        let look = match wait.goal {
+        let view = match wait.goal {
             Goal::Observed | Goal::Deleted => {
                 return Ok((wait.for_rules(live, context).await?, None));
             }
-            Goal::Evicted => Look::of(live.clone(), version).await?,
+            Goal::Evicted => ClusterView::of(live.clone(), version).await?,
             // Counters and numbers say which devices are the same hardware.
-            Goal::Idle => Look::of_for(live.clone(), version, Detail::Attributes).await?,
+            Goal::Idle => ClusterView::of_for(live.clone(), version, Detail::Attributes).await?,
         };
-        let nodes = places_of(wait.rules, &look);
-        Ok((wait.for_pods(look, context).await?, Some(nodes)))
+        let nodes = places_of(wait.rules, &view);
+        Ok((wait.for_pods(view, context).await?, Some(nodes)))
     }
 
     /// Waits until the workloads have recovered whose pods the rules evicted. A rule that is gone is known by its
     /// name alone: what was evicted in the last hour may have been its doing.
     async fn recovered(
         &self,
-        typed: &RulesTyped<'_>,
+        typed: &RuleWords<'_>,
         live: Live,
         stdout: Stdout,
         context: &Context,
@@ -311,12 +311,12 @@ impl WaitArgs {
             ));
             found.rules.push(gone_rule(&name));
         }
-        let look = Look::of(live.clone(), version).await?;
+        let view = ClusterView::of(live.clone(), version).await?;
         let wait = Recover {
             rules: &found.rules,
             patience: self.patience(),
         };
-        let report = wait.wait(look, context).await?;
+        let report = wait.wait(view, context).await?;
         live.tell(&context.printer);
         let status = if report.met {
             Ok(ExitStatus::Success)
@@ -326,13 +326,13 @@ impl WaitArgs {
         self.print(&report, stdout, status, context)
     }
 
-    fn typed(&self) -> RulesTyped<'_> {
-        let ways = Ways {
+    fn typed(&self) -> RuleWords<'_> {
+        let ways = RuleArguments {
             targets: &self.targets,
             selector: self.selector.as_ref(),
-            ..Ways::default()
+            ..RuleArguments::default()
         };
-        RulesTyped::new(ways, Picks::default())
+        RuleWords::new(ways, DeviceFilterFlags::default())
     }
 
     /// The kubelet whose word counts too, if so.
@@ -376,21 +376,22 @@ impl WaitArgs {
         rules: &[DeviceTaintRule],
         (live, end, context): (&Live, Instant, &Context),
     ) -> Result<Verifier, Failure> {
-        let look = Look::of_for(live.clone(), self.version.version(), Detail::Attributes).await?;
+        let view =
+            ClusterView::of_for(live.clone(), self.version.version(), Detail::Attributes).await?;
         let proposed: Vec<ProposedTaint> = rules
             .iter()
-            .map(|rule| ProposedTaint::of_changed_rule(rule, &rule.taint.effect, look.now))
+            .map(|rule| ProposedTaint::of_changed_rule(rule, &rule.taint.effect, view.now))
             .collect();
-        let look = look.with_pods_of(&proposed).await?;
+        let view = view.with_pods_of(&proposed).await?;
         let node = self.node.as_deref().map(NodeName::from);
-        let said = SaidNode {
+        let said = NodeClaim {
             name: node.as_ref(),
-            trust: Trust::typed(self.confirm_node),
+            trust: NodeTrust::typed(self.confirm_node),
         };
         let verifier = verifier
-            .waiting_for(rules, (&look, said), (end, context))
+            .waiting_for(rules, (&view, said), (end, context))
             .await?;
-        let impact = look.impact(&proposed);
+        let impact = view.impact(&proposed);
         let staying = staying(&impact, &[]);
         let staying: Vec<StayingPod> = staying.iter().map(StayingPod::new).collect();
         if let Some(line) = staying_line(&staying) {
@@ -404,14 +405,14 @@ impl WaitArgs {
     /// How a wait ends that was met as far as the API goes.
     async fn verified(
         &self,
-        waited: Waited,
+        waited: WaitResult,
         verifier: &Verifier,
         (began, end, context): (Instant, Instant, &Context),
-    ) -> Result<Waited, Failure> {
+    ) -> Result<WaitResult, Failure> {
         let not_released = match &waited.ending {
-            Ending::TimedOut(_) => return Ok(waited),
-            Ending::Met => Vec::new(),
-            Ending::NotReleased(left) => left.clone(),
+            WaitEnd::TimedOut(_) => return Ok(waited),
+            WaitEnd::Met => Vec::new(),
+            WaitEnd::NotReleased(left) => left.clone(),
         };
         let left = verifier.settled(end, context).await?;
         // What this kubelet has released was released, whatever the API could not show.
@@ -419,13 +420,13 @@ impl WaitArgs {
             |left: &Left| left.node.as_deref() != verifier.node().map(NodeName::as_str);
         let elsewhere: Vec<Left> = not_released.into_iter().filter(is_elsewhere).collect();
         let ending = if !left.is_empty() {
-            Ending::TimedOut(left)
+            WaitEnd::TimedOut(left)
         } else if elsewhere.is_empty() {
-            Ending::Met
+            WaitEnd::Met
         } else {
-            Ending::NotReleased(elsewhere)
+            WaitEnd::NotReleased(elsewhere)
         };
-        Ok(Waited {
+        Ok(WaitResult {
             ending,
             took: began.elapsed(),
             ..waited
@@ -450,7 +451,7 @@ impl WaitArgs {
     /// The rules that are meant and there. What was never there is a mistake, and not gone.
     async fn find(
         &self,
-        typed: &RulesTyped<'_>,
+        typed: &RuleWords<'_>,
         live: &Live,
         context: &Context,
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
@@ -483,15 +484,15 @@ impl WaitArgs {
     fn tell(
         &self,
         wait: &Wait<'_>,
-        waited: Waited,
+        waited: WaitResult,
         stdout: Stdout,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let report = waited.report(wait);
         let status = match waited.ending {
-            Ending::Met => Ok(ExitStatus::Success),
-            Ending::TimedOut(left) => Err(timed_out(self.timeout, &left)),
-            Ending::NotReleased(left) => Err(standing::not_seen_released(&left)),
+            WaitEnd::Met => Ok(ExitStatus::Success),
+            WaitEnd::TimedOut(left) => Err(timed_out(self.timeout, &left)),
+            WaitEnd::NotReleased(left) => Err(wait_advice::not_seen_released(&left)),
         };
         self.print(&report, stdout, status, context)
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::choice::wrong::meant_as_hardware;
-use super::ending::of_parts;
+use super::choice::misspelt_name::meant_as_hardware;
+use super::exit_status::of_parts;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule};
 use crate::naming::labels::LabelSelector;
@@ -15,7 +15,7 @@ use crate::naming::{NamingError, device, rule, taint};
 
 /// What was typed to say which rules are meant.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ways<'a> {
+pub struct RuleArguments<'a> {
     /// Names of rules, or devices and a taint.
     pub targets: &'a [String],
     /// `--selector`
@@ -43,7 +43,7 @@ pub enum Chooser {
 
 /// The rules that are meant, and why others are not among them.
 #[derive(Debug, Default)]
-pub struct Meant {
+pub struct SelectedRules {
     /// The rules, by name.
     pub rules: Vec<DeviceTaintRule>,
     /// One failure for each name, or devices with a taint, that nothing was found for.
@@ -61,7 +61,7 @@ impl Chooser {
     /// # Errors
     ///
     /// No way or more than one; devices without a taint, a taint without devices, names beside either.
-    pub fn parse(ways: &Ways<'_>) -> Result<Self, Failure> {
+    pub fn parse(ways: &RuleArguments<'_>) -> Result<Self, Failure> {
         let given = [
             (!ways.targets.is_empty(), "RULE or DEVICE"),
             (ways.selector.is_some(), "--selector"),
@@ -91,13 +91,13 @@ impl Chooser {
 
     /// Those of `rules` that are meant, at `now` by the server's clock.
     #[must_use]
-    pub fn meant(&self, rules: &[DeviceTaintRule], now: Timestamp) -> Meant {
+    pub fn meant(&self, rules: &[DeviceTaintRule], now: Timestamp) -> SelectedRules {
         let keep = |wanted: &dyn Fn(&DeviceTaintRule) -> bool| {
             let mut kept: Vec<_> = rules.iter().filter(|rule| wanted(rule)).cloned().collect();
             kept.sort_by(|left, right| left.name.cmp(&right.name));
             kept
         };
-        let all_found = |rules| Meant {
+        let all_found = |rules| SelectedRules {
             rules,
             missing: Vec::new(),
         };
@@ -107,7 +107,7 @@ impl Chooser {
                 let missing = names
                     .iter()
                     .filter(|name| !rules.iter().any(|rule| is(rule, name)));
-                Meant {
+                SelectedRules {
                     rules: keep(&|rule| names.iter().any(|name| is(rule, name))),
                     missing: missing.map(|name| no_such_rule(name, rules)).collect(),
                 }
@@ -116,7 +116,7 @@ impl Chooser {
                 let missing = selectors
                     .iter()
                     .filter(|selector| !rules.iter().any(|rule| has(rule, selector, pattern)));
-                Meant {
+                SelectedRules {
                     rules: keep(&|rule| {
                         let mut selectors = selectors.iter();
                         selectors.any(|selector| has(rule, selector, pattern))
@@ -182,7 +182,7 @@ impl Chooser {
     }
 }
 
-impl Meant {
+impl SelectedRules {
     /// One failure for all that is not there, if anything is not.
     #[must_use]
     pub fn all_missing(&self) -> Option<Failure> {
@@ -368,7 +368,7 @@ pub enum Absence {
     Refused,
 }
 
-impl Meant {
+impl SelectedRules {
     /// One failure for all that is not there; where that is fine, lines that say what is not, and that
     /// is no failure any more.
     pub fn objection(&mut self, absence: Absence) -> (Vec<String>, Option<Failure>) {
@@ -400,9 +400,9 @@ mod tests {
 
     fn parsed(targets: &[&str]) -> Result<Chooser, Failure> {
         let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
-        Chooser::parse(&Ways {
+        Chooser::parse(&RuleArguments {
             targets: &targets,
-            ..Ways::default()
+            ..RuleArguments::default()
         })
     }
 
@@ -490,12 +490,12 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Usage);
             assert!(failure.to_string().contains(said), "{targets:?}: {failure}");
         }
-        let none = Chooser::parse(&Ways::default()).unwrap_err();
+        let none = Chooser::parse(&RuleArguments::default()).unwrap_err();
         assert_eq!(none.to_string(), "no rules specified");
-        let two = Chooser::parse(&Ways {
+        let two = Chooser::parse(&RuleArguments {
             expired: true,
             all: true,
-            ..Ways::default()
+            ..RuleArguments::default()
         });
         assert_eq!(
             two.unwrap_err().to_string(),
@@ -505,14 +505,14 @@ mod tests {
 
     #[test]
     fn every_other_way_chooses_what_it_says() {
-        let expired = Ways {
+        let expired = RuleArguments {
             expired: true,
-            ..Ways::default()
+            ..RuleArguments::default()
         };
         assert_eq!(Chooser::parse(&expired).unwrap(), Chooser::Expired);
-        let all = Ways {
+        let all = RuleArguments {
             all: true,
-            ..Ways::default()
+            ..RuleArguments::default()
         };
         assert_eq!(Chooser::parse(&all).unwrap(), Chooser::All);
     }
@@ -616,7 +616,7 @@ mod tests {
         assert_eq!(failure.to_string(), "no rule \"drani\"");
         assert!(failure.hints()[0].starts_with("did you mean"));
         assert!(failure.hints()[0].contains("drain"));
-        assert!(Meant::default().all_missing().is_none());
+        assert!(SelectedRules::default().all_missing().is_none());
         let other = parsed(&[GPU, "example.com/other"]).unwrap();
         let failure = other
             .meant(&rules, at("2026-11-21T01:00:00Z"))

@@ -6,7 +6,7 @@ use crate::naming::device;
 
 /// What became of a rule between the look and the change.
 #[derive(Debug)]
-pub enum Meanwhile {
+pub enum ConflictOutcome {
     /// Only the controller's status moved: the decision stands, and can be sent again with the new
     /// state's version.
     Ours,
@@ -17,24 +17,24 @@ pub enum Meanwhile {
 /// Whether what was decided on `decided_on` still holds for the rule as it is now, `None` when it is
 /// gone.
 #[must_use]
-pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> Meanwhile {
+pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> ConflictOutcome {
     let name = &decided_on.name;
     let Some(found) = found else {
-        return Meanwhile::Theirs(Failure::new(
+        return ConflictOutcome::Theirs(Failure::new(
             ExitStatus::Failed,
             format!("rule {name} was deleted by another client; it was not recreated"),
         ));
     };
     let differences = differences(decided_on, found);
     if differences.is_empty() {
-        return Meanwhile::Ours;
+        return ConflictOutcome::Ours;
     }
     let failure = Failure::new(
         ExitStatus::Failed,
         format!("rule {name} was changed by another client; it was not overwritten"),
     );
     let failure = differences.into_iter().fold(failure, Failure::detail);
-    Meanwhile::Theirs(match changed_by(decided_on, found) {
+    ConflictOutcome::Theirs(match changed_by(decided_on, found) {
         Some(who) => failure.detail(format!("changed by {who}")),
         None => failure,
     })
@@ -212,8 +212,8 @@ mod tests {
 
     fn theirs(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Failure {
         match conflict(before, Some(after)) {
-            Meanwhile::Theirs(failure) => failure,
-            Meanwhile::Ours => panic!("somebody else's"),
+            ConflictOutcome::Theirs(failure) => failure,
+            ConflictOutcome::Ours => panic!("somebody else's"),
         }
     }
 
@@ -233,7 +233,10 @@ mod tests {
         controller.subresource = Some("status".to_owned());
         controller.owns_spec = false;
         after.managers.push(controller);
-        assert!(matches!(conflict(&before, Some(&after)), Meanwhile::Ours));
+        assert!(matches!(
+            conflict(&before, Some(&after)),
+            ConflictOutcome::Ours
+        ));
     }
 
     #[test]
@@ -354,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_is_gone_is_not_made_anew() {
-        let Meanwhile::Theirs(failure) = conflict(&rule("None"), None) else {
+        let ConflictOutcome::Theirs(failure) = conflict(&rule("None"), None) else {
             panic!("it is gone");
         };
         assert_eq!(

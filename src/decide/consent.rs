@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::proposal::{Proposed, lines};
+use super::proposal::{ProposedRule, lines};
 use super::question::Question;
 use crate::assess::Consent;
 use crate::engine::ProposedTaint;
@@ -16,11 +16,11 @@ use crate::naming::device;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
-use crate::report::impact::{ExpectedReport, Objection, Pod, UnreadableReport};
+use crate::report::impact::{ApprovalRefusal, ExpectedReport, Pod, UnreadableReport};
 
 /// What was said beforehand about how much harm is agreed to.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Agreement<'a> {
+pub struct Approval<'a> {
     /// Nobody is to be asked.
     pub yes: bool,
     /// How many pods may be evicted.
@@ -31,25 +31,25 @@ pub struct Agreement<'a> {
 
 /// What a command wants to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct PlannedChange<'a> {
     /// Whom it hits, with what is done of it already, and with the guards.
     pub report: &'a ImpactReport,
     /// What a preview says of it, to be compared with what was agreed to beforehand: `report`, unless it
     /// is about effect None, which a preview takes for NoExecute.
     pub previewed: &'a ImpactReport,
     /// The rules that are to be made or changed, and those that are as wanted already.
-    pub rules: &'a [Proposed],
+    pub rules: &'a [ProposedRule],
     /// What is left to be done, as a question without its mark: `Give effect NoExecute to rule drain`.
-    pub deed: &'a str,
+    pub action: &'a str,
     /// What speaks for a question although nobody is evicted, such as whose rules they are.
     pub concerns: &'a [String],
     /// What is considered, to say how all of it can be seen.
     pub proposed: &'a [ProposedTaint],
 }
 
-impl Wish<'_> {
+impl PlannedChange<'_> {
     /// The rules that are as wanted already.
-    fn done(&self) -> impl Iterator<Item = &Proposed> {
+    fn done(&self) -> impl Iterator<Item = &ProposedRule> {
         self.rules.iter().filter(|rule| !rule.is_open())
     }
 
@@ -101,58 +101,63 @@ fn see_all(proposed: &[ProposedTaint]) -> Option<String> {
 
 /// Whether a change may be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Consented {
+pub enum ConsentOutcome {
     /// It may.
     Proceed,
     /// It may if this is answered well.
     Ask(Question),
 }
 
-/// Whether `wish` may be carried out under `agreement`. Nothing was changed.
+/// Whether `change` may be carried out under `approval`. Nothing was changed.
 ///
 /// # Errors
 ///
 /// A guard tripped, more is hit than was agreed to, or what is hit is not known and somebody relied on
 /// numbers. Asking would not help then.
-pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, Failure> {
-    refuse_tripped(wish.report)?;
-    refuse_more_than_expected(agreement, wish)?;
-    refuse_unknown(agreement, wish.report)?;
-    refuse_other_count(agreement, wish)?;
-    let is_counted = agreement.confirm_pods.is_some() || agreement.expect.is_some();
-    match wish.report.assessment.consent {
-        Consent::Yes | Consent::PodCount { .. } if !wish.report.unknown_evictions().is_empty() => {
-            Ok(Consented::Ask(unknown_impact(wish)))
+pub fn consent(
+    approval: &Approval<'_>,
+    change: &PlannedChange<'_>,
+) -> Result<ConsentOutcome, Failure> {
+    refuse_tripped(change.report)?;
+    refuse_more_than_expected(approval, change)?;
+    refuse_unknown(approval, change.report)?;
+    refuse_other_count(approval, change)?;
+    let is_counted = approval.confirm_pods.is_some() || approval.expect.is_some();
+    match change.report.assessment.consent {
+        Consent::Yes | Consent::PodCount { .. }
+            if !change.report.unknown_evictions().is_empty() =>
+        {
+            Ok(ConsentOutcome::Ask(unknown_impact(change)))
         }
-        Consent::PodCount { .. } if agreement.yes && is_counted => Ok(Consented::Proceed),
-        Consent::PodCount { pods, why } => Ok(Consented::Ask(match pods.exact() {
+        Consent::PodCount { .. } if approval.yes && is_counted => Ok(ConsentOutcome::Proceed),
+        Consent::PodCount { pods, why } => Ok(ConsentOutcome::Ask(match pods.exact() {
             Some(pods) => Question::PodCount {
-                deed: wish.deed.to_owned(),
+                action: change.action.to_owned(),
                 pods,
                 why: why.to_string(),
             },
-            None => unknown_impact(wish),
+            None => unknown_impact(change),
         })),
-        Consent::Nothing | Consent::Yes if agreement.yes => Ok(Consented::Proceed),
-        Consent::Nothing if wish.concerns.is_empty() => Ok(Consented::Proceed),
-        Consent::Nothing | Consent::Yes => Ok(Consented::Ask(Question::Yes {
-            deed: with_pods(wish),
+        Consent::Nothing | Consent::Yes if approval.yes => Ok(ConsentOutcome::Proceed),
+        Consent::Nothing if change.concerns.is_empty() => Ok(ConsentOutcome::Proceed),
+        Consent::Nothing | Consent::Yes => Ok(ConsentOutcome::Ask(Question::Yes {
+            action: with_pods(change),
         })),
     }
 }
 
 /// The deed with how many pods it evicts: on a small terminal nothing else of the answer may be left in view.
-fn with_pods(wish: &Wish<'_>) -> String {
-    match wish.report.assessment.totals.pods.exact() {
-        None | Some(0) => wish.deed.to_owned(),
-        Some(pods) => format!("{} and evict {}", wish.deed, counted(pods, "pod")),
+fn with_pods(change: &PlannedChange<'_>) -> String {
+    match change.report.assessment.totals.pods.exact() {
+        None | Some(0) => change.action.to_owned(),
+        Some(pods) => format!("{} and evict {}", change.action, counted(pods, "pod")),
     }
 }
 
 /// The question of a wish of which it is not known whom it hits.
-fn unknown_impact(wish: &Wish<'_>) -> Question {
+fn unknown_impact(change: &PlannedChange<'_>) -> Question {
     Question::Unknown {
-        deed: wish.deed.to_owned(),
+        action: change.action.to_owned(),
     }
 }
 
@@ -164,20 +169,25 @@ fn refuse_tripped(report: &ImpactReport) -> Result<(), Failure> {
     }
 }
 
-fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), Failure> {
-    let Some(expected) = agreement.expect else {
+fn refuse_more_than_expected(
+    approval: &Approval<'_>,
+    change: &PlannedChange<'_>,
+) -> Result<(), Failure> {
+    let Some(expected) = approval.expect else {
         return Ok(());
     };
-    let hit_already = hit_already(wish);
-    let is_news = |objection: &Objection| match objection {
-        Objection::NewPod { pod } | Objection::Earlier { pod, .. } => !hit_already.contains(pod),
-        Objection::OtherTaints { .. }
-        | Objection::LessKnown { .. }
-        | Objection::Exchanged { .. }
-        | Objection::OtherHardware { .. }
-        | Objection::OtherDigest { .. } => true,
+    let hit_already = hit_already(change);
+    let is_news = |objection: &ApprovalRefusal| match objection {
+        ApprovalRefusal::NewPod { pod } | ApprovalRefusal::Earlier { pod, .. } => {
+            !hit_already.contains(pod)
+        }
+        ApprovalRefusal::OtherTaints { .. }
+        | ApprovalRefusal::LessKnown { .. }
+        | ApprovalRefusal::Exchanged { .. }
+        | ApprovalRefusal::OtherHardware { .. }
+        | ApprovalRefusal::OtherDigest { .. } => true,
     };
-    let objections = expected.objections(wish.previewed);
+    let objections = expected.objections(change.previewed);
     let news = objections.iter().filter(|found| is_news(found));
     let (hardware, others): (Vec<_>, Vec<_>) =
         news.partition(|objection| objection.is_about_hardware());
@@ -219,13 +229,13 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
     let mut news = objections
         .iter()
         .filter_map(|objection| match objection {
-            Objection::NewPod { pod } => Some(format!("pod {pod} would now be evicted too")),
-            Objection::LessKnown { what } => Some(format!("{what} can no longer be read")),
-            Objection::OtherTaints { .. }
-            | Objection::Exchanged { .. }
-            | Objection::OtherHardware { .. }
-            | Objection::Earlier { .. }
-            | Objection::OtherDigest { .. } => None,
+            ApprovalRefusal::NewPod { pod } => Some(format!("pod {pod} would now be evicted too")),
+            ApprovalRefusal::LessKnown { what } => Some(format!("{what} can no longer be read")),
+            ApprovalRefusal::OtherTaints { .. }
+            | ApprovalRefusal::Exchanged { .. }
+            | ApprovalRefusal::OtherHardware { .. }
+            | ApprovalRefusal::Earlier { .. }
+            | ApprovalRefusal::OtherDigest { .. } => None,
         })
         .peekable();
     if news.peek().is_none() {
@@ -237,9 +247,9 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
 }
 
 /// The pods that a rule evicts which is as wanted already, whatever becomes of the rest of the wish.
-fn hit_already(wish: &Wish<'_>) -> BTreeSet<String> {
-    let done: BTreeSet<&str> = wish.done().map(|done| done.rule.name.as_str()).collect();
-    let pods = wish.report.pods.iter().filter(|pod| {
+fn hit_already(change: &PlannedChange<'_>) -> BTreeSet<String> {
+    let done: BTreeSet<&str> = change.done().map(|done| done.rule.name.as_str()).collect();
+    let pods = change.report.pods.iter().filter(|pod| {
         let first = pod.causes.first();
         let rule = first.and_then(|cause| cause.name.as_deref());
         rule.is_some_and(|name| done.contains(name))
@@ -248,8 +258,8 @@ fn hit_already(wish: &Wish<'_>) -> BTreeSet<String> {
 }
 
 /// Numbers that were agreed to mean nothing when the report's are lower bounds.
-fn refuse_unknown(agreement: &Agreement<'_>, report: &ImpactReport) -> Result<(), Failure> {
-    let is_counted = agreement.yes || agreement.confirm_pods.is_some() || !report.guards.is_empty();
+fn refuse_unknown(approval: &Approval<'_>, report: &ImpactReport) -> Result<(), Failure> {
+    let is_counted = approval.yes || approval.confirm_pods.is_some() || !report.guards.is_empty();
     let unknown = report.unknown_evictions();
     if unknown.is_empty() || !is_counted {
         return Ok(());
@@ -260,12 +270,12 @@ fn refuse_unknown(agreement: &Agreement<'_>, report: &ImpactReport) -> Result<()
     Err(unknown.into_iter().fold(refused, Failure::detail))
 }
 
-fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), Failure> {
-    let pods = wish.report.assessment.totals.pods;
-    let Some(confirmed) = agreement.confirm_pods.map(Count::known) else {
+fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Result<(), Failure> {
+    let pods = change.report.assessment.totals.pods;
+    let Some(confirmed) = approval.confirm_pods.map(Count::known) else {
         return Ok(());
     };
-    let is_agreed = if wish.done().next().is_none() {
+    let is_agreed = if change.done().next().is_none() {
         pods.equals(confirmed) == Some(true)
     } else {
         pods.is_above(confirmed) == Some(false)
@@ -320,7 +330,7 @@ mod tests {
     use crate::report::metadata::{Affects, Incomplete};
     use crate::report::testing::Example;
 
-    const YES: Agreement<'_> = Agreement {
+    const YES: Approval<'_> = Approval {
         yes: true,
         confirm_pods: None,
         expect: None,
@@ -331,12 +341,12 @@ mod tests {
         Example::new().report()
     }
 
-    fn wish(report: &ImpactReport) -> Wish<'_> {
-        Wish {
+    fn change(report: &ImpactReport) -> PlannedChange<'_> {
+        PlannedChange {
             report,
             previewed: report,
             rules: &[],
-            deed: "Give effect NoExecute to rule drain",
+            action: "Give effect NoExecute to rule drain",
             concerns: &[],
             proposed: &[],
         }
@@ -355,17 +365,17 @@ mod tests {
 
     #[test]
     fn who_does_not_know_whom_it_hits_has_to_say_so() {
-        let nobody_asked = Agreement::default();
+        let nobody_asked = Approval::default();
         let unknown = report_without("pods", Affects::Evictions);
-        let Ok(Consented::Ask(question)) = consent(&nobody_asked, &wish(&unknown)) else {
+        let Ok(ConsentOutcome::Ask(question)) = consent(&nobody_asked, &change(&unknown)) else {
             panic!("it is asked");
         };
         assert!(matches!(question, Question::Unknown { .. }), "{question:?}");
         // Details do not change whom it hits; before the question they are told all the same.
         let details = report_without("poddisruptionbudgets", Affects::Details);
-        let asked = consent(&nobody_asked, &wish(&details)).unwrap();
+        let asked = consent(&nobody_asked, &change(&details)).unwrap();
         assert!(
-            matches!(asked, Consented::Ask(Question::PodCount { .. })),
+            matches!(asked, ConsentOutcome::Ask(Question::PodCount { .. })),
             "{asked:?}"
         );
         let lines = details.summary_lines();
@@ -384,12 +394,12 @@ mod tests {
             proposed("gpu.example.com/node-7/gpu-0"),
             proposed("gpu.example.com"),
         ];
-        let wish = Wish {
+        let change = PlannedChange {
             proposed: &two,
-            rules: &[Proposed::effect(&rule("None"), &Effect::NoExecute)],
-            ..wish(&report)
+            rules: &[ProposedRule::effect(&rule("None"), &Effect::NoExecute)],
+            ..change(&report)
         };
-        let lines = wish.block();
+        let lines = change.block();
         let head = report.summary_lines().len();
         assert_eq!(lines.len(), 1 + head + report.worst_lines().len() + 1);
         assert!(lines[0].ends_with("None → NoExecute"), "{lines:?}");
@@ -408,20 +418,20 @@ mod tests {
     #[test]
     fn a_question_begins_with_the_cluster_and_ends_with_it() {
         let report = report_without("poddisruptionbudgets", Affects::Details);
-        let rules = [Proposed::effect(&rule("None"), &Effect::NoExecute)];
-        let wish = Wish {
+        let rules = [ProposedRule::effect(&rule("None"), &Effect::NoExecute)];
+        let change = PlannedChange {
             rules: &rules,
-            ..wish(&report)
+            ..change(&report)
         };
         let cluster = Cluster {
             context: Some("prod-eu".to_owned()),
             server: "https://api.prod-eu:6443".to_owned(),
         };
-        let Ok(Consented::Ask(question)) = consent(&Agreement::default(), &wish) else {
+        let Ok(ConsentOutcome::Ask(question)) = consent(&Approval::default(), &change) else {
             panic!("it is asked");
         };
         let mut lines = vec![cluster.line()];
-        lines.extend(wish.block());
+        lines.extend(change.block());
         lines.push(question.prompt(cluster.name()));
         let shown: Vec<String> = lines
             .iter()
@@ -471,59 +481,65 @@ mod tests {
         Example::new().in_one_namespace().report()
     }
 
-    fn prompt(consented: Consented) -> String {
+    fn prompt(consented: ConsentOutcome) -> String {
         match consented {
-            Consented::Ask(question) => question.prompt("prod-eu"),
-            Consented::Proceed => panic!("nothing is asked"),
+            ConsentOutcome::Ask(question) => question.prompt("prod-eu"),
+            ConsentOutcome::Proceed => panic!("nothing is asked"),
         }
     }
 
     #[test]
     fn a_yes_is_asked_for_and_the_question_names_what_is_done() {
         let report = in_one_namespace();
-        let asked = consent(&Agreement::default(), &wish(&report)).unwrap();
+        let asked = consent(&Approval::default(), &change(&report)).unwrap();
         assert_eq!(
             prompt(asked),
             "Give effect NoExecute to rule drain and evict 3 pods in prod-eu?"
         );
-        assert_eq!(consent(&YES, &wish(&report)).unwrap(), Consented::Proceed);
+        assert_eq!(
+            consent(&YES, &change(&report)).unwrap(),
+            ConsentOutcome::Proceed
+        );
     }
 
     #[test]
     fn a_number_is_asked_for_where_a_yes_is_not_enough() {
         let report = report();
-        for agreement in [YES, Agreement::default()] {
-            let asked = consent(&agreement, &wish(&report)).unwrap();
+        for approval in [YES, Approval::default()] {
+            let asked = consent(&approval, &change(&report)).unwrap();
             assert!(
-                matches!(asked, Consented::Ask(Question::PodCount { pods: 3, .. })),
+                matches!(
+                    asked,
+                    ConsentOutcome::Ask(Question::PodCount { pods: 3, .. })
+                ),
                 "{asked:?}"
             );
         }
-        let counted = Agreement {
+        let counted = Approval {
             confirm_pods: Some(3),
             ..YES
         };
         assert_eq!(
-            consent(&counted, &wish(&report)).unwrap(),
-            Consented::Proceed
+            consent(&counted, &change(&report)).unwrap(),
+            ConsentOutcome::Proceed
         );
         // A number without a yes is still asked about.
-        let unasked = Agreement {
+        let unasked = Approval {
             yes: false,
             ..counted
         };
-        assert!(consent(&unasked, &wish(&report)).unwrap() != Consented::Proceed);
+        assert!(consent(&unasked, &change(&report)).unwrap() != ConsentOutcome::Proceed);
     }
 
     #[test]
     fn another_number_than_was_agreed_to_is_refused() {
         let report = in_one_namespace();
         for (confirmed, agreed) in [(2, false), (3, true), (4, false)] {
-            let agreement = Agreement {
+            let approval = Approval {
                 confirm_pods: Some(confirmed),
                 ..YES
             };
-            let consented = consent(&agreement, &wish(&report));
+            let consented = consent(&approval, &change(&report));
             assert_eq!(consented.is_ok(), agreed, "{confirmed}");
         }
     }
@@ -531,20 +547,20 @@ mod tests {
     #[test]
     fn what_an_interrupted_command_has_done_is_no_reason_against_the_rest() {
         let report = in_one_namespace();
-        let done = [Proposed::effect(
+        let done = [ProposedRule::effect(
             &named("first", "NoExecute"),
             &Effect::NoExecute,
         )];
         for (confirmed, agreed) in [(2, false), (3, true), (4, true)] {
-            let agreement = Agreement {
+            let approval = Approval {
                 confirm_pods: Some(confirmed),
                 ..YES
             };
-            let wish = Wish {
+            let change = PlannedChange {
                 rules: &done,
-                ..wish(&report)
+                ..change(&report)
             };
-            assert_eq!(consent(&agreement, &wish).is_ok(), agreed, "{confirmed}");
+            assert_eq!(consent(&approval, &change).is_ok(), agreed, "{confirmed}");
         }
     }
 
@@ -556,12 +572,12 @@ mod tests {
             ..Limits::default()
         };
         let report = Example::new().in_one_namespace().report_within(&limits);
-        let all = Agreement {
+        let all = Approval {
             confirm_pods: Some(3),
             ..YES
         };
-        for agreement in [Agreement::default(), YES, all] {
-            let failure = consent(&agreement, &wish(&report)).unwrap_err();
+        for approval in [Approval::default(), YES, all] {
+            let failure = consent(&approval, &change(&report)).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
             assert_eq!(
                 failure.to_string(),
@@ -575,13 +591,13 @@ mod tests {
         let read = report();
         let text = serde_json::to_string(&read).unwrap();
         let expected = ExpectedReport::parse(&text).unwrap();
-        let agreement = Agreement {
+        let approval = Approval {
             expect: Some(&expected),
             ..YES
         };
         assert_eq!(
-            consent(&agreement, &wish(&read)).unwrap(),
-            Consented::Proceed
+            consent(&approval, &change(&read)).unwrap(),
+            ConsentOutcome::Proceed
         );
         let mut more = read;
         let newcomer = more
@@ -592,7 +608,7 @@ mod tests {
         newcomer.uid = "uid-of-a-newcomer".to_owned();
         let name = format!("{}/{}", newcomer.namespace, newcomer.name);
         newcomer.causes[0].name = Some("first".to_owned());
-        let failure = consent(&agreement, &wish(&more)).unwrap_err();
+        let failure = consent(&approval, &change(&more)).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert!(
             failure.details()[0].contains(&name),
@@ -600,15 +616,15 @@ mod tests {
             failure.details()
         );
         // A rule that is there already evicts it, whatever becomes of the rest.
-        let done = [Proposed::effect(
+        let done = [ProposedRule::effect(
             &named("first", "NoExecute"),
             &Effect::NoExecute,
         )];
-        let begun = Wish {
+        let begun = PlannedChange {
             rules: &done,
-            ..wish(&more)
+            ..change(&more)
         };
-        assert!(consent(&agreement, &begun).is_ok());
+        assert!(consent(&approval, &begun).is_ok());
     }
 
     #[test]
@@ -629,12 +645,12 @@ mod tests {
             ExpectedReport::with_digest(&mark).unwrap().unwrap(),
             ExpectedReport::parse(&file).unwrap(),
         ] {
-            let agreement = Agreement {
+            let approval = Approval {
                 expect: Some(&expected),
                 ..YES
             };
-            assert!(consent(&agreement, &wish(&seen)).is_ok());
-            let failure = consent(&agreement, &wish(&now)).unwrap_err();
+            assert!(consent(&approval, &change(&seen)).is_ok());
+            let failure = consent(&approval, &change(&now)).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
             let text = failure.to_string();
             assert!(
@@ -657,16 +673,16 @@ mod tests {
         done_nothing.metadata.digest = format!("sha256:{}", "0".repeat(64));
         let expected = ExpectedReport::with_digest(previewed.short_digest());
         let expected = expected.unwrap().unwrap();
-        let agreement = Agreement {
+        let approval = Approval {
             expect: Some(&expected),
             ..YES
         };
         let compared = |previewed: &ImpactReport, report: &ImpactReport| {
-            let wish = Wish {
+            let change = PlannedChange {
                 previewed,
-                ..wish(report)
+                ..change(report)
             };
-            consent(&agreement, &wish).is_ok()
+            consent(&approval, &change).is_ok()
         };
         assert!(compared(&previewed, &done_nothing));
         assert!(!compared(&done_nothing, &previewed));
@@ -680,17 +696,17 @@ mod tests {
             why: "access denied".to_owned(),
             affects: Affects::Evictions,
         }];
-        let counted = Agreement {
+        let counted = Approval {
             confirm_pods: Some(report.summary.pods),
-            ..Agreement::default()
+            ..Approval::default()
         };
-        for agreement in [YES, counted] {
-            let failure = consent(&agreement, &wish(&report)).unwrap_err();
+        for approval in [YES, counted] {
+            let failure = consent(&approval, &change(&report)).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
             assert_eq!(failure.details(), ["pods: access denied"]);
         }
         // Whoever is shown the report may go on.
-        assert!(consent(&Agreement::default(), &wish(&report)).is_ok());
+        assert!(consent(&Approval::default(), &change(&report)).is_ok());
     }
 
     #[test]
@@ -731,20 +747,20 @@ mod tests {
         let mut example = Example::new();
         example.proposed.taint.effect = Effect::None;
         let report = example.report();
-        let nothing = Agreement::default();
+        let nothing = Approval::default();
         assert_eq!(
-            consent(&nothing, &wish(&report)).unwrap(),
-            Consented::Proceed
+            consent(&nothing, &change(&report)).unwrap(),
+            ConsentOutcome::Proceed
         );
         let concerns = ["rule drain was not created by this plugin".to_owned()];
-        let theirs = Wish {
+        let theirs = PlannedChange {
             concerns: &concerns,
-            ..wish(&report)
+            ..change(&report)
         };
         assert!(matches!(
             consent(&nothing, &theirs).unwrap(),
-            Consented::Ask(_)
+            ConsentOutcome::Ask(_)
         ));
-        assert_eq!(consent(&YES, &theirs).unwrap(), Consented::Proceed);
+        assert_eq!(consent(&YES, &theirs).unwrap(), ConsentOutcome::Proceed);
     }
 }

@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::RuleDraft;
-use super::choice::{By, Choice, wide::wide, wrong_name};
+use super::choice::{Choice, ChoiceBasis, all_devices::wide, wrong_name};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, RuleMetadata, Taint};
 use crate::naming::{Expiry, rule, validate};
 
 /// What rules are to say about themselves.
 #[derive(Clone, Debug, Default)]
-pub struct Inscription {
+pub struct RuleAnnotations {
     /// `--name`
     pub name: Option<String>,
     /// `--batch`
@@ -26,7 +26,7 @@ pub struct Inscription {
     pub labels: Vec<(String, String)>,
 }
 
-impl Inscription {
+impl RuleAnnotations {
     /// The rules that are asked for: one for each of the devices of `choice`, or those of the
     /// `manifests`, each with the object as it is written.
     ///
@@ -39,8 +39,11 @@ impl Inscription {
         manifests: Vec<(DeviceTaintRule, Value)>,
     ) -> Result<Vec<RuleDraft>, Failure> {
         let drafts = match (&choice.by, &choice.taint) {
-            (By::Selectors(selectors), Some(taint)) => self.by_selectors(selectors, taint)?,
-            (By::Selectors(_), None) | (By::Picked(..) | By::Manifests(_) | By::Rules(_), _) => {
+            (ChoiceBasis::Selectors(selectors), Some(taint)) => {
+                self.by_selectors(selectors, taint)?
+            }
+            (ChoiceBasis::Selectors(_), None)
+            | (ChoiceBasis::Picked(..) | ChoiceBasis::Manifests(_) | ChoiceBasis::Rules(_), _) => {
                 self.by_manifests(manifests)?
             }
         };
@@ -174,12 +177,12 @@ pub fn with_expiry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::{Purpose, Typed};
+    use crate::decide::choice::{DeviceArguments, Purpose};
 
-    fn drafts(words: &str, inscription: &Inscription) -> Result<Vec<RuleDraft>, Failure> {
-        let typed = Typed {
+    fn drafts(words: &str, inscription: &RuleAnnotations) -> Result<Vec<RuleDraft>, Failure> {
+        let typed = DeviceArguments {
             arguments: words.split_whitespace().map(str::to_owned).collect(),
-            ..Typed::default()
+            ..DeviceArguments::default()
         };
         inscription.drafts(&Choice::parse(&typed, Purpose::Add)?, Vec::new())
     }
@@ -187,7 +190,7 @@ mod tests {
     fn manifest(selector: &str) -> (DeviceTaintRule, Value) {
         let draft = drafts(
             "gpu.example.com a.example.com/k:NoSchedule",
-            &Inscription::default(),
+            &RuleAnnotations::default(),
         );
         let draft = draft.unwrap().remove(0);
         let selector = match selector {
@@ -216,22 +219,22 @@ mod tests {
 
     #[test]
     fn a_named_batch_takes_the_place_of_the_one_that_is_made_from_the_devices() {
-        let inscription = Inscription {
+        let inscription = RuleAnnotations {
             batch: Some("run-7".to_owned()),
-            ..Inscription::default()
+            ..RuleAnnotations::default()
         };
         let labels = inscription.all_labels("9c41d7e02b");
         assert_eq!(labels[RuleMetadata::BATCH], "run-7");
-        let labels = Inscription::default().all_labels("9c41d7e02b");
+        let labels = RuleAnnotations::default().all_labels("9c41d7e02b");
         assert_eq!(labels[RuleMetadata::BATCH], "9c41d7e02b");
     }
 
     #[test]
     fn each_of_the_devices_gets_a_rule_and_all_are_one_batch() {
-        let inscription = Inscription {
+        let inscription = RuleAnnotations {
             reason: Some("firmware".to_owned()),
             labels: vec![("team".to_owned(), "ml".to_owned())],
-            ..Inscription::default()
+            ..RuleAnnotations::default()
         };
         let made = drafts(
             "gpu.example.com/node-7/gpu-0 gpu.example.com/node-7/gpu-1 a.example.com/k=v",
@@ -248,26 +251,26 @@ mod tests {
 
     #[test]
     fn a_name_is_for_one_rule() {
-        let named = Inscription {
+        let named = RuleAnnotations {
             name: Some("mine".to_owned()),
-            ..Inscription::default()
+            ..RuleAnnotations::default()
         };
         let one = drafts("gpu.example.com a=b", &named).unwrap();
         assert_eq!(one[0].name, "mine");
         assert!(drafts("gpu.example.com nic.example.com a=b", &named).is_err());
-        let wrong = Inscription {
+        let wrong = RuleAnnotations {
             name: Some("Mine".to_owned()),
-            ..Inscription::default()
+            ..RuleAnnotations::default()
         };
         assert!(drafts("gpu.example.com a=b", &wrong).is_err());
     }
 
     fn by_file(manifests: Vec<(DeviceTaintRule, Value)>) -> Result<Vec<RuleDraft>, Failure> {
         let choice = Choice {
-            by: By::Manifests(vec!["f".into()]),
+            by: ChoiceBasis::Manifests(vec!["f".into()]),
             taint: None,
         };
-        Inscription::default().drafts(&choice, manifests)
+        RuleAnnotations::default().drafts(&choice, manifests)
     }
 
     #[test]
@@ -289,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_expiry_is_counted_from_the_servers_clock() {
-        let made = drafts("gpu.example.com a=b", &Inscription::default()).unwrap();
+        let made = drafts("gpu.example.com a=b", &RuleAnnotations::default()).unwrap();
         let now: Timestamp = "2026-11-21T01:00:00Z".parse().unwrap();
         let expiry: Expiry = "4h".parse().unwrap();
         let dated = with_expiry(made.clone(), Some(&expiry), now).unwrap();

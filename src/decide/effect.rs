@@ -1,6 +1,6 @@
 //! May this effect become that one?
 
-use super::proposal::Proposed;
+use super::proposal::ProposedRule;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
 use crate::naming::phrase::counted;
@@ -23,7 +23,7 @@ pub fn rank(effect: &Effect) -> Option<u8> {
 ///
 /// When one of them does more already: giving it `to` would be no escalation. Nothing is to be
 /// changed then, not even the others.
-pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<Proposed>, Failure> {
+pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<ProposedRule>, Failure> {
     for DeviceTaintRule { name, taint, .. } in rules {
         if is_less(to, &taint.effect) {
             return Err(Failure::usage(format!(
@@ -35,8 +35,8 @@ pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<Proposed>,
             )));
         }
     }
-    let rules = rules.iter().map(|rule| Proposed::effect(rule, to));
-    let (open, done): (Vec<_>, Vec<_>) = rules.partition(Proposed::is_open);
+    let rules = rules.iter().map(|rule| ProposedRule::effect(rule, to));
+    let (open, done): (Vec<_>, Vec<_>) = rules.partition(ProposedRule::is_open);
     Ok([open, done].concat())
 }
 
@@ -51,7 +51,7 @@ pub fn escalation(open: &[String], to: &Effect) -> String {
 
 /// What pulling the brake on a rule comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Brake {
+pub enum Downgrade {
     /// It has the effect already.
     Done,
     /// The effect has to be changed.
@@ -65,10 +65,10 @@ pub enum Brake {
 /// # Errors
 ///
 /// When the rule does less than `to` already.
-pub fn brake(rule: &DeviceTaintRule, to: &Effect) -> Result<Brake, Failure> {
+pub fn downgrade(rule: &DeviceTaintRule, to: &Effect) -> Result<Downgrade, Failure> {
     let effect = &rule.taint.effect;
     if effect == to {
-        return Ok(Brake::Done);
+        return Ok(Downgrade::Done);
     }
     if is_less(effect, to) {
         return Err(Failure::usage(format!(
@@ -77,7 +77,7 @@ pub fn brake(rule: &DeviceTaintRule, to: &Effect) -> Result<Brake, Failure> {
         ))
         .hint("to raise the effect, use `escalate`"));
     }
-    Ok(Brake::Pull)
+    Ok(Downgrade::Pull)
 }
 
 /// What is to become of a rule that is to get back the effect that it had before an escalation.
@@ -106,7 +106,7 @@ pub fn revert(found: Option<&DeviceTaintRule>, before: &DeviceTaintRule, to: &Ef
 impl Revert {
     /// What became of the rule that was `before` the escalation.
     #[must_use]
-    pub fn told(&self, before: &DeviceTaintRule) -> String {
+    pub fn describe(&self, before: &DeviceTaintRule) -> String {
         let (name, effect) = (&before.name, &before.taint.effect);
         match self {
             Self::GiveBack => {
@@ -211,9 +211,9 @@ mod tests {
     fn the_brake_goes_down_only() {
         for (from, place) in EFFECTS.iter().zip(0..) {
             for (to, target) in EFFECTS.iter().zip(0..) {
-                match brake(&rule(from), &effect(to)) {
-                    Ok(Brake::Done) => assert_eq!(place, target),
-                    Ok(Brake::Pull) => assert!(place > target, "{from} to {to}"),
+                match downgrade(&rule(from), &effect(to)) {
+                    Ok(Downgrade::Done) => assert_eq!(place, target),
+                    Ok(Downgrade::Pull) => assert!(place > target, "{from} to {to}"),
                     Err(_) => assert!(place < target, "{from} to {to}"),
                 }
             }
@@ -224,7 +224,11 @@ mod tests {
     fn an_effect_that_is_not_known_can_be_braked_and_escalated() {
         let newer = rule("NoExecuteWithBudget");
         for to in EFFECTS {
-            assert_eq!(brake(&newer, &effect(to)).unwrap(), Brake::Pull, "{to}");
+            assert_eq!(
+                downgrade(&newer, &effect(to)).unwrap(),
+                Downgrade::Pull,
+                "{to}"
+            );
             let sorted = escalate(std::slice::from_ref(&newer), &effect(to)).unwrap();
             assert!(sorted[0].is_open(), "{to}");
         }

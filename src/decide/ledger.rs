@@ -6,10 +6,10 @@ use crate::error::Failure;
 
 /// The changes that a command makes, one after the other, and what it waits for after that.
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<State>);
+pub struct Ledger(Mutex<LedgerState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct LedgerState {
     planned: Vec<Planned>,
     under_way: Option<UnderWay>,
     done: Vec<String>,
@@ -22,7 +22,7 @@ struct State {
 #[derive(Debug)]
 struct Planned {
     name: String,
-    wish: Wish,
+    wish: RuleGoal,
 }
 
 /// A change that was sent, or is about to be.
@@ -43,7 +43,7 @@ pub enum Sending {
 
 /// What keeps a command from being complete, which decides whether the same command completes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hindrance {
+pub enum Incompleteness {
     /// It passes: somebody broke the command off, or the network or the server was in the way.
     Passing,
     /// A permission is missing.
@@ -55,7 +55,7 @@ pub enum Hindrance {
     Decided,
 }
 
-impl Hindrance {
+impl Incompleteness {
     /// What to do about what is open.
     fn advice(self) -> Option<&'static str> {
         match self {
@@ -69,7 +69,7 @@ impl Hindrance {
 
 /// What is to become of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum RuleGoal {
     /// What the command is for.
     Changed,
     /// What the command did is taken back.
@@ -78,7 +78,7 @@ pub enum Wish {
 
 impl Ledger {
     /// What is going to be done, in this order.
-    pub fn plan(&self, names: impl IntoIterator<Item = String>, wish: Wish) {
+    pub fn plan(&self, names: impl IntoIterator<Item = String>, wish: RuleGoal) {
         let planned = names.into_iter().map(|name| Planned { name, wish });
         self.state().planned.extend(planned);
     }
@@ -119,9 +119,9 @@ impl Ledger {
     }
 
     /// The failure with what became of the changes, one detail each kind, and with what to do now about
-    /// what is open because of `hindrance`.
+    /// what is open because of `incompleteness`.
     #[must_use]
-    pub fn account(&self, failure: Failure, hindrance: Hindrance) -> Failure {
+    pub fn account(&self, failure: Failure, incompleteness: Incompleteness) -> Failure {
         let state = self.state();
         let left = state.left.iter().map(|left| format!("left: {left}"));
         let facts = state.changes().into_iter().chain(left);
@@ -130,20 +130,20 @@ impl Ledger {
             sent.way_back().into_iter().fold(failure, Failure::hint)
         });
         if state.advice.is_empty() {
-            let advice = hindrance.advice().filter(|_| !state.is_complete());
+            let advice = incompleteness.advice().filter(|_| !state.is_complete());
             advice.into_iter().fold(failure, Failure::hint)
         } else {
             state.advice.iter().fold(failure, Failure::hint)
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LedgerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl UnderWay {
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let name = &self.name;
         match self.kind {
             Sending::Creation => may_have_been_created(&[name]),
@@ -180,7 +180,7 @@ fn joined(names: &[&String], separator: &str) -> String {
     names.join(separator)
 }
 
-impl State {
+impl LedgerState {
     fn settle(&mut self, name: &str) {
         self.under_way = None;
         self.planned.retain(|planned| planned.name != name);
@@ -203,14 +203,14 @@ impl State {
         if !self.unchanged.is_empty() {
             lines.push(format!("unchanged: {}", self.unchanged.join(", ")));
         }
-        lines.extend(self.under_way.iter().map(UnderWay::told));
-        lines.extend(self.open("not changed", Wish::Changed));
-        lines.extend(self.open("not reverted", Wish::Reverted));
+        lines.extend(self.under_way.iter().map(UnderWay::describe));
+        lines.extend(self.open("not changed", RuleGoal::Changed));
+        lines.extend(self.open("not reverted", RuleGoal::Reverted));
         lines
     }
 
     /// The planned changes of that kind that were not begun.
-    fn open(&self, what: &str, wish: Wish) -> Option<String> {
+    fn open(&self, what: &str, wish: RuleGoal) -> Option<String> {
         let open = self.planned.iter().filter(|planned| planned.wish == wish);
         let names: Vec<&str> = open
             .map(|planned| planned.name.as_str())
@@ -229,8 +229,8 @@ mod tests {
     use super::*;
 
     /// What is said, the facts first.
-    fn account(ledger: &Ledger, hindrance: Hindrance) -> Vec<String> {
-        let failure = ledger.account(Failure::usage("stopped"), hindrance);
+    fn account(ledger: &Ledger, incompleteness: Incompleteness) -> Vec<String> {
+        let failure = ledger.account(Failure::usage("stopped"), incompleteness);
         [failure.details(), failure.hints()].concat()
     }
 
@@ -238,20 +238,20 @@ mod tests {
     fn whoever_interrupts_is_told_what_was_changed() {
         let ledger = Ledger::default();
         assert_eq!(
-            account(&ledger, Hindrance::Passing),
+            account(&ledger, Incompleteness::Passing),
             ["nothing was changed"]
         );
         ledger.unchanged("z");
         assert_eq!(
-            account(&ledger, Hindrance::Passing),
+            account(&ledger, Incompleteness::Passing),
             ["nothing was changed"]
         );
-        ledger.plan(["a", "b", "c"].map(str::to_owned), Wish::Changed);
+        ledger.plan(["a", "b", "c"].map(str::to_owned), RuleGoal::Changed);
         ledger.begin("a", Sending::Change);
         ledger.done("a", "created");
         ledger.begin("b", Sending::Change);
         assert_eq!(
-            account(&ledger, Hindrance::Passing),
+            account(&ledger, Incompleteness::Passing),
             [
                 "changed: a created",
                 "unchanged: z",
@@ -265,19 +265,19 @@ mod tests {
     #[test]
     fn whoever_interrupts_a_wait_is_told_what_is_left_and_how_to_go_on() {
         let ledger = Ledger::default();
-        ledger.plan(["a".to_owned()], Wish::Changed);
+        ledger.plan(["a".to_owned()], RuleGoal::Changed);
         ledger.done("a", "configured");
         ledger.advise(["wait on".to_owned()]);
         ledger.left("1 pod");
         assert_eq!(
-            account(&ledger, Hindrance::Passing),
+            account(&ledger, Incompleteness::Passing),
             ["changed: a configured", "left: 1 pod", "wait on"]
         );
-        ledger.plan(["a", "b"].map(str::to_owned), Wish::Reverted);
+        ledger.plan(["a", "b"].map(str::to_owned), RuleGoal::Reverted);
         ledger.begin("a", Sending::Change);
         ledger.done("a", "reverted");
         assert_eq!(
-            account(&ledger, Hindrance::Passing)[..2],
+            account(&ledger, Incompleteness::Passing)[..2],
             ["changed: a configured, a reverted", "not reverted: b"]
         );
     }
@@ -285,36 +285,36 @@ mod tests {
     #[test]
     fn the_same_command_again_is_advised_only_where_it_would_do_better() {
         let ledger = Ledger::default();
-        ledger.plan(["a".to_owned()], Wish::Changed);
-        for (hindrance, advice) in [
+        ledger.plan(["a".to_owned()], RuleGoal::Changed);
+        for (incompleteness, advice) in [
             (
-                Hindrance::Passing,
+                Incompleteness::Passing,
                 Some("run the same command again to complete it"),
             ),
             (
-                Hindrance::Denied,
+                Incompleteness::Denied,
                 Some("once that is allowed, run the same command again to complete it"),
             ),
             (
-                Hindrance::Lasting,
+                Incompleteness::Lasting,
                 Some("after fixing that, run the same command again to complete it"),
             ),
-            (Hindrance::Decided, None),
+            (Incompleteness::Decided, None),
         ] {
-            let account = account(&ledger, hindrance);
+            let account = account(&ledger, incompleteness);
             let mut told = vec!["changed: nothing", "not changed: a"];
             told.extend(advice);
-            assert_eq!(account, told, "{hindrance:?}");
+            assert_eq!(account, told, "{incompleteness:?}");
         }
     }
 
     #[test]
     fn a_creation_that_was_sent_may_have_been_made_until_it_is_disproved() {
         let ledger = Ledger::default();
-        ledger.plan(["a".to_owned()], Wish::Changed);
+        ledger.plan(["a".to_owned()], RuleGoal::Changed);
         ledger.begin("a", Sending::Creation);
         assert_eq!(
-            account(&ledger, Hindrance::Passing),
+            account(&ledger, Incompleteness::Passing),
             [
                 "changed: nothing",
                 "may have been created: a",
@@ -324,7 +324,7 @@ mod tests {
         );
         ledger.failed();
         assert_eq!(
-            account(&ledger, Hindrance::Decided),
+            account(&ledger, Incompleteness::Decided),
             ["changed: nothing", "not changed: a"]
         );
     }

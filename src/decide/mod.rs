@@ -12,7 +12,7 @@
 //! | Whom are devices dedicated to, and what keeps others out? | [`dedication`] |
 //! | Which devices are meant? | [`choice`] |
 //! | What is explained? | [`subjects`] |
-//! | Which of them are listed? | [`narrowing`] |
+//! | Which of them are listed? | [`list_filter`] |
 //! | Which rules are asked for? | [`drafts`] |
 //! | What has to be done so that the rules of `add` are there? | [`mod@add`] |
 //! | What does a command propose to change? | [`proposal`] |
@@ -38,59 +38,59 @@
 //! | What comes next for whoever has looked at it? | [`mod@next`] |
 
 pub mod add;
-pub mod broad;
+pub mod blast_radius;
 pub mod choice;
 pub mod chooser;
 pub mod conflict;
 pub mod consent;
 pub mod contexts;
 pub mod dedication;
+pub mod device_nodes;
 pub mod draft;
 pub mod drafts;
 pub mod effect;
-pub mod ending;
+pub mod existing_rules;
+pub mod exit_status;
+pub mod explain_targets;
 pub mod identity;
-pub mod known;
-pub mod leaving;
 pub mod ledger;
-pub mod narrowing;
+pub mod list_filter;
 pub mod next;
 pub mod others;
 pub mod outcomes;
 pub mod owner;
-pub mod places;
+pub mod pending_evictions;
 pub mod policy;
 pub mod proposal;
 pub mod publish;
 pub mod question;
 pub mod recovery;
-pub mod released;
 pub mod risk;
 pub mod rules_on;
-pub mod standing;
-pub mod subjects;
 #[cfg(test)]
 mod testing;
+pub mod unreleased_devices;
 pub mod version;
+pub mod wait_advice;
 pub mod writer;
 
-pub use add::{Existing, Step, Terms, add};
-pub use broad::removal;
-pub use chooser::{Chooser, Meant, Ways};
-pub use conflict::{Meanwhile, conflict};
-pub use consent::{Agreement, Consented, Wish, consent, still_agreed};
+pub use add::{AddStep, Existing, Terms, add};
+pub use blast_radius::removal;
+pub use chooser::{Chooser, RuleArguments, SelectedRules};
+pub use conflict::{ConflictOutcome, conflict};
+pub use consent::{Approval, ConsentOutcome, PlannedChange, consent, still_agreed};
 pub use contexts::contexts;
 pub use draft::{RuleDraft, RulePatch};
-pub use effect::{Brake, brake, escalate, rank};
-pub use ending::{Strictness, ending};
+pub use effect::{Downgrade, downgrade, escalate, rank};
+pub use exit_status::{Strictness, exit_status};
+pub use explain_targets::ExplainTargets;
 pub use ledger::Ledger;
-pub use next::{Absent, Kept, Looked, Next, next};
-pub use others::Me;
+pub use next::{NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, next};
+pub use others::Requester;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use proposal::Proposal;
 pub use question::Question;
-pub use rules_on::{RulesOn, RulesTyped};
-pub use subjects::Subjects;
+pub use rules_on::{RuleWords, RulesOnDevices};
 pub use version::Version;
 pub use writer::Writer;

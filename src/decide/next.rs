@@ -9,25 +9,25 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::add::{Existing, Step, Terms, add};
-use super::choice::{By, Choice};
+use super::add::{AddStep, Existing, Terms, add};
+use super::choice::{Choice, ChoiceBasis};
 use super::draft::RuleDraft;
-use super::drafts::Inscription;
+use super::drafts::RuleAnnotations;
 use super::effect::rank;
 use super::identity::{OtherHardware, refuse_other_hardware};
-use super::policy::{Asked, Policies};
-use super::proposal::Proposed;
+use super::policy::{CheckedRule, Policies};
+use super::proposal::ProposedRule;
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Reading};
 use crate::naming::device;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
-use crate::report::life::{after_add, before_eviction};
+use crate::report::rule_lifecycle::{after_add, before_eviction};
 
 /// What was typed beside devices and taint, and holds for the next command too.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept<'a> {
+pub struct RepeatedArguments<'a> {
     /// `--abort-if`
     pub guards: &'a [String],
     /// `--policy`
@@ -37,19 +37,19 @@ pub struct Kept<'a> {
     /// `--identity-attribute`
     pub identity_attributes: &'a [String],
     /// What becomes of names that match nothing.
-    pub absent: Absent,
+    pub absent: UnmatchedNames,
 }
 
 /// What becomes of names that match no device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absent {
+pub enum UnmatchedNames {
     /// They are mistakes, unless nobody can know what there is.
     Refused,
     /// They are fine: somebody has said so.
     Allowed,
 }
 
-impl From<bool> for Absent {
+impl From<bool> for UnmatchedNames {
     /// By `--allow-missing`.
     fn from(is_allowed: bool) -> Self {
         if is_allowed {
@@ -62,7 +62,7 @@ impl From<bool> for Absent {
 
 /// What was looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked<'a> {
+pub struct ViewedAnswer<'a> {
     /// Which devices are meant, as it was typed.
     pub typed: &'a Choice,
     /// These devices by their names.
@@ -81,14 +81,14 @@ pub struct Looked<'a> {
 
 /// What comes next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// A command to paste.
     Command(String),
     /// None, and why; what else can be done.
     Refused(String, Vec<String>),
 }
 
-impl Next {
+impl NextStep {
     /// What there is to say, in one line.
     #[must_use]
     pub fn line(&self) -> String {
@@ -99,7 +99,7 @@ impl Next {
     }
 }
 
-impl Next {
+impl NextStep {
     /// What else can be done.
     #[must_use]
     pub fn hints(&self) -> &[String] {
@@ -110,7 +110,7 @@ impl Next {
     }
 }
 
-impl From<Failure> for Next {
+impl From<Failure> for NextStep {
     /// Of a look nobody expects that it changes anything.
     fn from(failure: Failure) -> Self {
         let why = failure.to_string();
@@ -121,25 +121,27 @@ impl From<Failure> for Next {
 
 /// What to do after a look; absent where no taint was named, so that there is nothing to add.
 #[must_use]
-pub fn next(looked: &Looked<'_>, kept: &Kept<'_>) -> Option<Next> {
+pub fn next(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Option<NextStep> {
     let next = match (&looked.typed.by, &looked.typed.taint) {
-        (By::Selectors(_) | By::Picked(..), None) => return None,
-        (By::Rules(names), _) => escalation(names, looked, kept),
-        (By::Selectors(_) | By::Picked(..) | By::Manifests(_), _) => addition(looked, kept),
+        (ChoiceBasis::Selectors(_) | ChoiceBasis::Picked(..), None) => return None,
+        (ChoiceBasis::Rules(names), _) => escalation(names, looked, kept),
+        (ChoiceBasis::Selectors(_) | ChoiceBasis::Picked(..) | ChoiceBasis::Manifests(_), _) => {
+            addition(looked, kept)
+        }
     };
-    Some(next.unwrap_or_else(Next::from))
+    Some(next.unwrap_or_else(NextStep::from))
 }
 
 /// The command that makes the rules, or what comes after it where they are there.
-fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
+fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<NextStep, Failure> {
     let stdin = PathBuf::from("-");
-    if let By::Manifests(files) = &looked.typed.by
+    if let ChoiceBasis::Manifests(files) = &looked.typed.by
         && files.contains(&stdin)
     {
         let why = "the manifest came from standard input; save it, and pass the file to `add`";
-        return Ok(Next::Refused(why.to_owned(), Vec::new()));
+        return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
     }
-    let drafts = Inscription::default().drafts(looked.resolved, looked.manifests.to_vec())?;
+    let drafts = RuleAnnotations::default().drafts(looked.resolved, looked.manifests.to_vec())?;
     let terms = Terms {
         existing: Existing::Kept,
         semantics: looked.semantics,
@@ -151,12 +153,12 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
         return escalation(&names, looked, kept);
     }
     let steps = add(drafts, rules, &terms)?;
-    if !steps.iter().any(Step::is_open) {
+    if !steps.iter().any(AddStep::is_open) {
         let names: Vec<String> = steps.iter().map(|step| step.draft().name.clone()).collect();
-        let keeps_off = |step: &Step| step.draft().taint.effect == Effect::NoSchedule;
+        let keeps_off = |step: &AddStep| step.draft().taint.effect == Effect::NoSchedule;
         if steps.iter().all(keeps_off) {
             let line = after_add(&names.join(" "), &Effect::NoSchedule);
-            return Ok(Next::Command(line));
+            return Ok(NextStep::Command(line));
         }
         return escalation(&names, looked, kept);
     }
@@ -181,15 +183,15 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
     words.extend(
         looked
             .typed
-            .picker()
+            .filter()
             .into_iter()
-            .flat_map(|picker| picker.flags()),
+            .flat_map(|filter| filter.flags()),
     );
-    if looked.typed.picker().is_none() {
+    if looked.typed.filter().is_none() {
         let attributes = kept.identity_attributes.iter();
         words.extend(attributes.map(|name| format!("--identity-attribute {}", word(name))));
     }
-    if kept.absent == Absent::Allowed {
+    if kept.absent == UnmatchedNames::Allowed {
         words.push("--allow-missing".to_owned());
     }
     words.extend(guards(kept));
@@ -199,13 +201,13 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
         hardware_of(looked)
     };
     words.extend(agreed.map(|mark| format!("--expect {mark}")));
-    let asked: Vec<Asked> = steps
+    let asked: Vec<CheckedRule> = steps
         .iter()
-        .map(|step| Proposed::from(step).asked())
+        .map(|step| ProposedRule::from(step).asked())
         .collect();
     let unsaid = kept.policies.unsaid(&asked);
     words.extend(unsaid.iter().map(|flag| format!("{flag}=")));
-    Ok(Next::Command(words.join(" ")))
+    Ok(NextStep::Command(words.join(" ")))
 }
 
 /// Whether a rule is there that is as the draft asks for but that it evicts nobody yet: `add` leaves it
@@ -227,7 +229,11 @@ fn is_more_than_there(draft: &RuleDraft, rules: &[DeviceTaintRule]) -> bool {
 }
 
 /// The command that lets the rules of these names evict, or waits where they do.
-fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
+fn escalation(
+    names: &[String],
+    looked: &ViewedAnswer<'_>,
+    kept: &RepeatedArguments<'_>,
+) -> Result<NextStep, Failure> {
     let rules = looked.reading.snapshot.rules.iter();
     let is_meant = |rule: &&DeviceTaintRule| names.iter().any(|name| rule.name.as_str() == name);
     let rules: Vec<DeviceTaintRule> = rules.filter(is_meant).cloned().collect();
@@ -235,7 +241,7 @@ fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<
     let (done, open): (Vec<_>, Vec<_>) = rules.iter().partition(evicting);
     let names = names.join(" ");
     if open.is_empty() {
-        return Ok(Next::Command(after_add(&names, &Effect::NoExecute)));
+        return Ok(NextStep::Command(after_add(&names, &Effect::NoExecute)));
     }
     let mut words = vec![before_eviction(&names)];
     let open: Vec<DeviceTaintRule> = open.into_iter().cloned().collect();
@@ -243,7 +249,7 @@ fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<
     if refuse_other_hardware(&open, facts, OtherHardware::Refused).is_err() {
         let why = "`escalate` refuses rules whose hardware has changed: remove them and add rules \
             for the intended devices, or add --accept-identity-change";
-        return Ok(Next::Refused(why.to_owned(), Vec::new()));
+        return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
     }
     let unknown = looked.report.unknown_evictions();
     if !unknown.is_empty() {
@@ -260,19 +266,19 @@ fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<
         hardware_of(looked)
     };
     words.extend(agreed.map(|mark| format!("--expect {mark}")));
-    Ok(Next::Command(words.join(" ")))
+    Ok(NextStep::Command(words.join(" ")))
 }
 
-fn whom_is_not_known(command: &str, unknown: &[String]) -> Next {
+fn whom_is_not_known(command: &str, unknown: &[String]) -> NextStep {
     let why = format!(
         "impact unknown: `{command}` will ask for confirmation ({})",
         unknown.join("; ")
     );
-    Next::Refused(why, Vec::new())
+    NextStep::Refused(why, Vec::new())
 }
 
 /// The guards that held for the look.
-fn guards(kept: &Kept<'_>) -> Vec<String> {
+fn guards(kept: &RepeatedArguments<'_>) -> Vec<String> {
     let files = kept.files.iter();
     let files = files.map(|file| format!("--policy {}", word(&file.display().to_string())));
     let guards = kept.guards.iter();
@@ -290,8 +296,8 @@ fn all_of(report: &ImpactReport) -> String {
 
 /// What agrees to the devices, whomever it hits: nobody is evicted. Names that were typed need none, unless
 /// it is known what they stand for.
-fn hardware_of(looked: &Looked<'_>) -> Option<String> {
-    let is_told = looked.report.knows_hardware() || looked.typed.picker().is_some();
+fn hardware_of(looked: &ViewedAnswer<'_>) -> Option<String> {
+    let is_told = looked.report.knows_hardware() || looked.typed.filter().is_some();
     let mark = looked.report.short_hardware_digest();
     mark.filter(|_| is_told).map(str::to_owned)
 }
@@ -306,23 +312,23 @@ fn devices(choice: &Choice) -> Vec<String> {
         }
     };
     match &choice.by {
-        By::Selectors(selectors) => selectors.iter().map(named).collect(),
-        By::Picked(picker, selectors) => {
+        ChoiceBasis::Selectors(selectors) => selectors.iter().map(named).collect(),
+        ChoiceBasis::Picked(filter, selectors) => {
             let named = selectors.iter().map(named);
-            named.chain(picker.hardware()).collect()
+            named.chain(filter.hardware()).collect()
         }
-        By::Manifests(files) => {
+        ChoiceBasis::Manifests(files) => {
             let files = files.iter().map(|file| file.display().to_string());
             files.map(|file| format!("-f {}", word(&file))).collect()
         }
-        By::Rules(_) => Vec::new(),
+        ChoiceBasis::Rules(_) => Vec::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::{Picks, Purpose, Typed};
+    use crate::decide::choice::{DeviceArguments, DeviceFilterFlags, Purpose};
     use crate::decide::policy::Policy;
     use crate::decide::testing::named;
     use crate::model::RuleMetadata;
@@ -332,26 +338,26 @@ mod tests {
 
     const GPU: &str = "gpu.example.com/node-7/gpu-0";
 
-    fn typed(arguments: &[&str]) -> Typed {
-        Typed {
+    fn typed(arguments: &[&str]) -> DeviceArguments {
+        DeviceArguments {
             arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-            ..Typed::default()
+            ..DeviceArguments::default()
         }
     }
 
     /// What came of a look, with the digests by their names.
     struct Look {
-        typed: Typed,
+        typed: DeviceArguments,
         /// What the devices are by their names, where they were typed otherwise.
         resolved: Option<Vec<DeviceSelector>>,
         report: ImpactReport,
         reading: Reading,
         guards: Vec<String>,
         requires: Vec<Requirement>,
-        absent: Absent,
+        absent: UnmatchedNames,
     }
 
-    fn look(typed: Typed) -> Look {
+    fn look(typed: DeviceArguments) -> Look {
         let mut reading = testing::reading();
         let rule = |name: &str, effect: &str| named(name, effect);
         reading.snapshot.rules = vec![
@@ -367,7 +373,7 @@ mod tests {
             reading,
             guards: Vec::new(),
             requires: Vec::new(),
-            absent: Absent::Refused,
+            absent: UnmatchedNames::Refused,
         }
     }
 
@@ -379,11 +385,11 @@ mod tests {
             self
         }
 
-        fn next(&self) -> Option<Next> {
+        fn next(&self) -> Option<NextStep> {
             let typed = Choice::parse(&self.typed, Purpose::Look).unwrap();
             let resolved = match &self.resolved {
                 Some(selectors) => Choice {
-                    by: By::Selectors(selectors.clone()),
+                    by: ChoiceBasis::Selectors(selectors.clone()),
                     ..typed.clone()
                 },
                 None => typed.clone(),
@@ -396,7 +402,7 @@ mod tests {
                 },
             }]);
             let files = [PathBuf::from("team.yaml")];
-            let looked = Looked {
+            let looked = ViewedAnswer {
                 typed: &typed,
                 resolved: &resolved,
                 manifests: &[],
@@ -405,7 +411,7 @@ mod tests {
                 semantics: &testing::semantics(37),
                 now: testing::now(),
             };
-            let kept = Kept {
+            let kept = RepeatedArguments {
                 guards: &self.guards,
                 files: if self.requires.is_empty() {
                     &[]
@@ -413,7 +419,7 @@ mod tests {
                     &files
                 },
                 policies: &policies,
-                identity_attributes: &self.typed.picks.identity_attributes,
+                identity_attributes: &self.typed.filters.identity_attributes,
                 absent: self.absent,
             };
             next(&looked, &kept)
@@ -423,7 +429,7 @@ mod tests {
         fn command(&self) -> String {
             let hardware = self.report.short_hardware_digest().unwrap();
             match self.next() {
-                Some(Next::Command(line)) => line
+                Some(NextStep::Command(line)) => line
                     .replace(self.report.short_digest(), "SEEN")
                     .replace(hardware, "HARDWARE")
                     .replace("next: kubectl devicetaint ", ""),
@@ -433,16 +439,16 @@ mod tests {
 
         fn refused(&self) -> String {
             match self.next() {
-                Some(Next::Refused(why, _)) => why,
+                Some(NextStep::Refused(why, _)) => why,
                 other => panic!("none: {other:?}"),
             }
         }
     }
 
-    fn rules(names: &[&str]) -> Typed {
-        Typed {
+    fn rules(names: &[&str]) -> DeviceArguments {
+        DeviceArguments {
             rules: names.iter().map(|name| (*name).to_owned()).collect(),
-            ..Typed::default()
+            ..DeviceArguments::default()
         }
     }
 
@@ -476,7 +482,7 @@ mod tests {
             ),
             (
                 "all devices",
-                Typed {
+                DeviceArguments {
                     all_devices: true,
                     ..typed(&["a.example.com/k=v:NoSchedule"])
                 },
@@ -526,9 +532,9 @@ mod tests {
 
     #[test]
     fn devices_stay_chosen_as_they_were_typed() {
-        let picked = |arguments: &[&str], picks: Picks| {
-            let mut look = look(Typed {
-                picks,
+        let filtered = |arguments: &[&str], filters: DeviceFilterFlags| {
+            let mut look = look(DeviceArguments {
+                filters,
                 ..typed(arguments)
             });
             look.resolved = Some(vec![device::parse(GPU).unwrap()]);
@@ -536,25 +542,25 @@ mod tests {
         };
         for (look, next) in [
             (
-                picked(&["uuid=GPU-A", "k:NoExecute"], Picks::default()).identified(),
+                filtered(&["uuid=GPU-A", "k:NoExecute"], DeviceFilterFlags::default()).identified(),
                 "add uuid=GPU-A k:NoExecute --expect SEEN,HARDWARE",
             ),
             (
-                picked(
+                filtered(
                     &["gpu.example.com/node-7/*", "k:NoSchedule"],
-                    Picks {
+                    DeviceFilterFlags {
                         pod: Some("train-0".to_owned()),
                         namespace: Some("team-a".to_owned()),
                         with_partitions: true,
-                        ..Picks::default()
+                        ..DeviceFilterFlags::default()
                     },
                 ),
                 "add 'gpu.example.com/node-7/*' k:NoSchedule --pod team-a/train-0 --with-partitions --expect HARDWARE",
             ),
             (
-                picked(
+                filtered(
                     &["slot=3", "k:None"],
-                    Picks {
+                    DeviceFilterFlags {
                         expressions: vec!["device.driver == 'd'".to_owned()],
                         node: Some("node-7".to_owned()),
                         class: Some("gpu".to_owned()),
@@ -562,7 +568,7 @@ mod tests {
                         attributes: vec!["memory>=40Gi".to_owned()],
                         identity_attributes: vec!["slot".to_owned()],
                         skips_errors: true,
-                        ..Picks::default()
+                        ..DeviceFilterFlags::default()
                     },
                 ),
                 r"add slot=3 k:None --where 'device.driver == '\''d'\''' --node node-7 --class gpu --claim team-a/gpu --attribute 'memory>=40Gi' --identity-attribute slot --skip-errors --expect HARDWARE",
@@ -574,10 +580,10 @@ mod tests {
 
     #[test]
     fn the_guards_of_the_look_hold_for_what_comes_next() {
-        let kept = |typed: Typed, requires: &[Requirement]| Look {
+        let kept = |typed: DeviceArguments, requires: &[Requirement]| Look {
             guards: vec!["pods.evicted>20".to_owned()],
             requires: requires.to_vec(),
-            absent: Absent::Allowed,
+            absent: UnmatchedNames::Allowed,
             ..look(typed)
         };
         for (look, next) in [
@@ -602,10 +608,10 @@ mod tests {
         let named = Look {
             requires: Vec::new(),
             ..kept(
-                Typed {
-                    picks: Picks {
+                DeviceArguments {
+                    filters: DeviceFilterFlags {
                         identity_attributes: vec!["slot".to_owned()],
-                        ..Picks::default()
+                        ..DeviceFilterFlags::default()
                     },
                     ..typed(&[GPU, "k:None"])
                 },
@@ -620,7 +626,7 @@ mod tests {
 
     #[test]
     fn a_command_that_would_be_refused_is_not_printed() {
-        let unknown = |typed: Typed, guards: &[&str]| {
+        let unknown = |typed: DeviceArguments, guards: &[&str]| {
             let mut look = look(typed);
             look.report.incomplete.push(Incomplete {
                 what: "pods".to_owned(),
@@ -683,9 +689,9 @@ mod tests {
             format!("escalate {name} --to NoExecute --wait --expect SEEN")
         );
 
-        let stdin = Typed {
+        let stdin = DeviceArguments {
             filenames: vec!["-".into()],
-            ..Typed::default()
+            ..DeviceArguments::default()
         };
         assert!(look(stdin).refused().contains("standard input"));
     }

@@ -5,7 +5,7 @@ use crate::model::{DeviceTaintRule, RuleMetadata, Uid};
 
 /// Who asks for a change, as far as a rule can tell them apart.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Me<'a> {
+pub struct Requester<'a> {
     /// The user, as the server knows them; nothing where it does not say.
     pub user: Option<&'a str>,
     /// The batch that the rules are taken to be of; nothing where any is meant.
@@ -17,7 +17,7 @@ pub struct Me<'a> {
 /// Those of `rules` that are not mine, each with who made or changed it, one line each: to be shown before
 /// anybody agrees to a change of them.
 #[must_use]
-pub fn others(rules: &[DeviceTaintRule], me: &Me<'_>) -> Vec<String> {
+pub fn others(rules: &[DeviceTaintRule], me: &Requester<'_>) -> Vec<String> {
     let lines = rules.iter().filter_map(|rule| {
         let why = why_not_mine(rule, me);
         (!why.is_empty()).then(|| format!("rule {} {}", rule.name, why.join("; ")))
@@ -37,7 +37,7 @@ pub fn note_users(rules: &[DeviceTaintRule]) -> bool {
     })
 }
 
-fn why_not_mine(rule: &DeviceTaintRule, me: &Me<'_>) -> Vec<String> {
+fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
     let metadata = &rule.metadata;
     let noted = |key: &str, verb: &str| {
         let user = metadata.annotation(key)?;
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::decide::testing::{foreign, manager, named};
 
-    const ANNA: Me<'_> = Me {
+    const ANNA: Requester<'_> = Requester {
         user: Some("anna"),
         batch: None,
         uids: &[],
@@ -116,13 +116,13 @@ mod tests {
 
     #[test]
     fn a_rule_is_mine_unless_another_user_program_batch_or_object_says_otherwise() {
-        let nobody = Me { user: None, ..ANNA };
-        let run = Me {
+        let nobody = Requester { user: None, ..ANNA };
+        let run = Requester {
             batch: Some("run-b"),
             ..ANNA
         };
         let uids = ["uid-of-another".to_owned()];
-        let object = Me {
+        let object = Requester {
             uids: &uids,
             ..ANNA
         };

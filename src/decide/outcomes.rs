@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::chooser::{Chooser, Meant};
+use super::chooser::{Chooser, SelectedRules};
 use super::draft::{RuleDraft, RulePatch};
-use super::proposal::Proposed;
+use super::proposal::ProposedRule;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::report::ChangeReport;
@@ -50,7 +50,7 @@ impl Outcomes {
     }
 
     /// Adds those of the rules that were named which are not there.
-    pub fn missing(&mut self, chooser: &Chooser, found: &Meant) {
+    pub fn missing(&mut self, chooser: &Chooser, found: &SelectedRules) {
         let names = match chooser {
             Chooser::Names(names) => names.as_slice(),
             Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => &[],
@@ -69,7 +69,7 @@ impl Outcomes {
     }
 
     /// Adds that nothing of what was proposed is done, since all of it was refused.
-    pub fn refuse(&mut self, rules: &[Proposed], failure: &Failure) {
+    pub fn refuse(&mut self, rules: &[ProposedRule], failure: &Failure) {
         for rule in rules.iter().filter(|rule| rule.is_open()) {
             let failed = match rule.now() {
                 Some(now) => as_it_was(now, ChangeOutcome::Failed),
@@ -150,7 +150,7 @@ impl Removed {
 
     /// The rule that was `before` it was to be deleted.
     #[must_use]
-    pub fn told(self, before: &DeviceTaintRule) -> ChangedRule {
+    pub fn describe(self, before: &DeviceTaintRule) -> ChangedRule {
         let taint = Some(before.taint.to_string());
         let (outcome, after) = match self {
             Self::Deleted => (ChangeOutcome::Deleted, None),
@@ -220,7 +220,7 @@ mod tests {
         let after = taint.replace("None", "NoExecute");
         assert_eq!(taints(&changed), (Some(&*taint), Some(&*after)));
         assert_eq!(
-            taints(&Removed::Deleted.told(&before)),
+            taints(&Removed::Deleted.describe(&before)),
             (Some(&*taint), None)
         );
         let kept = as_it_was(&before, ChangeOutcome::Unchanged);
@@ -245,7 +245,7 @@ mod tests {
         let chooser = Chooser::Names(vec!["a".to_owned(), "drain".to_owned()]);
         let found = chooser.meant(&[named("drain", "None")], jiff::Timestamp::UNIX_EPOCH);
         outcomes.missing(&chooser, &found);
-        let proposed: Vec<Proposed> = found.rules.iter().map(Proposed::deletion).collect();
+        let proposed: Vec<ProposedRule> = found.rules.iter().map(ProposedRule::deletion).collect();
         outcomes.refuse(&proposed, &Failure::refused("not confirmed"));
         assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
         assert_eq!(outcomes.status(false), ExitStatus::Success);
@@ -270,7 +270,7 @@ mod tests {
         let mut outcomes = Outcomes::default();
         outcomes.add(as_it_was(&rule("None"), ChangeOutcome::Unchanged));
         assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
-        outcomes.add(Removed::Deleted.told(&rule("None")));
+        outcomes.add(Removed::Deleted.describe(&rule("None")));
         outcomes.note("a note".to_owned());
         assert_eq!(outcomes.status(true), ExitStatus::Success);
         let report = outcomes.report(DryRun::Client);
@@ -293,7 +293,7 @@ mod tests {
             ),
             (Removed::Leaving, "deletion requested", None, true),
         ] {
-            let told = removed.told(&before);
+            let told = removed.describe(&before);
             assert_eq!(
                 (told.outcome.as_str(), told.changed),
                 (line, changed),
@@ -309,10 +309,10 @@ mod tests {
     #[test]
     fn what_may_have_been_changed_is_not_unchanged() {
         let mut outcomes = Outcomes::default();
-        outcomes.add(Removed::Gone.told(&rule("None")));
+        outcomes.add(Removed::Gone.describe(&rule("None")));
         assert_eq!(outcomes.status(true), ExitStatus::Success);
         let mut outcomes = Outcomes::default();
-        outcomes.add(Removed::Already.told(&rule("None")));
+        outcomes.add(Removed::Already.describe(&rule("None")));
         assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
     }
 }

@@ -7,11 +7,11 @@
 
 use jiff::Timestamp;
 
-use super::add::Step;
-use super::broad::{foreign, set_back};
+use super::add::AddStep;
+use super::blast_radius::{foreign, set_back};
 use super::identity::OtherHardware;
-use super::others::{Me, others};
-use super::policy::Asked;
+use super::others::{Requester, others};
+use super::policy::CheckedRule;
 use crate::engine::ProposedTaint;
 pub use crate::engine::settle::Patience;
 use crate::model::{DeviceTaintRule, Effect, Taint};
@@ -22,16 +22,16 @@ const SHOWN: usize = 5;
 
 /// One rule of a proposal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Proposed {
+pub struct ProposedRule {
     /// The rule as it is to be, or as it was where it is deleted.
     pub rule: DeviceTaintRule,
     /// What has to be done so that it is.
-    pub becomes: Becomes,
+    pub becomes: RuleTransition,
 }
 
 /// What becomes of a rule.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Becomes {
+pub enum RuleTransition {
     /// It is made.
     Made,
     /// It is changed, and was this before.
@@ -42,7 +42,7 @@ pub enum Becomes {
     Deleted,
 }
 
-impl Proposed {
+impl ProposedRule {
     /// `rule` is to have effect `to`.
     pub(crate) fn effect(rule: &DeviceTaintRule, to: &Effect) -> Self {
         let mut then = rule.clone();
@@ -50,9 +50,9 @@ impl Proposed {
         Self {
             rule: then,
             becomes: if rule.taint.effect == *to {
-                Becomes::Kept
+                RuleTransition::Kept
             } else {
-                Becomes::Changed(Box::new(rule.clone()))
+                RuleTransition::Changed(Box::new(rule.clone()))
             },
         }
     }
@@ -61,21 +61,21 @@ impl Proposed {
     pub(crate) fn deletion(rule: &DeviceTaintRule) -> Self {
         Self {
             rule: rule.clone(),
-            becomes: Becomes::Deleted,
+            becomes: RuleTransition::Deleted,
         }
     }
 
     /// Whether anything has to be done.
     pub(crate) fn is_open(&self) -> bool {
-        self.becomes != Becomes::Kept
+        self.becomes != RuleTransition::Kept
     }
 
     /// The rule as it is there; absent where it is to be made.
     pub(crate) fn now(&self) -> Option<&DeviceTaintRule> {
         match &self.becomes {
-            Becomes::Made => None,
-            Becomes::Changed(before) => Some(before),
-            Becomes::Kept | Becomes::Deleted => Some(&self.rule),
+            RuleTransition::Made => None,
+            RuleTransition::Changed(before) => Some(before),
+            RuleTransition::Kept | RuleTransition::Deleted => Some(&self.rule),
         }
     }
 
@@ -114,23 +114,23 @@ impl Proposed {
     pub(crate) fn does_something(&self) -> bool {
         let taint = &self.rule.taint;
         let is_other = match &self.becomes {
-            Becomes::Made => true,
-            Becomes::Changed(rule) => {
+            RuleTransition::Made => true,
+            RuleTransition::Changed(rule) => {
                 rule.taint.effect != taint.effect || rule.taint.value != taint.value
             }
-            Becomes::Kept | Becomes::Deleted => false,
+            RuleTransition::Kept | RuleTransition::Deleted => false,
         };
         is_other && taint.effect != Effect::None
     }
 
     /// What policies are asked about it.
-    pub(crate) fn asked(&self) -> Asked {
-        Asked::of_rule(&self.rule, &self.rule.taint.effect)
+    pub(crate) fn asked(&self) -> CheckedRule {
+        CheckedRule::of_rule(&self.rule, &self.rule.taint.effect)
     }
 
     /// Whether it evicts pods then.
     pub(crate) fn evicts(&self) -> bool {
-        self.becomes != Becomes::Deleted && self.rule.taint.effect == Effect::NoExecute
+        self.becomes != RuleTransition::Deleted && self.rule.taint.effect == Effect::NoExecute
     }
 
     /// What it is called.
@@ -146,17 +146,19 @@ impl Proposed {
         let effect = |rule: &DeviceTaintRule| rule.taint.effect.to_string();
         let before = self.now().map_or_else(|| "new".to_owned(), effect);
         let after = match self.becomes {
-            Becomes::Deleted => "deleted".to_owned(),
-            Becomes::Made | Becomes::Changed(_) | Becomes::Kept => effect(&self.rule),
+            RuleTransition::Deleted => "deleted".to_owned(),
+            RuleTransition::Made | RuleTransition::Changed(_) | RuleTransition::Kept => {
+                effect(&self.rule)
+            }
         };
         format!("Rule {name}   {devices}   {before} → {after}")
     }
 }
 
 /// The first of what is left to be done, one line each, and how much more there is.
-pub(crate) fn lines(rules: &[Proposed]) -> Vec<String> {
+pub(crate) fn lines(rules: &[ProposedRule]) -> Vec<String> {
     let open = rules.iter().filter(|rule| rule.is_open());
-    let mut lines: Vec<String> = open.clone().take(SHOWN).map(Proposed::line).collect();
+    let mut lines: Vec<String> = open.clone().take(SHOWN).map(ProposedRule::line).collect();
     match open.count().saturating_sub(SHOWN) {
         0 => {}
         1 => lines.push("and 1 more rule".to_owned()),
@@ -165,8 +167,8 @@ pub(crate) fn lines(rules: &[Proposed]) -> Vec<String> {
     lines
 }
 
-impl From<&Step> for Proposed {
-    fn from(step: &Step) -> Self {
+impl From<&AddStep> for ProposedRule {
+    fn from(step: &AddStep) -> Self {
         let mut wanted = step.draft().rule();
         if let Some(rule) = step.existing() {
             let taint = Taint {
@@ -182,9 +184,9 @@ impl From<&Step> for Proposed {
         Self {
             rule: wanted,
             becomes: match step {
-                Step::Create(_) => Becomes::Made,
-                Step::Change { rule, .. } => Becomes::Changed(rule.clone()),
-                Step::Keep { .. } => Becomes::Kept,
+                AddStep::Create(_) => RuleTransition::Made,
+                AddStep::Change { rule, .. } => RuleTransition::Changed(rule.clone()),
+                AddStep::Keep { .. } => RuleTransition::Kept,
             },
         }
     }
@@ -192,7 +194,7 @@ impl From<&Step> for Proposed {
 
 /// Whose rules are named before a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum NamedOwners {
     /// Those of other programs.
     Programs,
     /// Those of other programs, users and runs.
@@ -204,11 +206,11 @@ pub enum Whose {
 pub struct Proposal {
     /// Every rule that is meant, also those that are as wanted already: what was agreed to is all that the command
     /// asks for, also when an interrupted one has done a part of it.
-    pub rules: Vec<Proposed>,
+    pub rules: Vec<ProposedRule>,
     /// What is left to be done, as a question without its mark.
-    pub deed: String,
+    pub action: String,
     /// Whose rules are named.
-    pub whose: Whose,
+    pub whose: NamedOwners,
     /// Whether hardware may be another one than rules have noted before; absent where what is there now is noted.
     pub noted_before: Option<OtherHardware>,
     /// How long evictions are waited for, if they are.
@@ -217,23 +219,23 @@ pub struct Proposal {
 
 impl Proposal {
     /// What is left to be done.
-    pub(crate) fn open(&self) -> impl Iterator<Item = &Proposed> + Clone {
+    pub(crate) fn open(&self) -> impl Iterator<Item = &ProposedRule> + Clone {
         self.rules.iter().filter(|rule| rule.is_open())
     }
 
     /// The names of what is left to be done.
     pub(crate) fn open_names(&self) -> Vec<String> {
-        self.open().map(Proposed::name).collect()
+        self.open().map(ProposedRule::name).collect()
     }
 
     /// Whether nothing comes of it that could hit a pod.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.open().any(Proposed::does_something)
+        !self.open().any(ProposedRule::does_something)
     }
 
     /// What policies are asked about.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.open().map(Proposed::asked).collect()
+    pub(crate) fn asked(&self) -> Vec<CheckedRule> {
+        self.open().map(ProposedRule::asked).collect()
     }
 
     /// What is assessed.
@@ -251,16 +253,16 @@ impl Proposal {
 
     /// The rules that are there and are to be changed.
     pub(crate) fn changed(&self) -> Vec<DeviceTaintRule> {
-        self.open().filter_map(Proposed::now).cloned().collect()
+        self.open().filter_map(ProposedRule::now).cloned().collect()
     }
 
     /// What speaks for a question although nobody is evicted: who else made or changed the rules, as far as
     /// that matters to `me`, and who sets them back.
-    pub(crate) fn concerns(&self, me: &Me<'_>) -> Vec<String> {
+    pub(crate) fn concerns(&self, me: &Requester<'_>) -> Vec<String> {
         let changed = self.changed();
         let mut concerns = match self.whose {
-            Whose::Programs => foreign(&changed),
-            Whose::Anybodys => others(&changed, me),
+            NamedOwners::Programs => foreign(&changed),
+            NamedOwners::Anybodys => others(&changed, me),
         };
         concerns.extend(set_back(&changed));
         concerns
@@ -278,7 +280,7 @@ impl Proposal {
     }
 
     /// The rules whose evictions are waited for.
-    pub(crate) fn evicting(&self) -> Vec<&Proposed> {
+    pub(crate) fn evicting(&self) -> Vec<&ProposedRule> {
         self.rules.iter().filter(|rule| rule.evicts()).collect()
     }
 
@@ -292,7 +294,7 @@ impl Proposal {
         let mut open = self.open().peekable();
         if open.peek().is_none() {
             "the rules are as they were"
-        } else if open.any(|rule| rule.becomes == Becomes::Made) {
+        } else if open.any(|rule| rule.becomes == RuleTransition::Made) {
             "the rules were created and stay"
         } else {
             "the change was applied and stays"
@@ -302,14 +304,14 @@ impl Proposal {
 
 /// Who has let a proposal pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passed {
+pub enum ApprovalResult {
     /// Nobody was asked.
     Unasked,
     /// Somebody answered, which may have taken long: what was shown has to be looked at again.
     Answered,
 }
 
-impl Passed {
+impl ApprovalResult {
     /// Of two: whether somebody answered either.
     pub(crate) fn or(self, other: Self) -> Self {
         match self {
@@ -328,8 +330,8 @@ mod tests {
     use crate::decide::testing::{foreign as theirs, named, selector, taint};
     use crate::report::testing::now;
 
-    fn created(effect: &str) -> Proposed {
-        Proposed::from(&Step::Create(RuleDraft {
+    fn created(effect: &str) -> ProposedRule {
+        ProposedRule::from(&AddStep::Create(RuleDraft {
             name: "new".to_owned(),
             selector: selector("gpu-0"),
             taint: taint(effect),
@@ -339,18 +341,18 @@ mod tests {
         }))
     }
 
-    fn proposal(rules: Vec<Proposed>) -> Proposal {
+    fn proposal(rules: Vec<ProposedRule>) -> Proposal {
         Proposal {
             rules,
-            deed: "Go on".to_owned(),
-            whose: Whose::Programs,
+            action: "Go on".to_owned(),
+            whose: NamedOwners::Programs,
             noted_before: None,
             patience: None,
         }
     }
 
-    fn raised(from: &str, to: &str) -> Proposed {
-        Proposed::effect(&named("drain", from), &to.into())
+    fn raised(from: &str, to: &str) -> ProposedRule {
+        ProposedRule::effect(&named("drain", from), &to.into())
     }
 
     #[test]
@@ -369,11 +371,11 @@ mod tests {
         assert!(created("NoSchedule").does_something());
         assert!(!created("None").does_something());
         let mut valued = raised("NoExecute", "NoExecute");
-        valued.becomes = Becomes::Changed(Box::new(valued.rule.clone()));
+        valued.becomes = RuleTransition::Changed(Box::new(valued.rule.clone()));
         assert!(!valued.does_something(), "only a note");
         valued.rule.taint.value = "other".to_owned();
         assert!(valued.does_something());
-        let deleted = Proposed::deletion(&named("drain", "NoExecute"));
+        let deleted = ProposedRule::deletion(&named("drain", "NoExecute"));
         assert!(deleted.is_open() && !deleted.does_something() && !deleted.evicts());
     }
 
@@ -394,16 +396,16 @@ mod tests {
 
     #[test]
     fn each_rule_is_shown_with_its_devices_and_the_change_of_its_effect() {
-        let valued = Proposed {
+        let valued = ProposedRule {
             rule: named("drain", "NoExecute"),
-            becomes: Becomes::Changed(Box::new(named("drain", "NoSchedule"))),
+            becomes: RuleTransition::Changed(Box::new(named("drain", "NoSchedule"))),
         };
         let rules = [
             raised("None", "NoExecute"),
             created("NoSchedule"),
             raised("None", "None"),
             valued,
-            Proposed::deletion(&named("old", "NoExecute")),
+            ProposedRule::deletion(&named("old", "NoExecute")),
         ];
         assert_eq!(
             lines(&rules),
@@ -422,13 +424,13 @@ mod tests {
 
     #[test]
     fn a_preview_takes_none_for_no_execute_and_a_rule_that_is_there_for_changed_now() {
-        let previewed = |rule: Proposed| proposal(vec![rule]).previewed(now());
+        let previewed = |rule: ProposedRule| proposal(vec![rule]).previewed(now());
         assert_eq!(previewed(created("NoExecute")), None);
         let made = previewed(created("None")).unwrap().remove(0);
         assert_eq!((made.rule, made.taint.effect), (None, Effect::NoExecute));
         let mut old = named("drain", "None");
         old.taint.time_added = Some(Timestamp::UNIX_EPOCH);
-        let kept = previewed(Proposed::effect(&old, &Effect::None));
+        let kept = previewed(ProposedRule::effect(&old, &Effect::None));
         let kept = kept.unwrap().remove(0);
         assert_eq!(kept.taint.time_added, Some(now()));
         assert_eq!(kept.taint.effect, Effect::NoExecute);
@@ -436,9 +438,9 @@ mod tests {
 
     #[test]
     fn rules_of_others_are_named_as_far_as_the_command_asks() {
-        let me = Me {
+        let me = Requester {
             user: Some("anna"),
-            ..Me::default()
+            ..Requester::default()
         };
         let mut bobs = named("drain", "None");
         let annotations = &mut bobs.metadata.annotations;
@@ -446,17 +448,17 @@ mod tests {
             crate::model::RuleMetadata::CREATED_BY.to_owned(),
             "bob".to_owned(),
         );
-        let mut of_bob = proposal(vec![Proposed::effect(&bobs, &Effect::NoExecute)]);
+        let mut of_bob = proposal(vec![ProposedRule::effect(&bobs, &Effect::NoExecute)]);
         let about_bob = |proposal: &Proposal| proposal.concerns(&me).join("; ").contains("bob");
         assert!(!about_bob(&of_bob));
-        of_bob.whose = Whose::Anybodys;
+        of_bob.whose = NamedOwners::Anybodys;
         assert!(about_bob(&of_bob));
-        let foreign = Proposed::effect(&theirs("drain", "argocd"), &Effect::NoExecute);
-        for whose in [Whose::Programs, Whose::Anybodys] {
+        let foreign = ProposedRule::effect(&theirs("drain", "argocd"), &Effect::NoExecute);
+        for whose in [NamedOwners::Programs, NamedOwners::Anybodys] {
             let mut proposal = proposal(vec![foreign.clone()]);
             proposal.whose = whose;
             assert!(!proposal.concerns(&me).is_empty(), "{whose:?}");
-            proposal.rules[0].becomes = Becomes::Kept;
+            proposal.rules[0].becomes = RuleTransition::Kept;
             assert!(proposal.concerns(&me).is_empty(), "{whose:?}: not changed");
         }
     }
@@ -512,7 +514,7 @@ mod tests {
 
     #[test]
     fn an_answer_to_either_question_counts() {
-        use Passed::{Answered, Unasked};
+        use ApprovalResult::{Answered, Unasked};
         assert_eq!(Unasked.or(Unasked), Unasked);
         assert_eq!(Unasked.or(Answered), Answered);
         assert_eq!(Answered.or(Unasked), Answered);

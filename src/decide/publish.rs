@@ -77,7 +77,7 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
 
 /// What asking the controller is, as the beginning of a question.
 #[must_use]
-pub fn deed(proposed: &[ProposedTaint]) -> String {
+pub fn action(proposed: &[ProposedTaint]) -> String {
     format!("Make {} with effect None", counted(proposed.len(), "rule"))
 }
 

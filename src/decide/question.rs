@@ -4,26 +4,26 @@ use std::fmt::Display;
 
 use crate::error::Failure;
 
-/// What somebody has to answer before a change is made. Each has the deed, as a question without its mark
+/// What somebody has to answer before a change is made. Each has the action, as a question without its mark
 /// and without the cluster: `Delete 2 rules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// A yes or a no.
     Yes {
         /// What is to be done.
-        deed: String,
+        action: String,
     },
     /// A yes or a no to a change of what others made, which `--yes` does not answer.
     Others {
         /// What is to be done.
-        deed: String,
+        action: String,
         /// Who made or changed what, one line each.
         owners: Vec<String>,
     },
     /// A number, to be typed.
     PodCount {
         /// What is to be done.
-        deed: String,
+        action: String,
         /// The only right answer.
         pods: usize,
         /// Why a yes is not enough.
@@ -33,12 +33,12 @@ pub enum Question {
     /// get away with less.
     Unknown {
         /// What is to be done.
-        deed: String,
+        action: String,
     },
     /// A yes or a no to what the release does wrong, which nothing else answers that was agreed to.
     Defect {
         /// What is to be done.
-        deed: String,
+        action: String,
         /// What the release does wrong.
         why: String,
     },
@@ -50,15 +50,17 @@ impl Question {
     #[must_use]
     pub fn prompt(&self, cluster: &str) -> String {
         match self {
-            Self::Yes { deed } | Self::Others { deed, .. } => format!("{deed} in {cluster}?"),
+            Self::Yes { action } | Self::Others { action, .. } => format!("{action} in {cluster}?"),
             // What has to be typed stands at the end, which a small terminal shows.
-            Self::PodCount { deed, pods, why } => format!(
-                "{deed} in {cluster}? Because {why}, confirm with the number of pods that will be evicted: type {pods}"
+            Self::PodCount { action, pods, why } => format!(
+                "{action} in {cluster}? Because {why}, confirm with the number of pods that will be evicted: type {pods}"
             ),
-            Self::Unknown { deed } => {
-                format!("{deed} in {cluster}? The impact is unknown. Type \"{UNKNOWN}\" to proceed")
+            Self::Unknown { action } => {
+                format!(
+                    "{action} in {cluster}? The impact is unknown. Type \"{UNKNOWN}\" to proceed"
+                )
             }
-            Self::Defect { deed, .. } => format!("{deed} in {cluster} anyway?"),
+            Self::Defect { action, .. } => format!("{action} in {cluster} anyway?"),
         }
     }
 }
@@ -79,7 +81,7 @@ pub enum Audience {
 
 /// What becomes of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum QuestionOutcome {
     /// It is asked.
     Ask,
     /// It is only told that the real run asks it.
@@ -91,10 +93,14 @@ pub enum Asking {
 /// # Errors
 ///
 /// When there is nobody to ask, with the flags that answer it.
-pub fn may_ask(question: &Question, audience: Audience, cluster: &str) -> Result<Asking, Failure> {
+pub fn may_ask(
+    question: &Question,
+    audience: Audience,
+    cluster: &str,
+) -> Result<QuestionOutcome, Failure> {
     match audience {
-        Audience::Terminal => Ok(Asking::Ask),
-        Audience::DryRun => Ok(Asking::Told(match answering_flags(question) {
+        Audience::Terminal => Ok(QuestionOutcome::Ask),
+        Audience::DryRun => Ok(QuestionOutcome::Told(match answering_flags(question) {
             Some(flags) => {
                 format!("without --dry-run, this asks for confirmation, or needs {flags}")
             }
@@ -185,21 +191,21 @@ mod tests {
 
     #[test]
     fn every_question_names_the_cluster() {
-        let (deed, why) = (|| "Delete 2 rules".to_owned(), || "it breaks".to_owned());
+        let (action, why) = (|| "Delete 2 rules".to_owned(), || "it breaks".to_owned());
         for question in [
-            Question::Yes { deed: deed() },
+            Question::Yes { action: action() },
             Question::Others {
-                deed: deed(),
+                action: action(),
                 owners: Vec::new(),
             },
             Question::PodCount {
-                deed: deed(),
+                action: action(),
                 pods: 2,
                 why: why(),
             },
-            Question::Unknown { deed: deed() },
+            Question::Unknown { action: action() },
             Question::Defect {
-                deed: deed(),
+                action: action(),
                 why: why(),
             },
         ] {
@@ -212,7 +218,7 @@ mod tests {
     #[test]
     fn the_number_that_has_to_be_typed_ends_the_question() {
         let question = Question::PodCount {
-            deed: "Add rule a".to_owned(),
+            action: "Add rule a".to_owned(),
             pods: 15,
             why: "pods in 2 namespaces are evicted".to_owned(),
         };
@@ -225,7 +231,7 @@ mod tests {
     #[test]
     fn a_change_of_what_others_made_is_refused_without_a_terminal_and_yes_is_no_answer() {
         let question = Question::Others {
-            deed: "Delete 1 rule".to_owned(),
+            action: "Delete 1 rule".to_owned(),
             owners: vec!["rule a was made by bob".to_owned()],
         };
         let refused = may_ask(&question, Audience::Nobody, "prod-eu").unwrap_err();
@@ -237,15 +243,15 @@ mod tests {
     #[test]
     fn what_is_not_known_is_agreed_to_by_one_word_and_at_a_terminal() {
         let question = Question::Unknown {
-            deed: "Add rule a".to_owned(),
+            action: "Add rule a".to_owned(),
         };
         assert_eq!(
             may_ask(&question, Audience::Terminal, "prod-eu").unwrap(),
-            Asking::Ask
+            QuestionOutcome::Ask
         );
         let told = may_ask(&question, Audience::DryRun, "prod-eu").unwrap();
         assert!(
-            matches!(told, Asking::Told(text) if text.contains("without --dry-run, this needs"))
+            matches!(told, QuestionOutcome::Told(text) if text.contains("without --dry-run, this needs"))
         );
         let refused = may_ask(&question, Audience::Nobody, "prod-eu").unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Refused);
@@ -259,34 +265,34 @@ mod tests {
     #[test]
     fn nobody_to_ask_is_a_refusal_and_a_dry_run_says_what_would_be_asked() {
         let yes = Question::Yes {
-            deed: "Go on".to_owned(),
+            action: "Go on".to_owned(),
         };
         let count = Question::PodCount {
-            deed: "Evict them".to_owned(),
+            action: "Evict them".to_owned(),
             pods: 2,
             why: "pods in 2 namespaces are evicted".to_owned(),
         };
         for question in [&yes, &count] {
             assert_eq!(
                 may_ask(question, Audience::Terminal, "prod-eu").unwrap(),
-                Asking::Ask
+                QuestionOutcome::Ask
             );
             let failure = may_ask(question, Audience::Nobody, "prod-eu").unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
         }
         let defect = Question::Defect {
-            deed: "Add rule a".to_owned(),
+            action: "Add rule a".to_owned(),
             why: "any rule can break it".to_owned(),
         };
         assert_eq!(
             may_ask(&defect, Audience::Terminal, "prod-eu").unwrap(),
-            Asking::Ask
+            QuestionOutcome::Ask
         );
         let told = "without --dry-run, this asks for confirmation, or needs --accept-known-defects"
             .to_owned();
         assert_eq!(
             may_ask(&defect, Audience::DryRun, "prod-eu").unwrap(),
-            Asking::Told(told)
+            QuestionOutcome::Told(told)
         );
         let failure = may_ask(&defect, Audience::Nobody, "prod-eu").unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
@@ -303,7 +309,7 @@ mod tests {
         );
         assert_eq!(
             may_ask(&yes, Audience::DryRun, "prod-eu").unwrap(),
-            Asking::Told(
+            QuestionOutcome::Told(
                 "without --dry-run, this asks for confirmation, or needs --yes".to_owned()
             )
         );

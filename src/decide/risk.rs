@@ -30,26 +30,26 @@ impl From<bool> for Risk {
 
 /// What there is to know before rules are made or made to do more, and what has to be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownRisk {
     /// What the release does wrong, to be told in any case.
     pub warning: Warning,
     /// What is asked; nothing where somebody has accepted it.
     pub question: Option<Question>,
 }
 
-/// What is known against a `deed`, which makes rules or lets them do more, on a server of this
+/// What is known against a `action`, which makes rules or lets them do more, on a server of this
 /// `release`; absent where rules cannot break its scheduler.
 #[must_use]
-pub fn known(risk: Risk, release: Option<Minor>, deed: &str) -> Option<Known> {
+pub fn known(risk: Risk, release: Option<Minor>, action: &str) -> Option<KnownRisk> {
     let warning = defects::of_rules(release)?;
     let question = match risk {
         Risk::Accepted => None,
         Risk::Open => Some(Question::Defect {
-            deed: deed.to_owned(),
+            action: action.to_owned(),
             why: format!("{}: {}", warning.code, warning.message),
         }),
     };
-    Some(Known { warning, question })
+    Some(KnownRisk { warning, question })
 }
 
 /// Which release a server is, as far as that is known.
@@ -94,10 +94,10 @@ mod tests {
             let open = known(Risk::Open, release, "Add rule a");
             assert_eq!(open.is_some(), known_here, "{release:?}");
             let Some(open) = open else { continue };
-            let Some(Question::Defect { deed, why }) = open.question else {
+            let Some(Question::Defect { action, why }) = open.question else {
                 panic!("it is asked");
             };
-            assert_eq!(deed, "Add rule a");
+            assert_eq!(action, "Add rule a");
             assert!(why.contains("kubernetes#139651"), "{why}");
             let accepted = known(Risk::Accepted, release, "Add rule a").unwrap();
             assert_eq!(accepted.question, None, "it is told all the same");

@@ -1,7 +1,7 @@
 //! Which rules are meant where devices are chosen by what they are?
 
-use super::choice::{Picker, Picks, hardware_among, noted_numbers, numbers};
-use super::chooser::{Chooser, Ways, devices_among};
+use super::choice::{DeviceFilter, DeviceFilterFlags, hardware_among, noted_numbers, numbers};
+use super::chooser::{Chooser, RuleArguments, devices_among};
 use super::identity::hardware::may_be_number;
 use super::identity::{Hardware, made_for};
 use crate::engine::{self, ProposedTaint, Semantics};
@@ -11,31 +11,31 @@ use crate::naming::device;
 
 /// What was typed to mean rules, with the hardware among it apart.
 #[derive(Clone, Debug)]
-pub struct RulesTyped<'a> {
-    ways: Ways<'a>,
-    picks: Picks,
+pub struct RuleWords<'a> {
+    ways: RuleArguments<'a>,
+    filters: DeviceFilterFlags,
     /// The targets that are no hardware.
     others: Vec<String>,
 }
 
 /// The rules that are meant, and what there is to say about the choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RulesOn {
+pub struct RulesOnDevices {
     /// Which they are.
     pub chooser: Chooser,
     /// What to know about it.
     pub notes: Vec<String>,
 }
 
-impl<'a> RulesTyped<'a> {
+impl<'a> RuleWords<'a> {
     /// What was typed, with the flags that choose devices by what they are.
     #[must_use]
-    pub fn new(ways: Ways<'a>, mut picks: Picks) -> Self {
-        let (hardware, others) = hardware_among(ways.targets, &picks.identity_attributes);
-        picks.identities.extend(hardware);
+    pub fn new(ways: RuleArguments<'a>, mut filters: DeviceFilterFlags) -> Self {
+        let (hardware, others) = hardware_among(ways.targets, &filters.identity_attributes);
+        filters.identities.extend(hardware);
         Self {
             ways,
-            picks,
+            filters,
             others,
         }
     }
@@ -43,7 +43,7 @@ impl<'a> RulesTyped<'a> {
     /// The kinds beside devices without which the choice cannot be made.
     #[must_use]
     pub fn kinds(&self) -> &'static [Kind] {
-        if self.picks.class.is_some() {
+        if self.filters.class.is_some() {
             &[Kind::DeviceClass]
         } else {
             &[]
@@ -56,7 +56,7 @@ impl<'a> RulesTyped<'a> {
     ///
     /// As [`Chooser::parse`].
     pub fn chooser(&self) -> Result<Option<Chooser>, Failure> {
-        if self.picker()?.is_some() {
+        if self.filter()?.is_some() {
             return Ok(None);
         }
         Chooser::parse(&self.ways).map(Some)
@@ -69,8 +69,8 @@ impl<'a> RulesTyped<'a> {
         words.filter(|word| may_be_number(word)).collect()
     }
 
-    fn picker(&self) -> Result<Option<Picker>, Failure> {
-        Picker::parse(&self.picks)
+    fn filter(&self) -> Result<Option<DeviceFilter>, Failure> {
+        DeviceFilter::parse(&self.filters)
     }
 
     /// Which rules are meant in `reading`, where attributes were read of slices that could be: words that are
@@ -79,7 +79,11 @@ impl<'a> RulesTyped<'a> {
     /// # Errors
     ///
     /// What can be no name; devices that are not there; hardware without a rule of its own.
-    pub fn find(&self, reading: &Reading, semantics: &Semantics) -> Result<RulesOn, Failure> {
+    pub fn find(
+        &self,
+        reading: &Reading,
+        semantics: &Semantics,
+    ) -> Result<RulesOnDevices, Failure> {
         let rules = &reading.snapshot.rules;
         let is_rule = |word: &&str| rules.iter().any(|rule| rule.name.as_str() == *word);
         let words: Vec<&str> = self
@@ -87,7 +91,7 @@ impl<'a> RulesTyped<'a> {
             .into_iter()
             .filter(|word| !is_rule(word))
             .collect();
-        let mut hardware = numbers(&words, &reading.snapshot, &self.picks.identity_attributes);
+        let mut hardware = numbers(&words, &reading.snapshot, &self.filters.identity_attributes);
         for noted in noted_numbers(&words, rules) {
             if !hardware.contains(&noted) {
                 hardware.push(noted);
@@ -96,18 +100,18 @@ impl<'a> RulesTyped<'a> {
         let is_number = |text: &String| hardware.iter().any(|found| found.number == *text);
         let (_, others): (Vec<String>, Vec<String>) =
             self.others.iter().cloned().partition(is_number);
-        let mut picks = self.picks.clone();
-        picks.identities.extend(hardware);
-        let Some(picker) = Picker::parse(&picks)? else {
+        let mut filters = self.filters.clone();
+        filters.identities.extend(hardware);
+        let Some(filter) = DeviceFilter::parse(&filters)? else {
             let chooser = Chooser::parse(&self.ways)?;
-            return Ok(RulesOn {
+            return Ok(RulesOnDevices {
                 chooser,
                 notes: Vec::new(),
             });
         };
         let on = OnDevices {
             ways: &self.ways,
-            picker: &picker,
+            filter: &filter,
             others,
         };
         on.find(reading, semantics)
@@ -116,26 +120,26 @@ impl<'a> RulesTyped<'a> {
 
 /// Devices that were chosen, and what else was typed.
 struct OnDevices<'a> {
-    ways: &'a Ways<'a>,
-    picker: &'a Picker,
+    ways: &'a RuleArguments<'a>,
+    filter: &'a DeviceFilter,
     others: Vec<String>,
 }
 
 impl OnDevices<'_> {
-    fn find(self, reading: &Reading, semantics: &Semantics) -> Result<RulesOn, Failure> {
+    fn find(self, reading: &Reading, semantics: &Semantics) -> Result<RulesOnDevices, Failure> {
         let rules = &reading.snapshot.rules;
         let (named, mut targets) = devices_among(&self.others)?;
-        let noted = if self.picker.is_by_hardware_alone() && named.is_empty() {
-            made_for(rules, self.picker.identities())
+        let noted = if self.filter.is_by_hardware_alone() && named.is_empty() {
+            made_for(rules, self.filter.identities())
         } else {
             Vec::new()
         };
         let mut notes = Vec::new();
-        let now: Vec<DeviceSelector> = match self.picker.resolve(reading, &[&named], semantics) {
-            Ok(picked) => {
-                picked.refuse_ambiguous()?;
-                notes.extend(picked.notes);
-                let devices = picked.devices.into_iter();
+        let now: Vec<DeviceSelector> = match self.filter.resolve(reading, &[&named], semantics) {
+            Ok(filtered) => {
+                filtered.refuse_ambiguous()?;
+                notes.extend(filtered.notes);
+                let devices = filtered.devices.into_iter();
                 devices.map(DeviceSelector::from).collect()
             }
             // What nobody publishes any more was something once.
@@ -145,9 +149,9 @@ impl OnDevices<'_> {
                 Vec::new()
             }
         };
-        if targets.is_empty() && self.picker.is_by_hardware_alone() {
+        if targets.is_empty() && self.filter.is_by_hardware_alone() {
             let chooser = all_on(&now, &noted, reading, semantics)?;
-            return Ok(RulesOn { chooser, notes });
+            return Ok(RulesOnDevices { chooser, notes });
         }
         let before = noted.iter().filter_map(|rule| rule.selector.as_ref());
         let devices = if now.is_empty() {
@@ -156,12 +160,12 @@ impl OnDevices<'_> {
             now.iter().map(device::format).collect()
         };
         targets.extend(devices);
-        let chooser = Chooser::parse(&Ways {
+        let chooser = Chooser::parse(&RuleArguments {
             targets: &targets,
             ..*self.ways
         })?;
         let chooser = chooser.of_hardware(&now, &noted, rules);
-        Ok(RulesOn { chooser, notes })
+        Ok(RulesOnDevices { chooser, notes })
     }
 }
 
@@ -243,12 +247,12 @@ pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Resul
     .hint("choose one, or add the KEY of its taint"))
 }
 
-impl RulesTyped<'_> {
+impl RuleWords<'_> {
     /// The hardware that was named without the key of a taint, so that any rule on it is meant.
     #[must_use]
     pub fn hardware_alone(&self) -> &[Hardware] {
         if self.others.is_empty() {
-            &self.picks.identities
+            &self.filters.identities
         } else {
             &[]
         }
@@ -309,11 +313,11 @@ mod tests {
 
     fn found(targets: &[&str]) -> Result<Vec<String>, Failure> {
         let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
-        let ways = Ways {
+        let ways = RuleArguments {
             targets: &targets,
-            ..Ways::default()
+            ..RuleArguments::default()
         };
-        let typed = RulesTyped::new(ways, Picks::default());
+        let typed = RuleWords::new(ways, DeviceFilterFlags::default());
         let reading = reading();
         let on = typed.find(&reading, &testing::semantics(37))?;
         let meant = on.chooser.meant(&reading.snapshot.rules, testing::now());
@@ -350,11 +354,11 @@ mod tests {
     #[test]
     fn classes_are_read_where_devices_are_chosen_by_one() {
         let kinds = |class: Option<&str>| {
-            let picks = Picks {
+            let filters = DeviceFilterFlags {
                 class: class.map(str::to_owned),
-                ..Picks::default()
+                ..DeviceFilterFlags::default()
             };
-            RulesTyped::new(Ways::default(), picks).kinds()
+            RuleWords::new(RuleArguments::default(), filters).kinds()
         };
         assert_eq!(kinds(None), []);
         assert_eq!(kinds(Some("gpu")), [Kind::DeviceClass]);

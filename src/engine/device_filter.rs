@@ -303,7 +303,7 @@ mod tests {
         Semantics::of(newest).unwrap()
     }
 
-    fn picked(wanted: &[DeviceCondition]) -> (Vec<String>, Vec<String>) {
+    fn filtered(wanted: &[DeviceCondition]) -> (Vec<String>, Vec<String>) {
         let snapshot = snapshot();
         let pick = filter_devices(&snapshot, wanted, &semantics());
         let name = |id: &DeviceId| format!("{}/{}", id.pool, id.device);
@@ -378,7 +378,7 @@ mod tests {
                 &[],
             ),
         ] {
-            let found = picked(&wanted);
+            let found = filtered(&wanted);
             let expected = |names: &[&str]| names.iter().map(ToString::to_string).collect();
             assert_eq!(found, (expected(devices), expected(failed)), "{name}");
         }

@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    fn told(hardware: &Hardware, device: &DeviceId) -> Vec<String> {
+    fn describe(hardware: &Hardware, device: &DeviceId) -> Vec<String> {
         let aliases = hardware.aliases(device).into_iter();
         aliases
             .map(|alias| format!("{} ({})", alias.device, alias.link))
@@ -344,14 +344,14 @@ mod tests {
             ],
         )]);
         assert_eq!(
-            told(&hardware, &id("d", "n", "card-0")),
+            describe(&hardware, &id("d", "n", "card-0")),
             ["d/n/card-0-part-0 (shared counters)"]
         );
         assert_eq!(
-            told(&hardware, &id("d", "n", "card-0-part-0")),
+            describe(&hardware, &id("d", "n", "card-0-part-0")),
             ["d/n/card-0 (shared counters)"]
         );
-        assert_eq!(told(&hardware, &id("d", "n", "card-1")), [""; 0]);
+        assert_eq!(describe(&hardware, &id("d", "n", "card-1")), [""; 0]);
     }
 
     #[test]
@@ -404,7 +404,7 @@ mod tests {
             ]);
             let expected = link.map(|link| format!("e/n/b ({link})"));
             let expected: Vec<String> = expected.into_iter().collect();
-            assert_eq!(told(&hardware, &id("d", "n", "a")), expected, "{name}");
+            assert_eq!(describe(&hardware, &id("d", "n", "a")), expected, "{name}");
         }
     }
 
@@ -418,7 +418,7 @@ mod tests {
             )
         };
         let hardware = Hardware::of(&[of("m"), of("n")]);
-        assert_eq!(told(&hardware, &id("d", "n", "a")), [""; 0]);
+        assert_eq!(describe(&hardware, &id("d", "n", "a")), [""; 0]);
     }
 
     #[test]
@@ -436,7 +436,7 @@ mod tests {
         ]);
         let vfio = id("vfio", "n", "card");
         assert_eq!(
-            told(&hardware, &vfio),
+            describe(&hardware, &vfio),
             ["d/n/card (uuid a)", "d/n/part (through another device)"]
         );
         assert_eq!(hardware.closure([&vfio]).len(), 3);

@@ -40,7 +40,7 @@ pub fn preview<'a>(
     } else {
         AffectedPods::default()
     };
-    let court = VerdictEvaluator {
+    let evaluator = VerdictEvaluator {
         claims: &claims,
         reached: &reached,
         semantics,
@@ -48,7 +48,7 @@ pub fn preview<'a>(
     let mut pods: Vec<PodImpact<'a>> = snapshot
         .pods
         .iter()
-        .filter_map(|pod| court.judge(pod))
+        .filter_map(|pod| evaluator.judge(pod))
         .collect();
     pods.sort_by_key(|impact| &impact.pod.name);
 

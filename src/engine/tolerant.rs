@@ -11,7 +11,8 @@ use std::fmt;
 use super::expression::DeviceExpression;
 use super::tolerate::tolerates;
 use crate::model::{
-    ClaimSpec, Device, DriverName, NamespacedName, RequestTerms, Snapshot, Taint, Toleration, Wish,
+    ClaimSpec, Device, DriverName, NamespacedName, RequestKind, RequestTerms, Snapshot, Taint,
+    Toleration,
 };
 
 /// What puts up with the taints of a device.
@@ -68,10 +69,10 @@ struct TaintedDevice<'a> {
 impl TaintedDevice<'_> {
     /// Whether a claim that asks for this could get the device.
     fn takes(&self, spec: &ClaimSpec) -> bool {
-        spec.requests.iter().any(|request| match &request.wish {
-            Wish::Exactly(terms) => self.fits(terms),
-            Wish::FirstAvailable(terms) => terms.iter().any(|(_, terms)| self.fits(terms)),
-            Wish::Unknown => true,
+        spec.requests.iter().any(|request| match &request.kind {
+            RequestKind::Exactly(terms) => self.fits(terms),
+            RequestKind::FirstAvailable(terms) => terms.iter().any(|(_, terms)| self.fits(terms)),
+            RequestKind::Unknown => true,
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use litemap::LiteMap;
 
 use super::{
-    DeviceId, DeviceName, DeviceTerms, DriverName, Late, NodeName, ObjectName, PoolName,
+    DeviceId, DeviceName, DeviceTerms, DriverName, Lazy, NodeName, ObjectName, PoolName,
     SliceTerms, Taint,
 };
 
@@ -80,9 +80,9 @@ pub struct Device {
     /// Taints that the driver set, in its order.
     pub taints: Vec<Taint>,
     /// Attributes by name, for selection by expression; names without a domain are the driver's.
-    pub attributes: Late<LiteMap<Arc<str>, AttributeValue>>,
+    pub attributes: Lazy<LiteMap<Arc<str>, AttributeValue>>,
     /// Capacities by name, each as the quantity is written.
-    pub capacity: Late<LiteMap<Arc<str>, Arc<str>>>,
+    pub capacity: Lazy<LiteMap<Arc<str>, Arc<str>>>,
     /// Whether several claims may share the device (consumable capacity).
     pub allow_multiple_allocations: bool,
     /// What limits its use beside that; absent where nothing does, or where nobody asked for it.

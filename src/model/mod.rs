@@ -20,7 +20,7 @@ mod event;
 mod ids;
 mod in_use;
 pub(crate) mod kind;
-mod late;
+mod lazy;
 mod manager;
 mod minor;
 mod node;
@@ -28,11 +28,11 @@ mod pod;
 mod request;
 mod rule;
 mod snapshot;
+mod source_node;
 mod taint;
 mod terms;
 mod toleration;
 mod workload;
-mod written;
 
 pub use affects::Affects;
 pub use budget::{
@@ -59,7 +59,7 @@ pub use in_use::{
     PluginDevices, PodInUse, PreparedClaim, UsedDevice,
 };
 pub use kind::{Encoding, Kind, Need, Saving, Scope};
-pub use late::Late;
+pub use lazy::Lazy;
 pub use manager::{FieldManager, ManagerOperation};
 pub use minor::Minor;
 pub use node::{Node, NodeCondition, NodeTaint};
@@ -69,10 +69,11 @@ pub use pod::{
 };
 pub use request::{
     ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest, REDACTED,
-    RequestTerms, Wish,
+    RequestKind, RequestTerms,
 };
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};
+pub use source_node::{Content, Field, SourceNode};
 pub use taint::{Effect, Taint};
 pub use terms::{
     CapacityPolicy, CapacityRange, CounterSet, CounterUse, DeviceTerms, NodeRequirement,
@@ -83,4 +84,3 @@ pub use workload::{
     CoschedulingPodGroup, CronJob, DaemonSet, Deployment, DisruptionAction, FailurePolicy, Job,
     JobEnd, JobSet, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet, Workload,
 };
-pub use written::{Content, Field, Written};

@@ -23,12 +23,12 @@ pub struct DeviceRequest {
     /// Unique within the claim.
     pub name: Arc<str>,
     /// What would do.
-    pub wish: Wish,
+    pub kind: RequestKind,
 }
 
 /// What serves a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum RequestKind {
     /// Exactly this.
     Exactly(RequestTerms),
     /// The first of these that can be had, each with a name that is unique within the request.

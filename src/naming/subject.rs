@@ -152,7 +152,7 @@ fn one_device(text: &str) -> Result<Subject, NamingError> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> String {
+    fn describe(text: &str) -> String {
         match Subject::parse(text) {
             Ok(Subject::Pod(name)) => format!("pod {name}"),
             Ok(Subject::PodSomewhere(name)) => format!("some pod {name}"),
@@ -193,7 +193,7 @@ mod tests {
             ("", "wrong"),
             ("a%2fb/x", "wrong"),
         ] {
-            assert_eq!(told(text), meant, "{text}");
+            assert_eq!(describe(text), meant, "{text}");
         }
     }
 

@@ -17,7 +17,6 @@
 //! | What has to stand in a printed command as well? | [`repeated`] |
 //! | Where does a line break that is wider than the terminal? | [`wrap`] |
 
-pub mod account;
 pub mod environment;
 pub mod escape;
 pub mod journal;
@@ -26,12 +25,13 @@ pub mod printer;
 pub mod progress;
 pub mod question;
 pub mod repeated;
+pub mod status_line;
 pub mod wrap;
 
-pub use account::Account;
 pub use environment::{ColorChoice, Environment, Verbosity};
 pub use journal::{Journal, JournalError};
 pub use mark::{Mark, MarkColor};
 pub use printer::{OutputError, Printer};
 pub use progress::Progress;
 pub use repeated::{Owner, Repeated, RepeatedFlag};
+pub use status_line::StatusLine;

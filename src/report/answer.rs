@@ -15,7 +15,7 @@ pub trait Answer: View {
 
     /// Whether the report itself says to people what `warning` says, so that it need not be said
     /// beside it.
-    fn says(&self, _warning: &Warning) -> bool {
+    fn mentions(&self, _warning: &Warning) -> bool {
         false
     }
 

@@ -4,17 +4,17 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::event_chart;
 use super::events::{Attribution, Event};
 use super::history::RuleHistory;
-use super::life::NO_CONDITION;
 use super::metadata::{API_VERSION, Incomplete, Warning, views};
-use super::moments;
-use super::remaining::{self, RemainingPod};
+use super::remaining_pods::{self, RemainingPod};
+use super::rule_lifecycle::NO_CONDITION;
 use super::rules::resource_name;
-use super::staying::StayingPod;
 use super::table::{Chart, NONE, Section, Shown, View, optional};
 use super::time::Time;
-use crate::assess::{self, Knowledge};
+use super::unevicted_pods::StayingPod;
+use crate::assess::{self, ReportCompleteness};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
@@ -166,7 +166,7 @@ pub struct Subject<'a> {
     /// What was odd about what was read.
     pub warnings: &'a [model::Warning],
     /// What could not be read.
-    pub knowledge: &'a Knowledge<'a>,
+    pub completeness: &'a ReportCompleteness<'a>,
 }
 
 /// What is counted for a rule, as far as that is known.
@@ -191,12 +191,14 @@ impl RuleDescription {
         let rule_impact = subject.impact.rules.first();
         let terminating = rule_impact.map_or(0, |rule| rule.terminating);
         let published = subject
-            .knowledge
-            .count(assess::Subject::Published, counts.published_devices);
+            .completeness
+            .count(assess::CountSubject::Published, counts.published_devices);
         let allocated = subject
-            .knowledge
-            .count(assess::Subject::Allocated, counts.allocated_devices);
-        let pods = subject.knowledge.count(assess::Subject::Pods, counts.pods);
+            .completeness
+            .count(assess::CountSubject::Allocated, counts.allocated_devices);
+        let pods = subject
+            .completeness
+            .count(assess::CountSubject::Pods, counts.pods);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "RuleDescription".to_owned(),
@@ -236,7 +238,7 @@ impl RuleDescription {
             events,
             history: None,
             warnings: views(&[subject.warnings, &subject.impact.warnings]),
-            incomplete: Incomplete::all(subject.knowledge),
+            incomplete: Incomplete::all(subject.completeness),
         }
     }
 }
@@ -310,7 +312,7 @@ impl View for RuleDescription {
             Section::list("Condition EvictionInProgress", self.condition_lines()),
             Section::charts(self.evictions().into_iter().collect())
                 .captioned("Timeline of evictions"),
-            Section::table(remaining::table(&self.remaining))
+            Section::table(remaining_pods::table(&self.remaining))
                 .captioned("Remaining pods, and what each is waiting for"),
             Section::list(
                 "Pods that are not evicted",
@@ -392,8 +394,8 @@ impl RuleDescription {
         let due = self.remaining.iter().filter_map(|pod| pod.due(now));
         let due: Vec<Timestamp> = due.collect();
         let pods = self.known.pods;
-        let note = pods.exact().map_or(moments::PARTIAL, |_| "");
-        moments::picture(&due, "pod", note, now)
+        let note = pods.exact().map_or(event_chart::PARTIAL, |_| "");
+        event_chart::picture(&due, "pod", note, now)
     }
 
     fn selected_in_words(&self) -> String {
@@ -560,7 +562,7 @@ mod tests {
             impact: &impact,
             remaining: &[],
             warnings: &[],
-            knowledge: &Knowledge::new(gaps, &testing::semantics(37)),
+            completeness: &ReportCompleteness::new(gaps, &testing::semantics(37)),
         };
         RuleDescription::new(&subject, Vec::new(), testing::now())
     }

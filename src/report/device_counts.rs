@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::assess::{Knowledge, Subject};
+use crate::assess::{CountSubject, ReportCompleteness};
 use crate::engine::DeviceState;
 use crate::model::{Count, DeviceId, NamespacedName};
 use crate::naming::phrase::counted;
@@ -59,7 +59,11 @@ pub struct NodeCounts {
 pub(super) type Parts = BTreeMap<DeviceId, BTreeSet<NamespacedName>>;
 
 impl DeviceCounts {
-    fn of(devices: &[&DeviceState<'_>], parts: &Parts, knowledge: &Knowledge<'_>) -> Self {
+    fn of(
+        devices: &[&DeviceState<'_>],
+        parts: &Parts,
+        completeness: &ReportCompleteness<'_>,
+    ) -> Self {
         let number = |wanted: fn(&DeviceState<'_>) -> bool| {
             devices.iter().filter(|state| wanted(state)).count()
         };
@@ -69,10 +73,10 @@ impl DeviceCounts {
         let allocated = number(|state| !state.is_free());
         let tainted = number(|state| !state.taints.is_empty());
         let known = Known {
-            devices: knowledge.count(Subject::Inventory, devices.len()),
-            allocated: knowledge.count(Subject::Holders, allocated),
-            in_parts: knowledge.count(Subject::Holders, in_parts.count()),
-            tainted: knowledge.count(Subject::Taints, tainted),
+            devices: completeness.count(CountSubject::Inventory, devices.len()),
+            allocated: completeness.count(CountSubject::Holders, allocated),
+            in_parts: completeness.count(CountSubject::Holders, in_parts.count()),
+            tainted: completeness.count(CountSubject::Taints, tainted),
         };
         Self {
             devices: known.devices.counted(),
@@ -162,9 +166,9 @@ impl NodeCounts {
 pub(super) fn counts(
     devices: &[&DeviceState<'_>],
     parts: &Parts,
-    knowledge: &Knowledge<'_>,
+    completeness: &ReportCompleteness<'_>,
 ) -> (DeviceCounts, Vec<NodeCounts>) {
-    let inventory = knowledge.is_complete(Subject::Inventory);
+    let inventory = completeness.is_complete(CountSubject::Inventory);
     let mut places: BTreeMap<(bool, Option<String>, bool), Vec<&DeviceState<'_>>> = BTreeMap::new();
     for state in devices {
         let node = state.node.map(ToString::to_string);
@@ -177,9 +181,12 @@ pub(super) fn counts(
         .map(|((_, node, known), devices)| NodeCounts {
             node,
             known,
-            counts: DeviceCounts::of(&devices, parts, knowledge),
+            counts: DeviceCounts::of(&devices, parts, completeness),
         });
-    (DeviceCounts::of(devices, parts, knowledge), nodes.collect())
+    (
+        DeviceCounts::of(devices, parts, completeness),
+        nodes.collect(),
+    )
 }
 
 #[cfg(test)]
@@ -213,8 +220,8 @@ mod tests {
             .iter()
             .map(|kind| Gap::of(*kind, "denied"))
             .collect();
-        let knowledge = Knowledge::new(&gaps, &testing::semantics(37));
-        let (summary, nodes) = counts(&states.iter().collect::<Vec<_>>(), parts, &knowledge);
+        let completeness = ReportCompleteness::new(&gaps, &testing::semantics(37));
+        let (summary, nodes) = counts(&states.iter().collect::<Vec<_>>(), parts, &completeness);
         let nodes = nodes.iter().map(NodeCounts::title);
         nodes.chain([summary.in_words()]).collect()
     }

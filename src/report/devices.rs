@@ -14,7 +14,7 @@ use super::device_table::{Listed, table, total};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Section, Shown, View};
 use super::taint::PresentTaint;
-use crate::assess::{Basis, Knowledge, Subject};
+use crate::assess::{Basis, CountSubject, ReportCompleteness};
 use crate::engine::allocator::{blocked_partitions, users_beside};
 use crate::engine::unpublished_devices::away;
 use crate::engine::{Consumer, DeviceState, Origin};
@@ -69,9 +69,11 @@ pub enum DeviceLines {
 /// Whether the device can be given to a claim as far as other claims go; absent when that is not known.
 ///
 /// Who administers a device keeps nobody from it: `adminAccess` in `ResourceClaim`'s requests.
-fn free(device: &DeviceState<'_>, knowledge: &Knowledge<'_>) -> Option<bool> {
+fn free(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Option<bool> {
     if device.is_free() {
-        knowledge.is_complete(Subject::Holders).then_some(true)
+        completeness
+            .is_complete(CountSubject::Holders)
+            .then_some(true)
     } else {
         Some(false)
     }
@@ -110,14 +112,14 @@ impl DeviceReport {
         // Who uses a device is named in the claims, so that no pod is needed.
         let read = basis.reading.gaps.iter();
         let read = read.filter(|gap| gap.kind() != Some(Kind::Pod));
-        let knowledge = Knowledge::new(read.chain(gaps), basis.semantics);
+        let completeness = ReportCompleteness::new(read.chain(gaps), basis.semantics);
         let snapshot = &basis.reading.snapshot;
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
         let kept_back = blocked_partitions(snapshot);
-        let (summary, nodes) = counts(&devices, &parts, &knowledge);
+        let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {
-            let row = row(device, &knowledge);
+            let row = row(device, &completeness);
             let pods = parts.get(&device.id).into_iter().flatten();
             let is_kept_back = kept_back.contains(&device.id);
             DeviceRow {
@@ -134,7 +136,7 @@ impl DeviceReport {
             summary,
             nodes,
             warnings: views(&[&basis.reading.warnings, &away_warnings(&devices, basis)]),
-            incomplete: Incomplete::all(&knowledge),
+            incomplete: Incomplete::all(&completeness),
             columns: AttributeColumns::default(),
             lines: DeviceLines::default(),
         }
@@ -207,10 +209,10 @@ impl Answer for DeviceReport {
     }
 }
 
-fn row(device: &DeviceState<'_>, knowledge: &Knowledge<'_>) -> DeviceRow {
-    let held = device.allocations > 0 || knowledge.is_complete(Subject::Holders);
-    let published = device.published || knowledge.is_complete(Subject::Inventory);
-    let tainted = !device.taints.is_empty() || knowledge.is_complete(Subject::Taints);
+fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> DeviceRow {
+    let held = device.allocations > 0 || completeness.is_complete(CountSubject::Holders);
+    let published = device.published || completeness.is_complete(CountSubject::Inventory);
+    let tainted = !device.taints.is_empty() || completeness.is_complete(CountSubject::Taints);
     let taints = device.taints.iter();
     let claims = |claims: &[&ResourceClaim]| -> Vec<String> {
         claims.iter().map(|claim| claim.name.to_string()).collect()
@@ -230,12 +232,12 @@ fn row(device: &DeviceState<'_>, knowledge: &Knowledge<'_>) -> DeviceRow {
         device: device.id.to_string(),
         node: device.node.map(ToString::to_string),
         allocated: held.then_some(device.allocations > 0),
-        free: free(device, knowledge),
+        free: free(device, completeness),
         allocations: held.then_some(device.allocations),
         admin_allocations: held.then_some(device.administrative),
         published: published.then_some(device.published),
         taints: tainted.then(|| taints.map(|taint| PresentTaint::new(taint, &[])).collect()),
-        dedications: (!dedications.is_empty() || knowledge.is_complete(Subject::Taints))
+        dedications: (!dedications.is_empty() || completeness.is_complete(CountSubject::Taints))
             .then_some(dedications),
         claims: held.then(|| claims(&device.claims)),
         admin_claims: claims(&device.admin_claims),

@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    fn told(rule: &DeviceTaintRule, events: &[model::Event]) -> Vec<(String, Attribution)> {
+    fn describe(rule: &DeviceTaintRule, events: &[model::Event]) -> Vec<(String, Attribution)> {
         let pods = ["hit", "spared"].map(|name| testing::pod("ml", name));
         let impact = testing::impact(vec![
             testing::evicted(&pods[0], 0),
@@ -197,11 +197,11 @@ mod tests {
         ];
         let certain = ("ml/hit".to_owned(), Attribution::Certain);
         let possible = ("ml/gone".to_owned(), Attribution::Possible);
-        assert_eq!(told(&rule(), &events), [certain.clone(), possible]);
+        assert_eq!(describe(&rule(), &events), [certain.clone(), possible]);
         // It has never evicted anybody.
         let mut harmless = rule();
         harmless.taint.effect = Effect::NoSchedule;
-        assert_eq!(told(&harmless, &events), [certain]);
+        assert_eq!(describe(&harmless, &events), [certain]);
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
         let older = reported("Pod", ("hit", hit.uid.as_str()), -360);
         let namesake = reported("DeviceTaintRule", ("drain", "another"), 5);
         let own = reported("DeviceTaintRule", ("drain", "uid"), 5);
-        let found = told(&rule(), &[older, namesake, own]);
+        let found = describe(&rule(), &[older, namesake, own]);
         assert_eq!(found, [(String::new(), Attribution::Certain)]);
     }
 }

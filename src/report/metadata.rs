@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::time::Time;
-use crate::assess::{Basis, Knowledge};
+use crate::assess::{Basis, ReportCompleteness};
 use crate::model;
 
 /// Version of every report's schema; within it, fields and codes are only added.
@@ -139,16 +139,16 @@ pub enum Affects {
 impl Incomplete {
     /// What is missing from an answer.
     #[must_use]
-    pub fn all(knowledge: &Knowledge<'_>) -> Vec<Self> {
+    pub fn all(completeness: &ReportCompleteness<'_>) -> Vec<Self> {
         let view = |gap: &model::Gap| Self {
             what: gap.what.clone(),
             why: gap.why.clone(),
-            affects: match knowledge.affects(gap) {
+            affects: match completeness.affects(gap) {
                 model::Affects::Evictions => Affects::Evictions,
                 model::Affects::Details | model::Affects::Nothing => Affects::Details,
             },
         };
-        knowledge.gaps().map(view).collect()
+        completeness.gaps().map(view).collect()
     }
 
     /// The gap in one line.

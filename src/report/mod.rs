@@ -30,7 +30,7 @@
 //! | What is there to say about a snapshot? | [`snapshot`] |
 //! | How did a wait end? | [`wait`] |
 //! | What happens while a command goes on? | [`happening`] |
-//! | How far is a wait? | [`glance`] |
+//! | How far is a wait? | [`progress`] |
 //! | What was reported about a rule and its pods? | [`events`] |
 //! | Who is still there, and why? | [`remaining`] |
 //! | When does what fall, as a picture? | `moments` |
@@ -46,42 +46,42 @@ pub mod bounds;
 pub mod card;
 pub mod change;
 pub mod clusters;
+pub mod command_event;
 pub mod dedications;
 pub mod defects;
 pub mod description;
 pub mod descriptions;
 pub mod device_changes;
 pub mod device_counts;
+pub mod device_removal;
 pub mod device_row;
 mod device_summary;
 mod device_table;
 pub mod devices;
+mod event_chart;
 pub mod events;
 pub mod evicted;
 pub mod explain;
-pub mod glance;
 pub mod guard;
-pub mod happening;
 pub mod history;
 pub mod impact;
 pub mod in_use;
-pub mod life;
 pub mod metadata;
-mod moments;
 pub mod policy;
-pub mod pulling;
 mod question;
-pub mod remaining;
+pub mod remaining_pods;
+pub mod rule_lifecycle;
 pub mod rules;
 pub mod schema;
 pub mod snapshot;
-pub mod staying;
 pub mod table;
 pub mod taint;
 pub mod time;
 pub mod tolerations;
+pub mod unevicted_pods;
 pub mod version;
 pub mod wait;
+pub mod wait_progress;
 
 #[cfg(test)]
 pub(crate) mod testing;
@@ -92,11 +92,11 @@ pub use change::ChangeReport;
 pub use dedications::DedicationList;
 pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
+pub use device_removal::DeviceRemovalReport;
 pub use devices::{DeviceLines, DeviceReport};
 pub use explain::Explanation;
 pub use impact::ImpactReport;
 pub use in_use::PodResourcesReport;
-pub use pulling::PullReport;
 pub use rules::RuleList;
 pub use table::View;
 pub use tolerations::TolerationReport;

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, beside};
 use super::bounds::Bounds;
+use super::event_chart;
 use super::metadata::{Incomplete, Metadata, Warning, views};
-use super::moments;
 use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, optional};
-use crate::assess::{Basis, Knowledge, Subject};
+use crate::assess::{Basis, CountSubject, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact, Verdict};
 use crate::model::{self, DeviceTaintRule, Kind, ObjectName, RuleMetadata};
@@ -162,7 +162,7 @@ impl RuleList {
         let gaps = reading.gaps.iter().chain(&impact.gaps);
         Self {
             warnings: views(&[&reading.warnings, &impact.warnings]),
-            incomplete: Incomplete::all(&Knowledge::new(gaps, basis.semantics)),
+            incomplete: Incomplete::all(&ReportCompleteness::new(gaps, basis.semantics)),
             origin: Metadata::new(basis).origin(),
             ..self
         }
@@ -192,8 +192,8 @@ impl RuleList {
     fn falling_pods(&self) -> Option<Chart> {
         let mut rows = self.rows.iter();
         let is_known = rows.all(|row| row.pods.exact().is_some());
-        let note = if is_known { "" } else { moments::PARTIAL };
-        moments::picture(&self.evictions, "pod", note, self.now)
+        let note = if is_known { "" } else { event_chart::PARTIAL };
+        event_chart::picture(&self.evictions, "pod", note, self.now)
     }
 
     /// When rules should be gone.
@@ -207,7 +207,7 @@ impl RuleList {
             0 => String::new(),
             past => format!("{} expired already.", counted(past, "rule")),
         };
-        moments::picture(&expiring, "rule", &note, self.now)
+        event_chart::picture(&expiring, "rule", &note, self.now)
     }
 
     /// Shows what people noted on the rules, or leaves it out.
@@ -249,7 +249,7 @@ pub fn rows(
     rules: Vec<DeviceTaintRule>,
     impact: &Impact<'_>,
     beside: &BTreeMap<ObjectName, usize>,
-    knowledge: &Knowledge<'_>,
+    completeness: &ReportCompleteness<'_>,
 ) -> Vec<RuleRow> {
     let found: BTreeMap<&ObjectName, &RuleImpact<'_>> = impact
         .rules
@@ -263,7 +263,7 @@ pub fn rows(
                 .get(&rule.name)
                 .map(|found| (found.counts, found.terminating, found.staying))
                 .unwrap_or_default();
-            let pods = knowledge.count(Subject::Pods, counts.pods);
+            let pods = completeness.count(CountSubject::Pods, counts.pods);
             // Nobody is left only when that is known.
             let left = if pods.is_none() {
                 0
@@ -272,7 +272,7 @@ pub fn rows(
             };
             RuleRow {
                 evicting: EvictionStatus::of(&rule, left),
-                devices: knowledge.count(Subject::Published, counts.published_devices),
+                devices: completeness.count(CountSubject::Published, counts.published_devices),
                 pods,
                 terminating,
                 staying,
@@ -624,8 +624,8 @@ mod tests {
                 affects: kind.affects(),
             })
             .collect();
-        let knowledge = Knowledge::new(&gaps, &testing::semantics(37));
-        let rows = rows(vec![rule.clone()], &impact, beside, &knowledge);
+        let completeness = ReportCompleteness::new(&gaps, &testing::semantics(37));
+        let rows = rows(vec![rule.clone()], &impact, beside, &completeness);
         let list = RuleList::new(rows, BTreeMap::new(), testing::now()).with_notes(notes);
         let page = Page {
             format: Format::Table,

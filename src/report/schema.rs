@@ -9,11 +9,11 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::clusters::{AnyReport, ClusterReports};
-use super::happening::CommandEvent;
+use super::command_event::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
-    ChangeReport, DedicationList, DeviceReport, Explanation, ImpactReport, PodResourcesReport,
-    PullReport, RuleDescription, TolerationReport, VersionReport, WaitReport,
+    ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, Explanation, ImpactReport,
+    PodResourcesReport, RuleDescription, TolerationReport, VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
@@ -50,7 +50,7 @@ pub fn files() -> [(&'static str, Schema); 13] {
         ),
         (
             "pull-report.v1alpha1.schema.json",
-            schema_of::<PullReport>(),
+            schema_of::<DeviceRemovalReport>(),
         ),
         (
             "explanation.v1alpha1.schema.json",

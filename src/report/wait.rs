@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::life::{NO_CONDITION, why};
+use super::device_removal::RemovalReason;
 use super::metadata::API_VERSION;
-use super::pulling::PullReason;
+use super::rule_lifecycle::{NO_CONDITION, why};
 use super::rules::resource_name;
-use super::staying::{StayingPod, staying_line};
 use super::table::{Section, View};
 use super::time::Time;
+use super::unevicted_pods::{StayingPod, staying_line};
 use crate::engine::device_removal::RemovalObjection;
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::holders::HoldingClaim;
@@ -192,7 +192,7 @@ impl Left {
     /// A device that a kubelet has not given back, and what shows that.
     #[must_use]
     pub fn held(device: &DeviceId, objection: &RemovalObjection) -> Self {
-        let reason = PullReason::new(objection);
+        let reason = RemovalReason::new(objection);
         let pod = reason.pod.as_deref().and_then(|pod| pod.split_once('/'));
         Self {
             reason: LeftReason::InUse,

@@ -10,7 +10,7 @@ use super::Quantity;
 use super::capacity::CapacityRequestPolicy;
 use super::context::Context;
 use super::nullable::{MapEntry, or_default};
-use crate::model::{AttributeValue, CapacityPolicy, Late};
+use crate::model::{AttributeValue, CapacityPolicy, Lazy};
 
 /// `DeviceAttribute`: exactly one field is set, unless a newer API has added another.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
@@ -142,7 +142,7 @@ impl MapEntry for CapacityEntry {
 pub(super) fn attributes(
     entries: &[AttributeEntry],
     context: &mut Context,
-) -> Late<LiteMap<Arc<str>, AttributeValue>> {
+) -> Lazy<LiteMap<Arc<str>, AttributeValue>> {
     entries
         .iter()
         .map(|entry| {
@@ -164,7 +164,7 @@ pub(super) fn attributes(
 pub(super) fn capacity(
     entries: &[CapacityEntry],
     context: &mut Context,
-) -> Late<LiteMap<Arc<str>, Arc<str>>> {
+) -> Lazy<LiteMap<Arc<str>, Arc<str>>> {
     entries
         .iter()
         .map(|entry| {

@@ -6,15 +6,15 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::ObjectMeta;
 use super::context::Context;
-use super::described::{Described, Description};
 use super::error::FieldError;
+use super::generated_kinds::{GeneratedKind, ToFact};
 use super::object::Object;
 use crate::model;
 
 /// How many pods may be away at a time.
-pub(super) type PodDisruptionBudget = Described<v1::PodDisruptionBudget>;
+pub(super) type PodDisruptionBudget = GeneratedKind<v1::PodDisruptionBudget>;
 
-impl Description for v1::PodDisruptionBudget {
+impl ToFact for v1::PodDisruptionBudget {
     fn to_fact(
         self,
         metadata: &ObjectMeta,

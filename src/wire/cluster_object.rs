@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use serde::de::{Deserialize, Deserializer, IgnoredAny};
 
 use super::context::Context;
-use super::described::{Described, Description};
 use super::error::FieldError;
+use super::generated_kinds::{GeneratedKind, ToFact};
 use super::object::Object;
 use super::{ObjectMeta, Time};
 use crate::model;
@@ -30,7 +30,7 @@ pub(super) trait Known: Sized {
     fn object(object: model::ClusterObject) -> Object;
 }
 
-impl<K: Known> Description for Named<K> {
+impl<K: Known> ToFact for Named<K> {
     fn to_fact(
         self,
         metadata: &ObjectMeta,
@@ -52,7 +52,7 @@ macro_rules! named {
     ($($kind:ident),*) => {
         $(
             #[doc = concat!("`", stringify!($kind), "`")]
-            pub(super) type $kind = Described<Named<model::$kind>>;
+            pub(super) type $kind = GeneratedKind<Named<model::$kind>>;
 
             impl Known for model::$kind {
                 fn object(object: model::ClusterObject) -> Object {

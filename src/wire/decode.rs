@@ -3,8 +3,8 @@
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::Value;
 
-use super::culprit::FieldsError;
 use super::detail::Detail;
+use super::error_path::FieldsError;
 use super::object::ToObject;
 use super::unambiguous::Unambiguous;
 use super::versions::Layout;

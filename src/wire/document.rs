@@ -10,9 +10,11 @@ use std::io::Read;
 use jiff::Timestamp;
 
 use super::error::DecodeError;
-use super::found::{Failure, Found, ListHeader, Misfit, Pass, TypeMeta, place};
 use super::locate::{self, Step};
 use super::object::Item;
+use super::parse_context::{
+    ListHeader, ParseContext, ParseFailure, ParsePass, TypeMeta, UndecodableObject, place,
+};
 use super::walk::ObjectSeed;
 use super::yaml;
 use crate::model::{Kind, Warning};
@@ -20,7 +22,7 @@ use crate::model::{Kind, Warning};
 /// Everything that was decoded from text so far.
 #[derive(Debug, Default)]
 pub struct Documents {
-    found: Found,
+    found: ParseContext,
     documents: usize,
 }
 
@@ -51,9 +53,9 @@ impl Documents {
     #[must_use]
     pub fn keeping(kinds: impl IntoIterator<Item = Kind>) -> Self {
         Self {
-            found: Found {
+            found: ParseContext {
                 kept: kinds.into_iter().collect(),
-                ..Found::default()
+                ..ParseContext::default()
             },
             documents: 0,
         }
@@ -67,7 +69,7 @@ impl Documents {
     pub fn decode_json(&mut self, text: &str) -> Result<(), DecodeError> {
         if self.documents == 0 {
             let mut direct = Self::keeping(self.found.kept.iter().copied());
-            direct.found.pass = Pass::Direct;
+            direct.found.pass = ParsePass::Direct;
             // What is wrong, and where, is for the second pass to say.
             if direct.decode_json_by(text).is_ok() {
                 *self = direct;
@@ -85,7 +87,7 @@ impl Documents {
             let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
                 let number = self.documents.saturating_sub(first).saturating_sub(1);
-                let place = |misfit: &Misfit, way: &[Step]| {
+                let place = |misfit: &UndecodableObject, way: &[Step]| {
                     let (line, column) = locate::in_json(text, number, way)?;
                     let problem = &misfit.problem;
                     Some(format!("{problem} at line {line} column {column}"))
@@ -127,7 +129,8 @@ impl Documents {
                 ObjectSeed::new(&mut self.found).document(deserializer)
             });
             if let Err(error) = decoded {
-                let place = |misfit: &Misfit, way: &[Step]| misplaced(&document, misfit, way);
+                let place =
+                    |misfit: &UndecodableObject, way: &[Step]| misplaced(&document, misfit, way);
                 let parsed = Parsed {
                     format: "YAML",
                     is_syntax: yaml::is_syntax(&error),
@@ -163,7 +166,7 @@ impl Documents {
     fn explain(
         &mut self,
         parsed: Parsed,
-        told: impl Fn(&Misfit, &[Step]) -> Option<String>,
+        told: impl Fn(&UndecodableObject, &[Step]) -> Option<String>,
     ) -> DecodeError {
         let Parsed {
             format,
@@ -173,8 +176,8 @@ impl Documents {
         let position = &self.found.position;
         let problem = shortened(&problem);
         match self.found.failure.take() {
-            Some(Failure::Decode(error)) => error,
-            Some(Failure::Misfit(misfit)) => {
+            Some(ParseFailure::Decode(error)) => error,
+            Some(ParseFailure::Misfit(misfit)) => {
                 let indices = position.get(1..).unwrap_or_default();
                 let way = [locate::to_object(indices), misfit.way.clone()].concat();
                 let problem = told(&misfit, &way);
@@ -185,7 +188,7 @@ impl Documents {
                 }
             }
             _ if is_syntax => DecodeError::Syntax { format, problem },
-            Some(Failure::Unreadable { kind }) => DecodeError::NotAnObject {
+            Some(ParseFailure::Unreadable { kind }) => DecodeError::NotAnObject {
                 object: format!("{kind} at {}", place(position)),
                 problem,
             },
@@ -222,7 +225,11 @@ impl Parsed {
 
 /// What is wrong with a field of a document of YAML, and where: YAML has more ways than JSON of being
 /// no text.
-fn misplaced(document: &yaml::Document<'_>, misfit: &Misfit, way: &[Step]) -> Option<String> {
+fn misplaced(
+    document: &yaml::Document<'_>,
+    misfit: &UndecodableObject,
+    way: &[Step],
+) -> Option<String> {
     let problem = &misfit.problem;
     let wants_text = problem.ends_with("expected a string");
     let error = wants_text.then(|| locate::not_a_text(document.text, way));

@@ -4,20 +4,20 @@ use k8s_openapi::api::core::v1;
 
 use super::ObjectMeta;
 use super::context::Context;
-use super::described::{Described, Description};
 use super::error::FieldError;
+use super::generated_kinds::{GeneratedKind, ToFact};
 use super::object::Object;
 use crate::model;
 
 /// Something that a component noted about an object.
-pub(super) type Event = Described<v1::Event>;
+pub(super) type Event = GeneratedKind<v1::Event>;
 
 /// What the device-taint-eviction controller gives as its reason, whatever it did.
 ///
 /// Upstream: `emitPodDeletionEvent` and `emitCancelPodDeletionEvent` in `device_taint_eviction.go`.
 const EVICTION: &str = "DeviceTaintManagerEviction";
 
-impl Description for v1::Event {
+impl ToFact for v1::Event {
     /// Nothing for an event that is neither about a rule nor about the eviction of a pod.
     fn to_fact(
         self,

@@ -4,15 +4,15 @@ use k8s_openapi::api::core::v1;
 
 use super::ObjectMeta;
 use super::context::Context;
-use super::described::{Described, Description};
 use super::error::FieldError;
+use super::generated_kinds::{GeneratedKind, ToFact};
 use super::object::Object;
 use crate::model;
 
 /// A machine that runs pods.
-pub(super) type Node = Described<v1::Node>;
+pub(super) type Node = GeneratedKind<v1::Node>;
 
-impl Description for v1::Node {
+impl ToFact for v1::Node {
     fn to_fact(
         self,
         metadata: &ObjectMeta,

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::ObjectMeta;
 use super::context::Context;
 use super::error::{DecodeError, FieldError};
+use super::interned_specs::InternedSpecs;
 use super::properties::Properties;
-use super::shared::SharedSpecs;
 use crate::model::kind::for_each_kind;
 use crate::model::{
     self, ClaimSpec, Kind, NamespacedName, NodeName, ObjectName, Snapshot, Warning,
@@ -200,7 +200,7 @@ pub(super) trait ToObject {
 #[derive(Debug, Default)]
 pub(super) struct Converter {
     context: Context,
-    specs: SharedSpecs,
+    specs: InternedSpecs,
 }
 
 impl Converter {
@@ -233,7 +233,7 @@ impl Converter {
     }
 
     /// What claims ask for.
-    pub(super) fn specs(&mut self) -> &mut SharedSpecs {
+    pub(super) fn specs(&mut self) -> &mut InternedSpecs {
         &mut self.specs
     }
 

@@ -434,7 +434,7 @@ mod tests {
         }
     }
 
-    fn told(resources: &[ClaimResource]) -> Vec<(String, Vec<String>)> {
+    fn describe(resources: &[ClaimResource]) -> Vec<(String, Vec<String>)> {
         let own = own_devices(resources.to_vec()).into_iter();
         own.map(|one| (one.device.device.to_string(), one.cdi_devices))
             .collect()
@@ -487,7 +487,7 @@ mod tests {
                 vec![one("gpu-0", &["a=0"]), one("gpu-1", &[])],
             ),
         ] {
-            assert_eq!(told(&resources), expected, "{name}");
+            assert_eq!(describe(&resources), expected, "{name}");
         }
     }
 

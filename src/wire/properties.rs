@@ -1,7 +1,7 @@
 //! Attributes and capacities of devices, kept as the bytes in which they came.
 //!
 //! They are most of the bytes of slices, and an answer asks for those of a few devices: they are decoded
-//! when somebody does, see [`Late`]. For live reads, which are protobuf. What is not as every server
+//! when somebody does, see [`Lazy`]. For live reads, which are protobuf. What is not as every server
 //! writes it, or has to be told, is left to the decoder of whole slices.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use litemap::LiteMap;
 use super::detail::Detail;
 use super::field::read_number;
 use super::versions::{Layout, Version};
-use crate::model::{AttributeValue, Kind, Late};
+use crate::model::{AttributeValue, Kind, Lazy};
 
 /// The number of `spec` in a `ResourceSlice`.
 const SPEC: u64 = 2;
@@ -30,7 +30,7 @@ pub(super) struct Properties<'b> {
 
 impl Properties<'_> {
     /// Its attributes, by name.
-    pub(super) fn attributes(self) -> Late<LiteMap<Arc<str>, AttributeValue>> {
+    pub(super) fn attributes(self) -> Lazy<LiteMap<Arc<str>, AttributeValue>> {
         kept(self.attributes, |bytes| {
             let found = all(bytes, attribute).into_iter().flatten();
             found
@@ -40,7 +40,7 @@ impl Properties<'_> {
     }
 
     /// Its capacities, by name.
-    pub(super) fn capacity(self) -> Late<LiteMap<Arc<str>, Arc<str>>> {
+    pub(super) fn capacity(self) -> Lazy<LiteMap<Arc<str>, Arc<str>>> {
         kept(self.capacity, |bytes| {
             let found = all(bytes, capacity).into_iter().flatten();
             found
@@ -50,11 +50,11 @@ impl Properties<'_> {
     }
 }
 
-fn kept<T: Default>(bytes: &[u8], decode: fn(&[u8]) -> T) -> Late<T> {
+fn kept<T: Default>(bytes: &[u8], decode: fn(&[u8]) -> T) -> Lazy<T> {
     if bytes.is_empty() {
-        Late::default()
+        Lazy::default()
     } else {
-        Late::of(bytes, decode)
+        Lazy::of(bytes, decode)
     }
 }
 

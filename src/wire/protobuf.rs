@@ -10,15 +10,15 @@
 
 use prost::Message;
 
-use super::circle::Circle;
 use super::detail::Detail;
 use super::error::DecodeError;
 use super::field::{Field, Value, complete, malformed, read_field};
+use super::interned_specs::spec_of;
 use super::meta::ListMeta;
 use super::object::{Converter, Item};
 use super::properties::properties_of;
+use super::repeat_detector::RepeatDetector;
 use super::shape::{WireObject, bare};
-use super::shared::spec_of;
 use super::status::Status;
 use super::versions::{Lookup, Version, lookup, supported};
 use crate::model::Warning;
@@ -98,7 +98,7 @@ pub struct ProtobufList {
     status_announced: bool,
     list_seen: bool,
     objects: usize,
-    circle: Circle,
+    circle: RepeatDetector,
     metadata: ListMeta,
 }
 
@@ -127,7 +127,7 @@ impl ProtobufList {
             status_announced: false,
             list_seen: false,
             objects: 0,
-            circle: Circle::default(),
+            circle: RepeatDetector::default(),
             metadata: ListMeta::default(),
         }
     }

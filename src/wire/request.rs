@@ -170,9 +170,9 @@ impl DeviceConstraint {
 
 impl DeviceRequest {
     fn to_model(&self, context: &mut Context) -> model::DeviceRequest {
-        let wish = if !self.first_available.is_empty() {
+        let kind = if !self.first_available.is_empty() {
             let alternatives = self.first_available.iter();
-            model::Wish::FirstAvailable(
+            model::RequestKind::FirstAvailable(
                 alternatives
                     .map(|one| {
                         let name = context.intern(one.name.as_deref().unwrap_or_default());
@@ -181,13 +181,13 @@ impl DeviceRequest {
                     .collect(),
             )
         } else if let Some(exactly) = &self.exactly {
-            model::Wish::Exactly(exactly.to_model(context))
+            model::RequestKind::Exactly(exactly.to_model(context))
         } else {
-            model::Wish::Unknown
+            model::RequestKind::Unknown
         };
         model::DeviceRequest {
             name: context.intern(self.name.as_deref().unwrap_or_default()),
-            wish,
+            kind,
         }
     }
 }

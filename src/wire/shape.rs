@@ -11,10 +11,10 @@ use super::cluster_object::{
     MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use super::culprit::{self, FieldsError};
 use super::decode::Decode;
 use super::detail::Detail;
 use super::error::DecodeError;
+use super::error_path::{self, FieldsError};
 use super::event::Event;
 use super::node::Node;
 use super::object::{Converter, Item};
@@ -36,7 +36,7 @@ macro_rules! plain {
     ($($shape:ident),*) => {
         $(impl Decode for $shape {
             fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
-                culprit::decode(fields)
+                error_path::decode(fields)
             }
 
             fn from_protobuf(_: Layout, _: Detail, bytes: &[u8]) -> Result<Self, String> {
@@ -55,7 +55,7 @@ plain!(DeviceTaintRule, DeviceClass, ResourceClaimTemplate);
 
 impl Decode for Pod {
     fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
-        culprit::decode(fields)
+        error_path::decode(fields)
     }
 
     fn from_text<'de, D: Deserializer<'de>>(_: Layout, from: D) -> Result<Self, D::Error> {
@@ -75,9 +75,9 @@ impl Decode for Pod {
 impl Decode for ResourceClaim {
     fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
         match layout {
-            Layout::Usual => culprit::decode(fields),
+            Layout::Usual => error_path::decode(fields),
             Layout::Basic => {
-                culprit::decode::<claim_v1beta1::ResourceClaim>(fields).map(Self::from)
+                error_path::decode::<claim_v1beta1::ResourceClaim>(fields).map(Self::from)
             }
         }
     }
@@ -110,9 +110,9 @@ impl Decode for ResourceClaim {
 impl Decode for ResourceSlice {
     fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
         match layout {
-            Layout::Usual => culprit::decode(fields),
+            Layout::Usual => error_path::decode(fields),
             Layout::Basic => {
-                culprit::decode::<slice_v1beta1::ResourceSlice>(fields).map(Self::from)
+                error_path::decode::<slice_v1beta1::ResourceSlice>(fields).map(Self::from)
             }
         }
     }

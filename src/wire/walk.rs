@@ -13,8 +13,10 @@ use serde::de::{
 use serde_json::{Map, Value};
 
 use super::error::DecodeError;
-use super::found::{Failure, Found, ListHeader, Misfit, Pass, TypeMeta, is_list, place};
 use super::object::Item;
+use super::parse_context::{
+    ListHeader, ParseContext, ParseFailure, ParsePass, TypeMeta, UndecodableObject, is_list, place,
+};
 use super::rest::Rest;
 use super::shape::WireObject;
 use super::status::Status;
@@ -28,14 +30,14 @@ type Fields = Map<String, Value>;
 ///
 /// Gives back the fields of an object that does not say what it is, because only its list does.
 pub(super) struct ObjectSeed<'a> {
-    found: &'a mut Found,
+    found: &'a mut ParseContext,
     /// What the object is, where the list has said so for all of its objects.
     inherited: Option<&'a TypeMeta>,
 }
 
 impl<'a> ObjectSeed<'a> {
     /// For the object or list that is a whole document.
-    pub(super) fn new(found: &'a mut Found) -> Self {
+    pub(super) fn new(found: &'a mut ParseContext) -> Self {
         Self {
             found,
             inherited: None,
@@ -199,7 +201,7 @@ fn is_status(api_version: &str, kind: &str) -> bool {
     kind == "Status" && api_version == "v1"
 }
 
-impl Found {
+impl ParseContext {
     /// Decodes an object whose type is known.
     fn object<E: Error>(&mut self, type_meta: TypeMeta, fields: Fields) -> Result<(), E> {
         match lookup(&type_meta.api_version, &type_meta.kind) {
@@ -232,7 +234,7 @@ impl Found {
     fn unreadable(&mut self, stated: Option<(&str, &str)>) {
         let lookup = stated.map(|(api_version, kind)| lookup(api_version, kind));
         if let Some(Lookup::Read(version)) = lookup {
-            self.failure = Some(Failure::Unreadable { kind: version.kind });
+            self.failure = Some(ParseFailure::Unreadable { kind: version.kind });
         }
     }
 
@@ -241,12 +243,12 @@ impl Found {
     fn directly(&self, head: &Head, stated: Option<(&str, &str)>) -> Option<&'static Version> {
         let (api_version, kind) = stated?;
         match (self.pass, lookup(api_version, kind)) {
-            (Pass::Direct, Lookup::Read(version))
+            (ParsePass::Direct, Lookup::Read(version))
                 if head.other.is_empty() && !self.kept.contains(&version.kind) =>
             {
                 Some(version)
             }
-            (Pass::Direct | Pass::Fields, _) => None,
+            (ParsePass::Direct | ParsePass::Fields, _) => None,
         }
     }
 
@@ -290,9 +292,9 @@ impl Found {
     ) -> Result<(), E> {
         let decoded = WireObject::from_fields(version, &object);
         let decoded = decoded.map_err(|error| {
-            let misfit = Misfit::new(version.kind, &object, error);
+            let misfit = UndecodableObject::new(version.kind, &object, error);
             let told = E::custom(&misfit.problem);
-            self.failure = Some(Failure::Misfit(misfit));
+            self.failure = Some(ParseFailure::Misfit(misfit));
             told
         })?;
         let is_kept = self.kept.contains(&version.kind);
@@ -370,7 +372,7 @@ impl Found {
 ///
 /// Gives back those objects that do not say what they are.
 struct ItemsSeed<'a> {
-    found: &'a mut Found,
+    found: &'a mut ParseContext,
     inherited: Option<&'a TypeMeta>,
 }
 

@@ -234,7 +234,7 @@ impl WatchDecoder {
             })?,
             What::Absent | What::Nothing => None,
         };
-        Ok(stated.told(what, present.map(|item| item.object)))
+        Ok(stated.describe(what, present.map(|item| item.object)))
     }
 
     fn event_in_json(&mut self, frame: &[u8]) -> Result<WatchEvent, DecodeError> {
@@ -250,7 +250,7 @@ impl WatchDecoder {
             What::Present => self.decoded(text)?,
             What::Absent | What::Nothing => None,
         };
-        Ok(stated.told(what, present))
+        Ok(stated.describe(what, present))
     }
 
     fn decoded(&mut self, text: &str) -> Result<Option<Object>, DecodeError> {
@@ -301,7 +301,7 @@ impl What {
 }
 
 impl Stated {
-    fn told(self, what: What, present: Option<Object>) -> WatchEvent {
+    fn describe(self, what: What, present: Option<Object>) -> WatchEvent {
         let metadata = self.metadata.unwrap_or_default();
         let change = match (what, present) {
             (What::Nothing, _) => Change::Nothing,

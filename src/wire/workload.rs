@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::ObjectMeta;
 use super::context::Context;
-use super::described::{Described, Description};
 use super::error::FieldError;
+use super::generated_kinds::{GeneratedKind, ToFact};
 use super::object::Object;
 use crate::model::{self, DisruptionAction, FailurePolicy, JobEnd};
 
@@ -127,7 +127,7 @@ pub(super) trait Scale: Sized {
     fn fill(spec: &Spec, status: &Status, workload: &mut model::Workload);
 }
 
-impl<K: Scale> Description for Scaled<K> {
+impl<K: Scale> ToFact for Scaled<K> {
     fn to_fact(
         self,
         metadata: &ObjectMeta,
@@ -277,7 +277,7 @@ macro_rules! scaled {
     ($($kind:ident by $fill:ident),*) => {
         $(
             /// A workload of this kind.
-            pub(super) type $kind = Described<Scaled<model::$kind>>;
+            pub(super) type $kind = GeneratedKind<Scaled<model::$kind>>;
 
             impl Scale for model::$kind {
                 fn object(workload: model::Workload) -> Object {

@@ -3,7 +3,7 @@
 use super::expression::{Guard, Quantity};
 use super::outcome::GuardOutcome;
 use super::signal::{Signal, Whole};
-use crate::assess::knowledge::{Knowledge, Subject};
+use crate::assess::completeness::{CountSubject, ReportCompleteness};
 use crate::assess::totals::{Tally, Totals};
 use crate::model::Count;
 
@@ -40,11 +40,15 @@ impl Measured<'_> {
 
     /// What its percentages are taken of, as far as that is known.
     fn whole(&self, signal: Signal, of: Whole) -> Count {
-        let knowledge = self.tally.knowledge;
-        let subject = signal.reads().first().copied().unwrap_or(Subject::Pods);
+        let completeness = self.tally.completeness;
+        let subject = signal
+            .reads()
+            .first()
+            .copied()
+            .unwrap_or(CountSubject::Pods);
         match of {
-            Whole::Pods => knowledge.count(subject, self.wholes.pods),
-            Whole::Devices => knowledge.count(subject, self.wholes.devices),
+            Whole::Pods => completeness.count(subject, self.wholes.pods),
+            Whole::Devices => completeness.count(subject, self.wholes.devices),
             Whole::Class => self.totals.devices_of_class,
         }
     }
@@ -60,7 +64,7 @@ impl Guard {
             Quantity::Number(_) => None,
             Quantity::Percent { of, .. } => Some(measured.whole(self.signal, of)),
         };
-        let missing = || unknown_without(self.signal, measured.tally.knowledge);
+        let missing = || unknown_without(self.signal, measured.tally.completeness);
         self.outcome(measured.value(self.signal), whole, missing)
     }
 
@@ -92,8 +96,8 @@ impl Guard {
 }
 
 /// What was not read, so that what the signal counts is not known; or what objects do not say.
-fn unknown_without(signal: Signal, knowledge: &Knowledge<'_>) -> String {
-    match knowledge.missing(signal.reads()) {
+fn unknown_without(signal: Signal, completeness: &ReportCompleteness<'_>) -> String {
+    match completeness.missing(signal.reads()) {
         missing if missing.is_empty() => signal.unsaid().to_owned(),
         missing => missing,
     }
@@ -102,7 +106,7 @@ fn unknown_without(signal: Signal, knowledge: &Knowledge<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::{Basis, Hazard, Stakes};
+    use crate::assess::{Basis, DisruptionFacts, Hazard};
     use crate::model::{
         Controller, DisruptionAction, FailurePolicy, Gap, Job, Kind, ReplicaSet, Workload,
     };
@@ -123,8 +127,8 @@ mod tests {
             tally: &Tally {
                 impact: &impact,
                 pods: &[],
-                stakes: &Stakes::of(&impact, &basis),
-                knowledge: &Knowledge::new([], &semantics),
+                disruption_facts: &DisruptionFacts::of(&impact, &basis),
+                completeness: &ReportCompleteness::new([], &semantics),
             },
             totals,
             wholes,

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::assess::knowledge::Subject;
+use crate::assess::completeness::CountSubject;
 use crate::assess::totals::{Tally, Totals};
 use crate::model::Count;
 
@@ -26,7 +26,7 @@ struct Row {
     /// What its percentages are taken of; absent where it has none.
     whole: Option<Whole>,
     /// What it is counted from; what the whole of its percentages is counted from stands first.
-    reads: &'static [Subject],
+    reads: &'static [CountSubject],
     /// What is missing where all of that was read, and its value is not known all the same.
     unsaid: &'static str,
     meaning: &'static str,
@@ -61,7 +61,7 @@ macro_rules! signals {
                     $(Self::$signal => &Row {
                         name: $name,
                         whole: $whole,
-                        reads: &[$(Subject::$subject),+],
+                        reads: &[$(CountSubject::$subject),+],
                         unsaid: $unsaid,
                         meaning: $meaning,
                         count: $count,
@@ -248,7 +248,7 @@ impl Signal {
     }
 
     /// What it is counted from.
-    pub(super) const fn reads(self) -> &'static [Subject] {
+    pub(super) const fn reads(self) -> &'static [CountSubject] {
         self.row().reads
     }
 

@@ -11,7 +11,7 @@ use super::target::{Resource, Target};
 use crate::wire::{Identity, StatusDetails, identity, server_status};
 
 /// Why `body`, which came with success, does not answer `read` with its `change`; `None` if it does.
-pub(in crate::cluster) fn stranger(
+pub(in crate::cluster) fn answer_mismatch(
     read: &Read,
     change: Option<&Change>,
     body: &[u8],
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn object_must_be_the_one_that_was_asked_for() {
-        assert_eq!(stranger(&read(RULE), None, GOOD.as_bytes()), None);
+        assert_eq!(answer_mismatch(&read(RULE), None, GOOD.as_bytes()), None);
         for (body, found) in [
             (GOOD.replace("\"a\"", "\"b\""), "a DeviceTaintRule \"b\""),
             (GOOD.replace("TaintRule", "Class"), "a DeviceClass \"a\""),
@@ -211,7 +211,7 @@ mod tests {
                 "a Status with message \"no\"",
             ),
         ] {
-            let answer = stranger(&read(RULE), None, body.as_bytes());
+            let answer = answer_mismatch(&read(RULE), None, body.as_bytes());
             assert_eq!(answer.as_deref(), Some(found), "{body}");
         }
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn list_must_be_one_of_that_kind() {
         let list = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","items":[]}"#;
-        assert_eq!(stranger(&read(RULES), None, list.as_bytes()), None);
+        assert_eq!(answer_mismatch(&read(RULES), None, list.as_bytes()), None);
         for body in [
             GOOD,
             r#"{"apiVersion":"v1","kind":"PodList","items":[]}"#,
@@ -228,7 +228,7 @@ mod tests {
             "{}",
             "null",
         ] {
-            let answer = stranger(&read(RULES), None, body.as_bytes());
+            let answer = answer_mismatch(&read(RULES), None, body.as_bytes());
             assert!(answer.is_some(), "{body}");
         }
     }
@@ -236,7 +236,8 @@ mod tests {
     #[test]
     fn deletion_is_told_by_a_status_or_by_the_object() {
         let change = change(Method::DELETE, "{}");
-        let check = |body: &str| stranger(&read(RULE), Some(&change), body.as_bytes()).is_none();
+        let check =
+            |body: &str| answer_mismatch(&read(RULE), Some(&change), body.as_bytes()).is_none();
         assert!(check(GOOD));
         assert!(check(
             r#"{"apiVersion":"v1","kind":"Status","status":"Success","details":{"name":"a"}}"#
@@ -254,11 +255,14 @@ mod tests {
     #[test]
     fn what_was_made_has_the_name_that_was_sent() {
         let change = change(Method::POST, GOOD);
-        assert_eq!(stranger(&read(RULES), Some(&change), GOOD.as_bytes()), None);
+        assert_eq!(
+            answer_mismatch(&read(RULES), Some(&change), GOOD.as_bytes()),
+            None
+        );
         let other = GOOD.replace("\"a\"", "\"b\"");
-        assert!(stranger(&read(RULES), Some(&change), other.as_bytes()).is_some());
+        assert!(answer_mismatch(&read(RULES), Some(&change), other.as_bytes()).is_some());
         let list = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","items":[]}"#;
-        assert!(stranger(&read(RULES), Some(&change), list.as_bytes()).is_some());
+        assert!(answer_mismatch(&read(RULES), Some(&change), list.as_bytes()).is_some());
     }
 
     #[test]
@@ -276,7 +280,7 @@ mod tests {
             ),
             ("/apis/g/v1", r#"{"kind":"APIGroup","name":"g"}"#, false),
         ] {
-            let answer = stranger(&read(path), None, body.as_bytes());
+            let answer = answer_mismatch(&read(path), None, body.as_bytes());
             assert_eq!(answer.is_none(), fits, "{path} {body}");
         }
     }

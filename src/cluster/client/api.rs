@@ -11,12 +11,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::consume::Consume;
-use super::distance::Distance;
+use super::body_reader::BodyReader;
 use super::failure;
-use super::heard::Heard;
+use super::link_monitor::LinkMonitor;
 use super::request::Read;
-use super::retry::{ATTEMPTS, Failure, Patience};
+use super::retry::{ATTEMPTS, AttemptFailure, RetryBudget};
+use super::server_observations::ServerObservations;
 use super::transport::Transport;
 use crate::cluster::cache::Cache;
 use crate::cluster::error::Server;
@@ -36,8 +36,8 @@ pub(super) struct Shared {
     purpose: Option<Purpose>,
     cache: Option<Cache>,
     pub(super) observer: Arc<dyn Observer>,
-    pub(super) distance: Distance,
-    heard: Mutex<Heard>,
+    pub(super) link_monitor: LinkMonitor,
+    observations: Mutex<ServerObservations>,
 }
 
 impl ApiClient {
@@ -51,7 +51,7 @@ impl ApiClient {
     pub fn new(connection: Connection, observer: Arc<dyn Observer>) -> Result<Self, ClusterError> {
         let server = connection.server;
         let is_compressed = !connection.config.disable_compression;
-        let distance = Distance::new(connection.cache.clone(), is_compressed);
+        let link_monitor = LinkMonitor::new(connection.cache.clone(), is_compressed);
         let transport = Transport::new(connection.config, connection.renewal)
             .map_err(|error| failure::unusable(&server, &error))?;
         Ok(Self {
@@ -62,9 +62,9 @@ impl ApiClient {
                 request_timeout: connection.request_timeout,
                 purpose: connection.purpose,
                 observer,
-                distance,
+                link_monitor,
                 cache: connection.cache,
-                heard: Mutex::default(),
+                observations: Mutex::default(),
             }),
         })
     }
@@ -88,18 +88,18 @@ impl ApiClient {
     /// may remove it): then the caller has to take the time from elsewhere and to say so.
     #[must_use]
     pub fn server_time(&self) -> Option<Timestamp> {
-        self.heard(|heard| heard.time)
+        self.observations(|observations| observations.time)
     }
 
     /// What the server warned of, each text once, in the order of arrival.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        self.heard(|heard| heard.warnings.clone())
+        self.observations(|observations| observations.warnings.clone())
     }
 
     /// Whether an answer of it was an API server's.
     pub(in crate::cluster) fn is_api_server(&self) -> bool {
-        self.heard(|heard| heard.proof.is_api_server)
+        self.observations(|observations| observations.proof.is_api_server)
     }
 
     /// What is done with the cluster, if that was said.
@@ -116,11 +116,11 @@ impl ApiClient {
     /// What the user was not allowed to do; see [`cluster_role_for`](crate::cluster::cluster_role_for).
     #[must_use]
     pub fn denied(&self) -> Vec<Permission> {
-        self.heard(|heard| heard.denied.iter().cloned().collect())
+        self.observations(|observations| observations.denied.iter().cloned().collect())
     }
 
     /// Asks until there is a complete answer, or no hope of one.
-    pub(in crate::cluster) async fn read<C: Consume>(
+    pub(in crate::cluster) async fn read<C: BodyReader>(
         &self,
         read: &Read,
         start: impl Fn() -> C,
@@ -131,13 +131,13 @@ impl ApiClient {
     }
 
     /// Reads with a number of tries; leaves it to the caller to make sense of a failure.
-    pub(in crate::cluster) async fn try_read<C: Consume>(
+    pub(in crate::cluster) async fn try_read<C: BodyReader>(
         &self,
         read: &Read,
         tries: u32,
         start: impl Fn() -> C,
-    ) -> Result<C::Output, Failure> {
-        let mut patience = Patience::new(self.shared.request_timeout, tries);
+    ) -> Result<C::Output, AttemptFailure> {
+        let mut patience = RetryBudget::new(self.shared.request_timeout, tries);
         let started = Instant::now();
         loop {
             let failure = match self.attempt(read, None, start()).await {
@@ -153,7 +153,7 @@ impl ApiClient {
     }
 
     /// What it means to the user that `read` failed for good.
-    pub(in crate::cluster) fn error(&self, read: &Read, failure: Failure) -> ClusterError {
+    pub(in crate::cluster) fn error(&self, read: &Read, failure: AttemptFailure) -> ClusterError {
         let server = Arc::clone(&self.shared.server);
         let path = read.path.clone();
         let broken = |reason| ClusterError::Incomplete {
@@ -163,25 +163,29 @@ impl ApiClient {
             reason,
         };
         match failure {
-            Failure::Final(error) | Failure::Unsent(error) => error,
-            Failure::Busy { status, .. } => ClusterError::Busy {
+            AttemptFailure::Final(error) | AttemptFailure::Unsent(error) => error,
+            AttemptFailure::Busy { status, .. } => ClusterError::Busy {
                 server,
                 status: status.as_u16(),
                 limit: self.shared.request_timeout,
             },
-            Failure::Dropped(reason) => ClusterError::Unreachable { server, reason },
-            Failure::Foreign(found) => ClusterError::Foreign {
+            AttemptFailure::Dropped(reason) => ClusterError::Unreachable { server, reason },
+            AttemptFailure::Foreign(found) => ClusterError::Foreign {
                 server,
                 path,
                 found,
             },
-            Failure::Broken(reason) => broken(reason),
-            Failure::Expired => broken("the list changes faster than it can be read".to_owned()),
-            Failure::Unreadable(reason) | Failure::TooLong(reason) => ClusterError::Undecodable {
-                server,
-                path,
-                reason,
-            },
+            AttemptFailure::Broken(reason) => broken(reason),
+            AttemptFailure::Expired => {
+                broken("the list changes faster than it can be read".to_owned())
+            }
+            AttemptFailure::Unreadable(reason) | AttemptFailure::TooLong(reason) => {
+                ClusterError::Undecodable {
+                    server,
+                    path,
+                    reason,
+                }
+            }
         }
     }
 
@@ -197,35 +201,40 @@ impl ApiClient {
         self.shared.request_timeout
     }
 
-    pub(in crate::cluster) fn announce(&self, read: &Read, failure: &Failure, wait: Duration) {
+    pub(in crate::cluster) fn announce(
+        &self,
+        read: &Read,
+        failure: &AttemptFailure,
+        wait: Duration,
+    ) {
         let server = &self.shared.server;
         let text = match failure {
-            Failure::Busy { status, .. } => format!(
+            AttemptFailure::Busy { status, .. } => format!(
                 "{server} is busy ({}), retrying in {}s",
                 status.as_u16(),
                 wait.as_secs()
             ),
-            Failure::Broken(reason) | Failure::Dropped(reason) => {
+            AttemptFailure::Broken(reason) | AttemptFailure::Dropped(reason) => {
                 format!(
                     "the response to {} was cut off ({reason}), retrying",
                     read.path
                 )
             }
-            Failure::Final(_)
-            | Failure::Unsent(_)
-            | Failure::Expired
-            | Failure::Unreadable(_)
-            | Failure::TooLong(_)
-            | Failure::Foreign(_) => return,
+            AttemptFailure::Final(_)
+            | AttemptFailure::Unsent(_)
+            | AttemptFailure::Expired
+            | AttemptFailure::Unreadable(_)
+            | AttemptFailure::TooLong(_)
+            | AttemptFailure::Foreign(_) => return,
         };
         self.notice(&text);
     }
 
-    pub(super) fn heard<T>(&self, with: impl FnOnce(&mut Heard) -> T) -> T {
+    pub(super) fn observations<T>(&self, with: impl FnOnce(&mut ServerObservations) -> T) -> T {
         with(
             &mut self
                 .shared
-                .heard
+                .observations
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner),
         )

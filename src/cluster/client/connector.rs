@@ -24,8 +24,8 @@ use tower_http::decompression::DecompressionLayer;
 
 use super::pinned::Pinned;
 use super::provider;
+use super::proxy_tunnel;
 use super::sending::Sending;
-use super::through;
 
 /// The most that stands before a body, and that is looked at before the clock is again: API servers send some
 /// hundred bytes and at most 4 KiB of warnings.
@@ -44,12 +44,18 @@ pub(in crate::cluster) fn connect(config: &Config) -> Result<kube::Client, kube:
     };
     match proxy.scheme_str() {
         Some("socks5" | "socks5h") => {
-            client(config, secured(config, through::socks(proxy, direct))?)
+            client(config, secured(config, proxy_tunnel::socks(proxy, direct))?)
         }
-        Some("http") => client(config, secured(config, through::tunnel(proxy, direct))?),
+        Some("http") => client(
+            config,
+            secured(config, proxy_tunnel::tunnel(proxy, direct))?,
+        ),
         Some("https") => {
             let direct = secured(config, direct)?;
-            client(config, secured(config, through::tunnel(proxy, direct))?)
+            client(
+                config,
+                secured(config, proxy_tunnel::tunnel(proxy, direct))?,
+            )
         }
         _ => Err(kube::Error::ProxyProtocolUnsupported {
             proxy_url: Box::new(proxy.clone()),

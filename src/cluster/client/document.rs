@@ -2,10 +2,10 @@
 
 use serde::de::DeserializeOwned;
 
-use super::answer::stranger;
-use super::consume::{Collector, Consume};
+use super::answer::answer_mismatch;
+use super::body_reader::{BodyCollector, BodyReader};
 use super::request::{Change, JSON, Read};
-use super::retry::Failure;
+use super::retry::AttemptFailure;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 
 /// Reads a small JSON document that is no object, such as what the server has.
@@ -34,7 +34,7 @@ pub(in crate::cluster) async fn document_for<T: DeserializeOwned>(
     };
     let body = client.json(&read).await?;
     serde_json::from_slice(&body)
-        .map_err(|error| client.error(&read, Failure::Unreadable(error.to_string())))
+        .map_err(|error| client.error(&read, AttemptFailure::Unreadable(error.to_string())))
 }
 
 impl ApiClient {
@@ -49,7 +49,7 @@ impl ApiClient {
 pub(in crate::cluster) struct Document<'a> {
     read: &'a Read,
     change: Option<&'a Change>,
-    body: Collector,
+    body: BodyCollector,
 }
 
 impl<'a> Document<'a> {
@@ -58,29 +58,29 @@ impl<'a> Document<'a> {
         Self {
             read,
             change,
-            body: Collector::default(),
+            body: BodyCollector::default(),
         }
     }
 }
 
-impl Consume for Document<'_> {
+impl BodyReader for Document<'_> {
     type Output = Vec<u8>;
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
         self.body.push(bytes)
     }
 
-    fn finish(self) -> Result<Vec<u8>, Failure> {
+    fn finish(self) -> Result<Vec<u8>, AttemptFailure> {
         let body = self.body.into_bytes();
         if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
             return Err(if body.starts_with(b"<") {
-                Failure::Foreign("an HTML page".to_owned())
+                AttemptFailure::Foreign("an HTML page".to_owned())
             } else {
-                Failure::Broken(error.to_string())
+                AttemptFailure::Broken(error.to_string())
             });
         }
-        match stranger(self.read, self.change, &body) {
-            Some(found) => Err(Failure::Foreign(found)),
+        match answer_mismatch(self.read, self.change, &body) {
+            Some(found) => Err(AttemptFailure::Foreign(found)),
             None => Ok(body),
         }
     }

@@ -9,13 +9,13 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::consume::Consume;
+use super::body_reader::BodyReader;
 use super::failure;
-use super::link::Arrival;
+use super::link_quality::ResponseTiming;
 use super::pace::Pace;
-use super::refusal::{Asked, Extent, Refusal};
+use super::refusal::{BodyExtent, Refusal, RequestContext};
 use super::request::{Change, Compression, Read, request};
-use super::retry::Failure;
+use super::retry::AttemptFailure;
 use super::sending::Sending;
 use super::transport::Access;
 use crate::cluster::{ApiClient, ClusterError, Event};
@@ -46,12 +46,12 @@ enum Reply {
 
 impl ApiClient {
     /// Sends a request once, and with it the change that it asks for, if any.
-    pub(in crate::cluster) async fn attempt<C: Consume>(
+    pub(in crate::cluster) async fn attempt<C: BodyReader>(
         &self,
         read: &Read,
         change: Option<&Change>,
         consumer: C,
-    ) -> Result<C::Output, Failure> {
+    ) -> Result<C::Output, AttemptFailure> {
         let method = change.map_or("GET", |change| change.method.as_str());
         let path = read.path.as_str();
         self.observe(&Event::Started { method, path });
@@ -61,7 +61,14 @@ impl ApiClient {
         let elapsed = started.elapsed();
         match (&result, progress.status) {
             (Ok(_), Some(status))
-            | (Err(Failure::Final(_) | Failure::Busy { .. } | Failure::Expired), Some(status)) => {
+            | (
+                Err(
+                    AttemptFailure::Final(_)
+                    | AttemptFailure::Busy { .. }
+                    | AttemptFailure::Expired,
+                ),
+                Some(status),
+            ) => {
                 let bytes = progress.bytes;
                 self.observe(&Event::Finished {
                     method,
@@ -85,13 +92,13 @@ impl ApiClient {
         result
     }
 
-    async fn exchange<C: Consume>(
+    async fn exchange<C: BodyReader>(
         &self,
         read: &Read,
         change: Option<&Change>,
         mut consumer: C,
         progress: &mut Progress,
-    ) -> Result<C::Output, Failure> {
+    ) -> Result<C::Output, AttemptFailure> {
         let asked = Instant::now();
         let (head, mut body) = self.answered(read, change, progress).await?;
         let started = Instant::now();
@@ -108,8 +115,8 @@ impl ApiClient {
         }
         let waited = started.elapsed().saturating_sub(working);
         let output = consumer.finish()?;
-        self.heard(|heard| heard.prove(&head.headers));
-        self.shared.distance.note(Arrival {
+        self.observations(|observations| observations.prove(&head.headers));
+        self.shared.link_monitor.note(ResponseTiming {
             bytes: progress.bytes,
             elapsed: asked.elapsed(),
             body: waited,
@@ -119,9 +126,9 @@ impl ApiClient {
     }
 
     /// Sends a read whose answer may go on for ever, once, and gives the body.
-    pub(in crate::cluster) async fn open(&self, read: &Read) -> Result<Body, Failure> {
+    pub(in crate::cluster) async fn open(&self, read: &Read) -> Result<Body, AttemptFailure> {
         let (head, body) = self.answered(read, None, &mut Progress::default()).await?;
-        self.heard(|heard| heard.tell_time(&head.headers));
+        self.observations(|observations| observations.tell_time(&head.headers));
         Ok(body)
     }
 
@@ -132,7 +139,7 @@ impl ApiClient {
         read: &Read,
         change: Option<&Change>,
         progress: &mut Progress,
-    ) -> Result<(Parts, Body), Failure> {
+    ) -> Result<(Parts, Body), AttemptFailure> {
         let access = self.shared.transport.access();
         progress.compression = self.compression();
         let mut reply = self.send(&access, read, change, progress).await?;
@@ -155,7 +162,7 @@ impl ApiClient {
         read: &Read,
         change: Option<&Change>,
         progress: &mut Progress,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply, AttemptFailure> {
         let sending = Sending::default();
         let asked = request(read, change, &sending, progress.compression)?;
         let answer = access.client.send(asked);
@@ -167,7 +174,7 @@ impl ApiClient {
             Some(_) | None => failure,
         })?;
         progress.status = Some(response.status().as_u16());
-        self.heard(|heard| heard.hear(response.headers()));
+        self.observations(|observations| observations.hear(response.headers()));
         let (head, mut body) = response.into_parts();
         if head.status.is_success() {
             self.shared.transport.accepted(access);
@@ -178,14 +185,14 @@ impl ApiClient {
             self.shared.transport.accepted(access);
         }
         if refusal.is_of_api_server() {
-            self.heard(|heard| heard.prove(&head.headers));
+            self.observations(|observations| observations.prove(&head.headers));
         }
         Ok(Reply::Refusal(refusal))
     }
 
     /// Whether answers are asked for compressed at the moment.
     fn compression(&self) -> Compression {
-        if self.shared.distance.compresses() {
+        if self.shared.link_monitor.compresses() {
             Compression::Wanted
         } else {
             Compression::Unwanted
@@ -199,7 +206,7 @@ impl ApiClient {
         access: &Access,
         refusal: &Refusal,
         change: Option<&Change>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, AttemptFailure> {
         if !refusal.is_unauthorized() || (change.is_some() && !refusal.is_of_api_server()) {
             return Ok(false);
         }
@@ -208,12 +215,12 @@ impl ApiClient {
             .transport
             .renew(access, &shared.server, shared.observer.as_ref())
             .await
-            .map_err(Failure::Unsent)
+            .map_err(AttemptFailure::Unsent)
     }
 
-    fn judge(&self, read: &Read, change: Option<&Change>, refusal: Refusal) -> Failure {
-        let proof = self.heard(|heard| heard.proof);
-        let asked = Asked {
+    fn judge(&self, read: &Read, change: Option<&Change>, refusal: Refusal) -> AttemptFailure {
+        let proof = self.observations(|observations| observations.proof);
+        let asked = RequestContext {
             server: &self.shared.server,
             read,
             change,
@@ -221,10 +228,10 @@ impl ApiClient {
             purpose: self.purpose(),
         };
         let failure = refusal.judge(&asked);
-        if let Failure::Final(ClusterError::Forbidden { permission, .. }) = &failure
+        if let AttemptFailure::Final(ClusterError::Forbidden { permission, .. }) = &failure
             && !permission.resource.starts_with('/')
         {
-            self.heard(|heard| heard.denied.insert(permission.clone()));
+            self.observations(|observations| observations.denied.insert(permission.clone()));
         }
         failure
     }
@@ -236,7 +243,7 @@ impl ApiClient {
         body: &mut Body,
         pace: Pace,
         started: Instant,
-    ) -> Result<Option<bytes::Bytes>, Failure> {
+    ) -> Result<Option<bytes::Bytes>, AttemptFailure> {
         loop {
             let frame = match self.shared.request_timeout {
                 Some(limit) if pace.bytes() > 0 => {
@@ -258,8 +265,8 @@ impl ApiClient {
         }
     }
 
-    fn too_slow(&self, read: &Read, pace: Pace, limit: Duration) -> Failure {
-        Failure::Final(ClusterError::TooSlow {
+    fn too_slow(&self, read: &Read, pace: Pace, limit: Duration) -> AttemptFailure {
+        AttemptFailure::Final(ClusterError::TooSlow {
             server: Arc::clone(&self.shared.server),
             path: read.path.clone(),
             bytes: pace.bytes(),
@@ -281,8 +288,8 @@ impl ApiClient {
         let extent = loop {
             let bytes = match self.next_bytes(read, body, pace, started).await {
                 Ok(Some(bytes)) => bytes,
-                Ok(None) => break Extent::Whole,
-                Err(_) => break Extent::Part,
+                Ok(None) => break BodyExtent::Whole,
+                Err(_) => break BodyExtent::Part,
             };
             pace.take(bytes.len(), started.elapsed());
             progress.take(bytes.len());
@@ -290,14 +297,18 @@ impl ApiClient {
             text.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
             if bytes.len() > room {
                 // Nobody waits for the end of what is no refusal of an API server.
-                break Extent::Whole;
+                break BodyExtent::Whole;
             }
         };
         Refusal::new(head, text, extent)
     }
 
     /// Waits for a sign of the server, at most for the request timeout, and not in silence.
-    async fn in_time<T>(&self, read: &Read, sign: impl Future<Output = T>) -> Result<T, Failure> {
+    async fn in_time<T>(
+        &self,
+        read: &Read,
+        sign: impl Future<Output = T>,
+    ) -> Result<T, AttemptFailure> {
         let mut sign = std::pin::pin!(sign);
         let limit = self.shared.request_timeout;
         let quiet = limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
@@ -317,7 +328,7 @@ impl ApiClient {
             ));
         }
         tokio::time::timeout(rest, sign).await.map_err(|_| {
-            Failure::Final(ClusterError::TimedOut {
+            AttemptFailure::Final(ClusterError::TimedOut {
                 server: Arc::clone(&self.shared.server),
                 path: read.path.clone(),
                 waited: limit,
@@ -326,7 +337,7 @@ impl ApiClient {
     }
 
     fn notice_silence(&self, text: &str) {
-        if !self.heard(|heard| std::mem::replace(&mut heard.silent, true)) {
+        if !self.observations(|observations| std::mem::replace(&mut observations.silent, true)) {
             self.notice(text);
         }
     }
@@ -340,15 +351,15 @@ impl Progress {
     }
 }
 
-fn describe(failure: &Failure) -> String {
+fn describe(failure: &AttemptFailure) -> String {
     match failure {
-        Failure::Final(error) | Failure::Unsent(error) => error.to_string(),
-        Failure::Busy { status, .. } => status.to_string(),
-        Failure::Broken(reason)
-        | Failure::Dropped(reason)
-        | Failure::Unreadable(reason)
-        | Failure::TooLong(reason)
-        | Failure::Foreign(reason) => reason.clone(),
-        Failure::Expired => "expired".to_owned(),
+        AttemptFailure::Final(error) | AttemptFailure::Unsent(error) => error.to_string(),
+        AttemptFailure::Busy { status, .. } => status.to_string(),
+        AttemptFailure::Broken(reason)
+        | AttemptFailure::Dropped(reason)
+        | AttemptFailure::Unreadable(reason)
+        | AttemptFailure::TooLong(reason)
+        | AttemptFailure::Foreign(reason) => reason.clone(),
+        AttemptFailure::Expired => "expired".to_owned(),
     }
 }

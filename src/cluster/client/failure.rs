@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kube::client::AuthError;
 
-use super::retry::Failure;
+use super::retry::AttemptFailure;
 use crate::cluster::ClusterError;
 use crate::cluster::error::Server;
 
@@ -38,10 +38,10 @@ pub(in crate::cluster) fn unusable(server: &Arc<Server>, error: &kube::Error) ->
 
 /// What it means that a request got no answer: what failed before there was a connection was not
 /// sent, everything else may have been.
-pub(in crate::cluster) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> Failure {
+pub(in crate::cluster) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> AttemptFailure {
     let server = Arc::clone(server);
     if let Some(auth) = find::<AuthError>(error) {
-        return Failure::Unsent(credentials(server, auth));
+        return AttemptFailure::Unsent(credentials(server, auth));
     }
     let reason = innermost(error);
     let kind = find::<std::io::Error>(error).map(std::io::Error::kind);
@@ -51,21 +51,23 @@ pub(in crate::cluster) fn unanswered(server: &Arc<Server>, error: &kube::Error) 
         return if is_about_certificates(&reason) {
             ClusterError::Tls { server, reason }.into()
         } else {
-            Failure::Broken(reason)
+            AttemptFailure::Broken(reason)
         };
     }
     match kind {
-        Some(ErrorKind::InvalidData) => Failure::Unsent(ClusterError::Tls { server, reason }),
+        Some(ErrorKind::InvalidData) => {
+            AttemptFailure::Unsent(ClusterError::Tls { server, reason })
+        }
         _ if is_about_certificates(&reason) => {
-            Failure::Unsent(ClusterError::Tls { server, reason })
+            AttemptFailure::Unsent(ClusterError::Tls { server, reason })
         }
         Some(
             ErrorKind::ConnectionReset
             | ErrorKind::ConnectionAborted
             | ErrorKind::BrokenPipe
             | ErrorKind::UnexpectedEof,
-        ) => Failure::Dropped(reason),
-        _ => Failure::Unsent(ClusterError::Unreachable { server, reason }),
+        ) => AttemptFailure::Dropped(reason),
+        _ => AttemptFailure::Unsent(ClusterError::Unreachable { server, reason }),
     }
 }
 
@@ -76,8 +78,8 @@ fn is_about_certificates(reason: &str) -> bool {
 }
 
 /// What broke while a body arrived.
-pub(in crate::cluster) fn interrupted(error: &kube::Error) -> Failure {
-    Failure::Broken(innermost(error))
+pub(in crate::cluster) fn interrupted(error: &kube::Error) -> AttemptFailure {
+    AttemptFailure::Broken(innermost(error))
 }
 
 /// The credentials do not work; the texts of commands and their output stay out of it.

@@ -17,7 +17,7 @@ use http::response::Parts;
 use super::answer::{describe, is_about, is_about_object};
 use super::headers;
 use super::request::{Change, Read};
-use super::retry::{Failure, is_busy};
+use super::retry::{AttemptFailure, is_busy};
 use super::target::Target;
 use crate::cluster::error::Server;
 use crate::cluster::{ClusterError, Permission, Purpose};
@@ -34,7 +34,7 @@ const TOO_BUSY: &[u8] = b"Too many requests, please try again later.\n";
 
 /// What is known of the server by its other answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::cluster) struct Proof {
+pub(in crate::cluster) struct ServerProof {
     /// Something of it was an API server's.
     pub(in crate::cluster) is_api_server: bool,
     /// Its answers carry an audit ID, as those of all API servers since 1.21 do unless something on
@@ -44,20 +44,20 @@ pub(in crate::cluster) struct Proof {
 
 /// What was asked of whom, and for what.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cluster) struct Asked<'a> {
+pub(in crate::cluster) struct RequestContext<'a> {
     pub(in crate::cluster) server: &'a Arc<Server>,
     pub(in crate::cluster) read: &'a Read,
     /// The change that was asked for, if any.
     pub(in crate::cluster) change: Option<&'a Change>,
     /// What is known of the server.
-    pub(in crate::cluster) proof: Proof,
+    pub(in crate::cluster) proof: ServerProof,
     /// What is done with the cluster.
     pub(in crate::cluster) purpose: Option<Purpose>,
 }
 
 /// How much of an answer has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cluster) enum Extent {
+pub(in crate::cluster) enum BodyExtent {
     /// All of it, or more than any refusal of an API server has.
     Whole,
     /// It broke off, so that who refuses is open unless this part says so.
@@ -72,13 +72,13 @@ pub(in crate::cluster) struct Refusal {
     is_text: bool,
     has_audit_id: bool,
     body: Vec<u8>,
-    extent: Extent,
+    extent: BodyExtent,
     account: Option<ServerStatus>,
 }
 
 impl Refusal {
     /// From what has arrived of it.
-    pub(in crate::cluster) fn new(head: &Parts, body: Vec<u8>, extent: Extent) -> Self {
+    pub(in crate::cluster) fn new(head: &Parts, body: Vec<u8>, extent: BodyExtent) -> Self {
         let content_type = head.headers.get(CONTENT_TYPE);
         Self {
             status: head.status,
@@ -104,11 +104,11 @@ impl Refusal {
     }
 
     /// What it means for what was asked.
-    pub(in crate::cluster) fn judge(self, asked: &Asked<'_>) -> Failure {
+    pub(in crate::cluster) fn judge(self, asked: &RequestContext<'_>) -> AttemptFailure {
         if is_busy(self.status, self.retry_after) {
-            return Failure::Busy {
+            return AttemptFailure::Busy {
                 unseen: self.status == StatusCode::TOO_MANY_REQUESTS
-                    && (self.account.is_some() || self.says(TOO_BUSY, asked.proof)),
+                    && (self.account.is_some() || self.mentions(TOO_BUSY, asked.proof)),
                 status: self.status,
                 retry_after: self.retry_after,
             };
@@ -120,25 +120,28 @@ impl Refusal {
     }
 
     /// Whether it is that text, and bears the marks of this server's other answers.
-    fn says(&self, text: &[u8], proof: Proof) -> bool {
+    fn mentions(&self, text: &[u8], proof: ServerProof) -> bool {
         self.is_text && self.body == text && (self.has_audit_id || !proof.has_audit_ids)
     }
 
-    fn unexplained(self, asked: &Asked<'_>) -> Failure {
-        let Asked {
+    fn unexplained(self, asked: &RequestContext<'_>) -> AttemptFailure {
+        let RequestContext {
             server,
             read,
             proof,
             ..
         } = *asked;
-        if self.extent == Extent::Part {
-            return Failure::Broken(format!("{}, and the response was cut off", self.status));
+        if self.extent == BodyExtent::Part {
+            return AttemptFailure::Broken(format!(
+                "{}, and the response was cut off",
+                self.status
+            ));
         }
         let found = describe(&self.body);
         match self.status {
             StatusCode::NOT_FOUND
                 if proof.is_api_server
-                    && self.says(UNKNOWN_PATH, proof)
+                    && self.mentions(UNKNOWN_PATH, proof)
                     && !matches!(Target::of(&read.path), Target::Object(..)) =>
             {
                 ClusterError::NotFound {
@@ -147,7 +150,7 @@ impl Refusal {
                 .into()
             }
             StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => {
-                Failure::Broken(format!("{} and {found}", self.status))
+                AttemptFailure::Broken(format!("{} and {found}", self.status))
             }
             status if status.is_server_error() => ClusterError::Refused {
                 server: Arc::clone(server),
@@ -156,14 +159,18 @@ impl Refusal {
                 message: found,
             }
             .into(),
-            status => Failure::Foreign(format!("{status} and {found}")),
+            status => AttemptFailure::Foreign(format!("{status} and {found}")),
         }
     }
 }
 
 /// What it means when the server explains itself.
-fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Failure {
-    let Asked { server, read, .. } = *asked;
+fn explained(
+    asked: &RequestContext<'_>,
+    status: StatusCode,
+    account: ServerStatus,
+) -> AttemptFailure {
+    let RequestContext { server, read, .. } = *asked;
     let path = read.path.clone();
     let exists = (status, account.reason.as_str()) == (StatusCode::CONFLICT, "AlreadyExists");
     let about = if exists {
@@ -177,9 +184,9 @@ fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Fa
         .is_some_and(|details| !details.name.is_empty() || !details.kind.is_empty());
     if (exists || status == StatusCode::NOT_FOUND) && names_something && !about {
         // The answer to another request, so that nobody knows what became of this one.
-        return Failure::Foreign(format!("{status} and a Status with message {message:?}"));
+        return AttemptFailure::Foreign(format!("{status} and a Status with message {message:?}"));
     }
-    Failure::Final(match (status, account.reason.as_str()) {
+    AttemptFailure::Final(match (status, account.reason.as_str()) {
         (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {
             server: Arc::clone(server),
         },
@@ -197,7 +204,7 @@ fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Fa
         (StatusCode::CONFLICT, "AlreadyExists") if about => ClusterError::AlreadyExists { path },
         (StatusCode::CONFLICT, "Conflict") => ClusterError::Conflict { path, message },
         (StatusCode::UNPROCESSABLE_ENTITY, "Invalid") => ClusterError::Invalid { path, message },
-        (StatusCode::GONE, "Expired" | "Gone") => return Failure::Expired,
+        (StatusCode::GONE, "Expired" | "Gone") => return AttemptFailure::Expired,
         (_, reason) => ClusterError::Refused {
             server: Arc::clone(server),
             status: status.as_u16(),
@@ -212,7 +219,7 @@ fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Fa
 }
 
 /// Whether `details` are about the object that was to be made; a status without details is, too.
-fn is_about_made(asked: &Asked<'_>, details: Option<&StatusDetails>) -> bool {
+fn is_about_made(asked: &RequestContext<'_>, details: Option<&StatusDetails>) -> bool {
     match (Target::of(&asked.read.path), asked.change, details) {
         (_, _, None) => true,
         (Target::Collection(resource), Some(change), Some(details)) => {
@@ -246,7 +253,7 @@ mod tests {
     const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
     const RULE: &str = "/apis/resource.k8s.io/v1/devicetaintrules/a";
     const GROUP: &str = "/apis/resource.k8s.io";
-    const PROVEN: Proof = Proof {
+    const PROVEN: ServerProof = ServerProof {
         is_api_server: true,
         has_audit_ids: false,
     };
@@ -256,18 +263,18 @@ mod tests {
         status: u16,
         headers: &[(&str, &str)],
         body: &str,
-        proof: Proof,
+        proof: ServerProof,
     ) -> String {
-        let refusal = refused(status, headers, body, Extent::Whole);
+        let refusal = refused(status, headers, body, BodyExtent::Whole);
         meaning(path, refusal, proof)
     }
 
     /// What it means that this came of an answer, and then nothing.
     fn judge_part(status: u16, body: &str) -> String {
-        meaning(RULE, refused(status, &[], body, Extent::Part), PROVEN)
+        meaning(RULE, refused(status, &[], body, BodyExtent::Part), PROVEN)
     }
 
-    fn refused(status: u16, headers: &[(&str, &str)], body: &str, extent: Extent) -> Refusal {
+    fn refused(status: u16, headers: &[(&str, &str)], body: &str, extent: BodyExtent) -> Refusal {
         let mut response = http::Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(*name, *value);
@@ -276,7 +283,7 @@ mod tests {
         Refusal::new(&head, body.as_bytes().to_vec(), extent)
     }
 
-    fn meaning(path: &str, refusal: Refusal, proof: Proof) -> String {
+    fn meaning(path: &str, refusal: Refusal, proof: ServerProof) -> String {
         let server = Arc::new(Server {
             cluster: None,
             url: "https://s".to_owned(),
@@ -292,7 +299,7 @@ mod tests {
             content_type: JSON,
             body: Vec::new(),
         };
-        let asked = Asked {
+        let asked = RequestContext {
             server: &server,
             read: &read,
             change: Some(&change),
@@ -451,7 +458,7 @@ mod tests {
         let audited = &[text[0], ("audit-id", "1")][..];
         let html = &[("content-type", "text/html")][..];
         let words = "404 page not found\n";
-        let strict = Proof {
+        let strict = ServerProof {
             has_audit_ids: true,
             ..PROVEN
         };
@@ -472,7 +479,7 @@ mod tests {
                 GROUP,
                 text,
                 words,
-                Proof::default(),
+                ServerProof::default(),
                 "Foreign",
             ),
             ("about an object", RULE, text, words, PROVEN, "Foreign"),

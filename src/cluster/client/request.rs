@@ -4,7 +4,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
 use http::{Method, Request};
 use kube::client::Body;
 
-use super::retry::Failure;
+use super::retry::AttemptFailure;
 use super::sending::Sending;
 use crate::cluster::Permission;
 
@@ -60,7 +60,7 @@ pub(in crate::cluster) fn request(
     change: Option<&Change>,
     sending: &Sending,
     compression: Compression,
-) -> Result<Request<Body>, Failure> {
+) -> Result<Request<Body>, AttemptFailure> {
     let request = Request::builder()
         .uri(&read.path)
         .extension(sending.clone())
@@ -77,5 +77,5 @@ pub(in crate::cluster) fn request(
             .header(CONTENT_TYPE, change.content_type)
             .body(Body::from(change.body.clone())),
     };
-    request.map_err(|error| Failure::Unreadable(error.to_string()))
+    request.map_err(|error| AttemptFailure::Unreadable(error.to_string()))
 }

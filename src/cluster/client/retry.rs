@@ -22,7 +22,7 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// Why an attempt did not give an answer.
 #[derive(Debug)]
-pub(in crate::cluster) enum Failure {
+pub(in crate::cluster) enum AttemptFailure {
     /// Nothing was sent, and trying again would not help.
     Unsent(ClusterError),
     /// The connection broke while it was made: nothing was sent.
@@ -48,7 +48,7 @@ pub(in crate::cluster) enum Failure {
     Foreign(String),
 }
 
-impl Failure {
+impl AttemptFailure {
     /// What it means when nothing of the request has left.
     pub(in crate::cluster) fn of_nothing_sent(self) -> Self {
         match self {
@@ -65,7 +65,7 @@ impl Failure {
     }
 }
 
-impl From<ClusterError> for Failure {
+impl From<ClusterError> for AttemptFailure {
     fn from(error: ClusterError) -> Self {
         Self::Final(error)
     }
@@ -82,14 +82,14 @@ pub(in crate::cluster) fn is_busy(status: StatusCode, retry_after: Option<Durati
 
 /// What one request has put up with so far.
 #[derive(Debug)]
-pub(in crate::cluster) struct Patience {
+pub(in crate::cluster) struct RetryBudget {
     limit: Option<Duration>,
     tries: u32,
     busy: u32,
     broken: u32,
 }
 
-impl Patience {
+impl RetryBudget {
     /// Waits for busy servers until `limit` after the first request, and asks at most `tries` times
     /// for an answer that breaks off.
     pub(in crate::cluster) fn new(limit: Option<Duration>, tries: u32) -> Self {
@@ -105,17 +105,17 @@ impl Patience {
     /// the first attempt began.
     pub(in crate::cluster) fn next(
         &mut self,
-        failure: &Failure,
+        failure: &AttemptFailure,
         elapsed: Duration,
     ) -> Option<Duration> {
         match failure {
-            Failure::Unsent(_)
-            | Failure::Final(_)
-            | Failure::Unreadable(_)
-            | Failure::TooLong(_)
-            | Failure::Foreign(_)
-            | Failure::Expired => None,
-            Failure::Busy { retry_after, .. } => {
+            AttemptFailure::Unsent(_)
+            | AttemptFailure::Final(_)
+            | AttemptFailure::Unreadable(_)
+            | AttemptFailure::TooLong(_)
+            | AttemptFailure::Foreign(_)
+            | AttemptFailure::Expired => None,
+            AttemptFailure::Busy { retry_after, .. } => {
                 self.busy = self.busy.saturating_add(1);
                 let wait = retry_after
                     .unwrap_or(PAUSE)
@@ -126,7 +126,7 @@ impl Patience {
                 };
                 within.then_some(wait)
             }
-            Failure::Broken(_) | Failure::Dropped(_) => {
+            AttemptFailure::Broken(_) | AttemptFailure::Dropped(_) => {
                 self.broken = self.broken.saturating_add(1);
                 (self.broken < self.tries).then(|| BREATH.saturating_mul(self.broken))
             }
@@ -138,8 +138,8 @@ impl Patience {
 mod tests {
     use super::*;
 
-    fn busy(seconds: u64) -> Failure {
-        Failure::Busy {
+    fn busy(seconds: u64) -> AttemptFailure {
+        AttemptFailure::Busy {
             status: StatusCode::TOO_MANY_REQUESTS,
             retry_after: Some(Duration::from_secs(seconds)),
             unseen: true,
@@ -148,7 +148,7 @@ mod tests {
 
     /// The waits for a server that says `seconds` each time, until giving up.
     fn waits(limit: Option<u64>, seconds: u64) -> Vec<Duration> {
-        let mut patience = Patience::new(limit.map(Duration::from_secs), ATTEMPTS);
+        let mut patience = RetryBudget::new(limit.map(Duration::from_secs), ATTEMPTS);
         let mut elapsed = Duration::ZERO;
         let mut waits = Vec::new();
         while let Some(wait) = patience.next(&busy(seconds), elapsed) {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn time_that_the_requests_took_counts() {
-        let mut patience = Patience::new(Some(Duration::from_secs(5)), ATTEMPTS);
+        let mut patience = RetryBudget::new(Some(Duration::from_secs(5)), ATTEMPTS);
         assert_eq!(patience.next(&busy(2), Duration::from_secs(4)), None);
     }
 
@@ -192,10 +192,10 @@ mod tests {
 
     #[test]
     fn broken_answer_is_asked_for_three_times() {
-        let mut patience = Patience::new(None, ATTEMPTS);
+        let mut patience = RetryBudget::new(None, ATTEMPTS);
         let again: Vec<_> = (0..3)
             .map(|_| {
-                let broken = Failure::Broken("cut".to_owned());
+                let broken = AttemptFailure::Broken("cut".to_owned());
                 patience.next(&broken, Duration::ZERO).is_some()
             })
             .collect();

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::failure;
 use super::request::Read;
-use super::retry::Failure;
+use super::retry::AttemptFailure;
 use crate::cluster::{ApiClient, Event};
 
 /// A body that is taken as it arrives, however long that takes.
@@ -25,7 +25,10 @@ pub(in crate::cluster) struct Stream {
 
 impl Stream {
     /// Sends `read` once, and waits for the head of its answer as for that of any other.
-    pub(in crate::cluster) async fn open(client: &ApiClient, read: &Read) -> Result<Self, Failure> {
+    pub(in crate::cluster) async fn open(
+        client: &ApiClient,
+        read: &Read,
+    ) -> Result<Self, AttemptFailure> {
         let body = client.open(read).await?;
         Ok(Self {
             client: client.clone(),
@@ -41,12 +44,12 @@ impl Stream {
     pub(in crate::cluster) async fn next(
         &mut self,
         silence: Duration,
-    ) -> Result<Option<Bytes>, Failure> {
+    ) -> Result<Option<Bytes>, AttemptFailure> {
         loop {
             let frame = tokio::time::timeout(silence, self.body.frame()).await;
             let Ok(frame) = frame else {
                 let seconds = silence.as_secs();
-                return Err(Failure::Broken(format!("no data for {seconds}s")));
+                return Err(AttemptFailure::Broken(format!("no data for {seconds}s")));
             };
             let Some(frame) = frame else {
                 return Ok(None);

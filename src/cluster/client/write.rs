@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use super::document::Document;
 use super::request::{Change, Read};
-use super::retry::{Failure, Patience};
+use super::retry::{AttemptFailure, RetryBudget};
 use crate::cluster::{ApiClient, ClusterError};
 
 /// What became of a write.
 #[derive(Debug)]
-pub(in crate::cluster) enum Fate {
+pub(in crate::cluster) enum WriteOutcome {
     /// It was carried out; the JSON that the server answered with.
     Done(Vec<u8>),
     /// It was not: nothing was sent, or the user may not do it.
@@ -28,16 +28,16 @@ pub(in crate::cluster) enum Fate {
 
 /// What became of a write, and how often it was sent.
 #[derive(Debug)]
-pub(in crate::cluster) struct Written {
+pub(in crate::cluster) struct WriteResult {
     /// What became of it, by the last answer.
-    pub(in crate::cluster) fate: Fate,
+    pub(in crate::cluster) fate: WriteOutcome,
     /// Whether a server was asked before that said that it had not looked at it.
     pub(in crate::cluster) was_sent_before: bool,
 }
 
 /// What an answer proves about a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Proof {
+enum WriteProof {
     /// It was not made.
     Unmade,
     /// It was not, by the words of the server.
@@ -48,7 +48,7 @@ enum Proof {
 
 impl ApiClient {
     /// Sends a change; a server that is too busy to look at it is waited for.
-    pub(in crate::cluster) async fn write(&self, target: &Read, change: &Change) -> Fate {
+    pub(in crate::cluster) async fn write(&self, target: &Read, change: &Change) -> WriteOutcome {
         self.write_or_wait(target, change).await.fate
     }
 
@@ -57,33 +57,33 @@ impl ApiClient {
         &self,
         target: &Read,
         change: &Change,
-    ) -> Written {
-        let mut patience = Patience::new(self.request_timeout(), 1);
+    ) -> WriteResult {
+        let mut patience = RetryBudget::new(self.request_timeout(), 1);
         let started = Instant::now();
         let mut was_sent_before = false;
         let fate = loop {
             let answer = Document::answering(target, Some(change));
             let failure = match self.attempt(target, Some(change), answer).await {
-                Ok(body) => break Fate::Done(body),
+                Ok(body) => break WriteOutcome::Done(body),
                 Err(failure) => failure,
             };
             let proof = proof(&failure);
-            if proof != Proof::Nothing
+            if proof != WriteProof::Nothing
                 && let Some(wait) = patience.next(&failure, started.elapsed())
             {
-                was_sent_before |= proof == Proof::Refused;
+                was_sent_before |= proof == WriteProof::Refused;
                 self.announce(target, &failure, wait);
                 tokio::time::sleep(wait).await;
                 continue;
             }
             let error = self.error(target, failure);
             break match proof {
-                Proof::Unmade if !was_sent_before => Fate::Unmade(error),
-                Proof::Unmade | Proof::Refused => Fate::Refused(error),
-                Proof::Nothing => Fate::Lost(error),
+                WriteProof::Unmade if !was_sent_before => WriteOutcome::Unmade(error),
+                WriteProof::Unmade | WriteProof::Refused => WriteOutcome::Refused(error),
+                WriteProof::Nothing => WriteOutcome::Lost(error),
             };
         };
-        Written {
+        WriteResult {
             fate,
             was_sent_before,
         }
@@ -91,28 +91,30 @@ impl ApiClient {
 }
 
 /// What an attempt proves that failed so.
-fn proof(failure: &Failure) -> Proof {
+fn proof(failure: &AttemptFailure) -> WriteProof {
     match failure {
-        Failure::Unsent(_) | Failure::Dropped(_) => Proof::Unmade,
-        Failure::Expired | Failure::Busy { unseen: true, .. } => Proof::Refused,
-        Failure::Busy { unseen: false, .. }
-        | Failure::Broken(_)
-        | Failure::Unreadable(_)
-        | Failure::TooLong(_)
-        | Failure::Foreign(_) => Proof::Nothing,
+        AttemptFailure::Unsent(_) | AttemptFailure::Dropped(_) => WriteProof::Unmade,
+        AttemptFailure::Expired | AttemptFailure::Busy { unseen: true, .. } => WriteProof::Refused,
+        AttemptFailure::Busy { unseen: false, .. }
+        | AttemptFailure::Broken(_)
+        | AttemptFailure::Unreadable(_)
+        | AttemptFailure::TooLong(_)
+        | AttemptFailure::Foreign(_) => WriteProof::Nothing,
         // Who asks, and whether they may, is looked at before anything is done.
-        Failure::Final(ClusterError::Unauthorized { .. } | ClusterError::Forbidden { .. }) => {
-            Proof::Unmade
-        }
+        AttemptFailure::Final(
+            ClusterError::Unauthorized { .. } | ClusterError::Forbidden { .. },
+        ) => WriteProof::Unmade,
         // An API server's own words about what it did not do; its troubles within may come after it.
-        Failure::Final(
+        AttemptFailure::Final(
             ClusterError::NotFound { .. }
             | ClusterError::AlreadyExists { .. }
             | ClusterError::Conflict { .. }
             | ClusterError::Invalid { .. },
-        ) => Proof::Refused,
-        Failure::Final(ClusterError::Refused { status, .. }) if *status < 500 => Proof::Refused,
-        Failure::Final(_) => Proof::Nothing,
+        ) => WriteProof::Refused,
+        AttemptFailure::Final(ClusterError::Refused { status, .. }) if *status < 500 => {
+            WriteProof::Refused
+        }
+        AttemptFailure::Final(_) => WriteProof::Nothing,
     }
 }
 
@@ -134,14 +136,14 @@ mod tests {
             })
         };
         let refused = |status| {
-            Failure::Final(ClusterError::Refused {
+            AttemptFailure::Final(ClusterError::Refused {
                 server: server(),
                 path: "/p".to_owned(),
                 status,
                 message: "no".to_owned(),
             })
         };
-        let busy = |unseen| Failure::Busy {
+        let busy = |unseen| AttemptFailure::Busy {
             status: StatusCode::TOO_MANY_REQUESTS,
             retry_after: None,
             unseen,
@@ -149,36 +151,36 @@ mod tests {
         let text = || "x".to_owned();
         let path = || "/p".to_owned();
         for (failure, expected) in [
-            (Failure::Dropped(text()), Proof::Unmade),
+            (AttemptFailure::Dropped(text()), WriteProof::Unmade),
             (
-                Failure::Unsent(ClusterError::Unauthorized { server: server() }),
-                Proof::Unmade,
+                AttemptFailure::Unsent(ClusterError::Unauthorized { server: server() }),
+                WriteProof::Unmade,
             ),
             (
-                Failure::Final(ClusterError::Unauthorized { server: server() }),
-                Proof::Unmade,
+                AttemptFailure::Final(ClusterError::Unauthorized { server: server() }),
+                WriteProof::Unmade,
             ),
             (
-                Failure::Final(ClusterError::NotFound { path: path() }),
-                Proof::Refused,
+                AttemptFailure::Final(ClusterError::NotFound { path: path() }),
+                WriteProof::Refused,
             ),
-            (Failure::Expired, Proof::Refused),
-            (refused(400), Proof::Refused),
-            (refused(413), Proof::Refused),
-            (busy(true), Proof::Refused),
-            (busy(false), Proof::Nothing),
-            (refused(500), Proof::Nothing),
-            (refused(504), Proof::Nothing),
-            (Failure::Broken(text()), Proof::Nothing),
-            (Failure::Foreign(text()), Proof::Nothing),
-            (Failure::Unreadable(text()), Proof::Nothing),
-            (Failure::TooLong(text()), Proof::Nothing),
+            (AttemptFailure::Expired, WriteProof::Refused),
+            (refused(400), WriteProof::Refused),
+            (refused(413), WriteProof::Refused),
+            (busy(true), WriteProof::Refused),
+            (busy(false), WriteProof::Nothing),
+            (refused(500), WriteProof::Nothing),
+            (refused(504), WriteProof::Nothing),
+            (AttemptFailure::Broken(text()), WriteProof::Nothing),
+            (AttemptFailure::Foreign(text()), WriteProof::Nothing),
+            (AttemptFailure::Unreadable(text()), WriteProof::Nothing),
+            (AttemptFailure::TooLong(text()), WriteProof::Nothing),
             (
-                Failure::Final(ClusterError::Tls {
+                AttemptFailure::Final(ClusterError::Tls {
                     server: server(),
                     reason: text(),
                 }),
-                Proof::Nothing,
+                WriteProof::Nothing,
             ),
         ] {
             assert_eq!(proof(&failure), expected, "{failure:?}");

@@ -20,7 +20,7 @@ use crate::wire::{Version, versions_of};
 
 /// What a server has.
 #[derive(Clone, Debug, Default)]
-pub struct Served {
+pub struct ServedKinds {
     kinds: BTreeMap<Kind, &'static Version>,
     /// The server's own version, such as `v1.36.2-gke.100`, when it tells.
     pub git_version: Option<String>,
@@ -30,7 +30,7 @@ pub struct Served {
     pub findings: Vec<Warning>,
 }
 
-impl Served {
+impl ServedKinds {
     /// As it is with what the server says that it is.
     pub(in crate::cluster) fn at(self, git_version: Option<String>) -> Self {
         let version = git_version.as_deref().and_then(Minor::parse);
@@ -73,7 +73,7 @@ struct ServerVersion {
 /// # Errors
 ///
 /// When there are neither slices nor claims, or the server cannot be asked.
-pub async fn discover(client: &ApiClient) -> Result<Served, ClusterError> {
+pub async fn discover(client: &ApiClient) -> Result<ServedKinds, ClusterError> {
     let served = survey(client).await?;
     if !has_devices(&served.kinds) {
         return Err(ClusterError::NotServed {
@@ -97,8 +97,8 @@ fn has_devices(kinds: &BTreeMap<Kind, &'static Version>) -> bool {
 /// When the server cannot be asked.
 pub async fn with_admission(
     client: &ApiClient,
-    mut served: Served,
-) -> Result<Served, ClusterError> {
+    mut served: ServedKinds,
+) -> Result<ServedKinds, ClusterError> {
     let group = Kind::MutatingAdmissionPolicy.group();
     served.kinds.extend(served_in(client, group).await?);
     Ok(served)
@@ -109,7 +109,7 @@ pub async fn with_admission(
 /// # Errors
 ///
 /// When the server cannot be asked.
-pub async fn survey(client: &ApiClient) -> Result<Served, ClusterError> {
+pub async fn survey(client: &ApiClient) -> Result<ServedKinds, ClusterError> {
     let found = join_all(groups().into_iter().map(|group| served_in(client, group)));
     let server = git_version(client);
     let (found, server) = join(found, server).await;
@@ -126,7 +126,7 @@ pub async fn survey(client: &ApiClient) -> Result<Served, ClusterError> {
         });
     }
     let version = git_version.as_deref().and_then(Minor::parse);
-    Ok(Served {
+    Ok(ServedKinds {
         findings: findings(&kinds, version),
         kinds,
         git_version,
@@ -150,7 +150,7 @@ pub(in crate::cluster) async fn git_version(
 /// what is missing there is asked of the server, which alone can say so. The lists have to show that it
 /// is still right.
 #[must_use]
-pub fn remembered(client: &ApiClient) -> Option<Served> {
+pub fn remembered(client: &ApiClient) -> Option<ServedKinds> {
     let cache = client.cache()?;
     let mut kinds = kinds_of_one_version();
     for group in groups() {
@@ -160,9 +160,9 @@ pub fn remembered(client: &ApiClient) -> Option<Served> {
     }
     let mut asked = Kind::ALL.iter().filter(|kind| !kind.is_discovered_apart());
     let is_whole = asked.all(|kind| kinds.contains_key(kind));
-    is_whole.then(|| Served {
+    is_whole.then(|| ServedKinds {
         kinds,
-        ..Served::default()
+        ..ServedKinds::default()
     })
 }
 

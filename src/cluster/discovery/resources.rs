@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::cluster::cache::Cache;
 use crate::cluster::client::request::{JSON, Read};
-use crate::cluster::client::retry::Failure;
+use crate::cluster::client::retry::AttemptFailure;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 
 /// The resources of one version.
@@ -68,7 +68,7 @@ pub(super) async fn resources_of(
         Err(error) => return Err(error),
     };
     let found: Resources = serde_json::from_slice(&body)
-        .map_err(|error| client.error(&read, Failure::Unreadable(error.to_string())))?;
+        .map_err(|error| client.error(&read, AttemptFailure::Unreadable(error.to_string())))?;
     if let Some(cache) = client.cache()
         && !found.resources.is_empty()
     {

@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 
 /// The files that were left out, in the order in which they were met.
 #[derive(Debug, Default)]
-pub(super) struct Broken {
+pub(super) struct BrokenFiles {
     files: Vec<BrokenFile>,
 }
 
@@ -27,7 +27,7 @@ struct BrokenFile {
     kinds: BTreeSet<Kind>,
 }
 
-impl Broken {
+impl BrokenFiles {
     /// Leaves out `file`, which is `below` the directory that was named.
     pub(super) fn add(&mut self, file: String, below: &Path, error: InputError) {
         self.files.push(BrokenFile {

@@ -10,14 +10,14 @@ use crate::wire::Item;
 
 /// Puts facts together; of two states of one object, the newer counts.
 #[derive(Debug, Default)]
-pub(in crate::cluster) struct Gathering {
+pub(in crate::cluster) struct SnapshotBuilder {
     items: Vec<Item>,
     places: BTreeMap<(Kind, String), usize>,
     /// Oddities, in the order in which they were met.
     pub(in crate::cluster) warnings: Vec<Warning>,
 }
 
-impl Gathering {
+impl SnapshotBuilder {
     /// Adds a fact.
     pub(in crate::cluster) fn add(&mut self, item: Item) {
         match self.places.entry((item.object.kind(), item.object.name())) {
@@ -39,12 +39,12 @@ impl Gathering {
 
     /// The facts by kind, and the objects that are kept as they are written, in the order in which they
     /// were met.
-    pub(in crate::cluster) fn finish(self) -> (Snapshot, Vec<Written>) {
+    pub(in crate::cluster) fn finish(self) -> (Snapshot, Vec<SerializedObject>) {
         let mut snapshot = Snapshot::default();
         let mut written = Vec::new();
         for item in self.items {
             if let Some(object) = item.written {
-                written.push(Written {
+                written.push(SerializedObject {
                     kind: item.object.kind(),
                     name: item.object.name(),
                     object: *object,
@@ -58,7 +58,7 @@ impl Gathering {
 
 /// An object as it is written, with all its fields.
 #[derive(Debug)]
-pub(in crate::cluster) struct Written {
+pub(in crate::cluster) struct SerializedObject {
     pub(in crate::cluster) kind: Kind,
     /// With the namespace, where there is one.
     pub(in crate::cluster) name: String,
@@ -166,7 +166,7 @@ mod tests {
     use crate::wire::Documents;
 
     fn warnings(pods: &[(&str, &str)]) -> usize {
-        let mut gathering = Gathering::default();
+        let mut gathering = SnapshotBuilder::default();
         for (version, node) in pods {
             let pod = format!(
                 r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a","namespace":"ml","uid":"1","resourceVersion":"{version}"}},

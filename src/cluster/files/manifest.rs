@@ -5,7 +5,7 @@ use std::io::Read;
 use serde_json::Value;
 
 use super::read::decode_file;
-use super::sources::Meant;
+use super::sources::InputFile;
 use super::{FileSource, InputError, Limits};
 use crate::model::{DeviceTaintRule, Kind};
 use crate::wire::{Documents, Fact};
@@ -23,7 +23,7 @@ pub fn read_manifests(
 ) -> Result<Vec<(DeviceTaintRule, Value)>, InputError> {
     let mut manifests = Vec::new();
     for source in sources {
-        for Meant { source: file, .. } in source.files(limits)? {
+        for InputFile { source: file, .. } in source.files(limits)? {
             let documents = Documents::keeping([Kind::DeviceTaintRule]);
             let decoded = decode_file(&file, stdin, limits, documents)?;
             let other = decoded

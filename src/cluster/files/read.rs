@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::broken::Broken;
+use super::broken::BrokenFiles;
 use super::bytes::{self, Content};
-use super::gather::{Gathering, Written, gaps, missing_pods};
+use super::gather::{SerializedObject, SnapshotBuilder, gaps, missing_pods};
 use super::observed::{SavedNotes, notes, version_of};
-use super::sources::{Meant, Way};
+use super::sources::{InputFile, InputOrigin};
 use super::{FileSource, InputError, Limits};
 use crate::cluster::{Saved, SavedList};
 use crate::model::{
@@ -77,9 +77,9 @@ pub fn read_saved(
 }
 
 /// The objects by kind and version of their API, as a server would have given them.
-fn saved(reading: Reading, written: Vec<Written>) -> Saved {
+fn saved(reading: Reading, written: Vec<SerializedObject>) -> Saved {
     let mut lists: BTreeMap<(Kind, &'static str), Vec<Box<RawValue>>> = BTreeMap::new();
-    for Written { kind, object, .. } in written {
+    for SerializedObject { kind, object, .. } in written {
         let version = versions_of(kind).find(|version| object["apiVersion"] == version.api_version);
         // What was decoded is at one of the versions, and is JSON.
         if let (Some(version), Ok(item)) = (version, to_raw_value(&without_managers(object))) {
@@ -169,7 +169,7 @@ pub(in crate::cluster) fn decode_file(
 /// Everything that was read so far.
 #[derive(Default)]
 struct Input {
-    gathering: Gathering,
+    gathering: SnapshotBuilder,
     found: BTreeMap<TypeMeta, usize>,
     present: BTreeSet<Kind>,
     /// The kinds that a snapshot has all of, as it says itself.
@@ -182,7 +182,7 @@ struct Input {
     /// Files of directories that hold no objects, and the first of them.
     left_out: Option<(String, usize)>,
     /// Files of directories that cannot be read.
-    broken: Broken,
+    broken: BrokenFiles,
     /// The newest time of any object.
     newest: Option<Timestamp>,
     warnings: Vec<Warning>,
@@ -197,15 +197,15 @@ impl Input {
     ) -> Result<Self, InputError> {
         let mut input = Self::default();
         for source in sources {
-            for Meant { source: file, way } in source.files(limits)? {
+            for InputFile { source: file, way } in source.files(limits)? {
                 let documents = Documents::keeping(kept.iter().copied());
                 match decode_file(&file, stdin, limits, documents) {
                     Ok(decoded) => input.add(&file.name(), decoded, way)?,
-                    Err(error) if way == Way::Listed && error.is_no_manifest() => {
+                    Err(error) if way == InputOrigin::Listed && error.is_no_manifest() => {
                         input.leave_out(file.name());
                     }
                     // A directory is what programs have left there; a file that was named is meant.
-                    Err(error) if way == Way::Listed => {
+                    Err(error) if way == InputOrigin::Listed => {
                         let name = file.name();
                         let below = Path::new(&name);
                         let below = below.strip_prefix(source.name()).unwrap_or(below);
@@ -223,8 +223,8 @@ impl Input {
         *more = more.saturating_add(1);
     }
 
-    fn add(&mut self, file: &str, decoded: Decoded, way: Way) -> Result<(), InputError> {
-        if way == Way::Listed && decoded.found.is_empty() && decoded.lists.is_empty() {
+    fn add(&mut self, file: &str, decoded: Decoded, way: InputOrigin) -> Result<(), InputError> {
+        if way == InputOrigin::Listed && decoded.found.is_empty() && decoded.lists.is_empty() {
             self.leave_out(file.to_owned());
         }
         for list in &decoded.lists {
@@ -264,7 +264,7 @@ impl Input {
         Ok(())
     }
 
-    fn reading(mut self, files: &str) -> Result<(Reading, Vec<Written>), InputError> {
+    fn reading(mut self, files: &str) -> Result<(Reading, Vec<SerializedObject>), InputError> {
         if self
             .present
             .iter()

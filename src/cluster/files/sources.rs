@@ -28,14 +28,14 @@ impl From<&Path> for FileSource {
 
 /// A file that is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cluster) struct Meant {
+pub(in crate::cluster) struct InputFile {
     pub(in crate::cluster) source: FileSource,
-    pub(in crate::cluster) way: Way,
+    pub(in crate::cluster) way: InputOrigin,
 }
 
 /// How a file has come to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cluster) enum Way {
+pub(in crate::cluster) enum InputOrigin {
     /// Somebody has named it: it has to hold objects.
     Named,
     /// It stands in a directory that was named: it may be something else.
@@ -66,10 +66,10 @@ impl FileSource {
     ///
     /// If a directory cannot be listed, has none, or has more than `limits` say. A link to nothing that is
     /// called like a manifest is listed: leaving it out would be a shorter answer.
-    pub(in crate::cluster) fn files(&self, limits: &Limits) -> Result<Vec<Meant>, InputError> {
-        let named = || Meant {
+    pub(in crate::cluster) fn files(&self, limits: &Limits) -> Result<Vec<InputFile>, InputError> {
+        let named = || InputFile {
             source: self.clone(),
-            way: Way::Named,
+            way: InputOrigin::Named,
         };
         match self {
             Self::Path(path) if path.is_dir() => {
@@ -155,15 +155,15 @@ impl Listing {
         }
     }
 
-    fn finish(self) -> Result<Vec<Meant>, InputError> {
+    fn finish(self) -> Result<Vec<InputFile>, InputError> {
         if self.files.is_empty() {
             return Err(InputError::EmptyDirectory {
                 directory: self.root.display().to_string(),
             });
         }
-        let listed = |path| Meant {
+        let listed = |path| InputFile {
             source: FileSource::Path(path),
-            way: Way::Listed,
+            way: InputOrigin::Listed,
         };
         Ok(self.files.into_iter().map(listed).collect())
     }

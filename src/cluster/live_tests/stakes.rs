@@ -2,7 +2,7 @@
 
 use super::encode;
 use super::server::{Answer, Server};
-use crate::cluster::{Detail, discover, read_devices, read_pods_and_stakes};
+use crate::cluster::{Detail, discover, read_devices, read_pods_and_disruption_inputs};
 use crate::model::{Affects, Gap, Kind, Reading};
 
 const NODES: &str = "/api/v1/nodes";
@@ -56,7 +56,7 @@ async fn read(server: &Server, known: &[Kind]) -> Reading {
     let mut reading = reading.expect("devices");
     reading.known.extend(known);
     let on_node_1 = |id: &crate::model::DeviceId| id.pool.as_str() == "node-1";
-    read_pods_and_stakes(&client, &served, reading, on_node_1)
+    read_pods_and_disruption_inputs(&client, &served, reading, on_node_1)
         .await
         .expect("the rest")
 }

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use super::server::client;
 use crate::cluster::client::request::{Change, JSON, Read};
-use crate::cluster::client::write::Fate;
+use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::{ClusterError, ConnectionOptions, Permission};
 use crate::model::Kind;
 
@@ -26,7 +26,7 @@ async fn silent(scheme: &str) -> (TcpListener, crate::cluster::ApiClient) {
     (listener, client)
 }
 
-async fn delete(client: &crate::cluster::ApiClient) -> Fate {
+async fn delete(client: &crate::cluster::ApiClient) -> WriteOutcome {
     let target = Read {
         path: "/apis/resource.k8s.io/v1/devicetaintrules/r".to_owned(),
         accept: JSON,
@@ -47,7 +47,7 @@ async fn change_that_waits_for_a_connection_was_not_made() {
     let (listener, client) = silent("https").await;
     let fate = delete(&client).await;
     assert!(
-        matches!(fate, Fate::Unmade(ClusterError::TimedOut { .. })),
+        matches!(fate, WriteOutcome::Unmade(ClusterError::TimedOut { .. })),
         "{fate:?}"
     );
     drop(listener);
@@ -66,7 +66,7 @@ async fn change_that_waits_for_its_answer_may_have_been_made() {
     });
     let fate = delete(&client).await;
     assert!(
-        matches!(fate, Fate::Lost(ClusterError::TimedOut { .. })),
+        matches!(fate, WriteOutcome::Lost(ClusterError::TimedOut { .. })),
         "{fate:?}"
     );
     let (_, heard) = heard.await.expect("no panic");
@@ -84,5 +84,5 @@ async fn connection_that_breaks_under_a_change_may_have_carried_it() {
         let _ = stream.read_u8().await;
     });
     let fate = delete(&client).await;
-    assert!(matches!(fate, Fate::Lost(_)), "{fate:?}");
+    assert!(matches!(fate, WriteOutcome::Lost(_)), "{fate:?}");
 }

@@ -2,7 +2,8 @@
 
 use super::server::{Answer, RULES, Server};
 use crate::cluster::{
-    Change, ClusterError, Made, Next, Removal, Rules, State, WriteMode, discover,
+    ChangeResult, ClusterError, ConflictAction, ObjectChange, ObjectVersion, Removal, Rules,
+    WriteMode, discover,
 };
 use crate::decide::{RuleDraft, RulePatch};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Taint};
@@ -46,36 +47,36 @@ async fn rules(server: &Server) -> (Rules, DeviceTaintRule) {
     (rules, stored.fact)
 }
 
-fn state(rule: &DeviceTaintRule) -> State {
-    State {
+fn state(rule: &DeviceTaintRule) -> ObjectVersion {
+    ObjectVersion {
         uid: rule.uid.to_string(),
         resource_version: rule.resource_version.clone(),
     }
 }
 
 /// Makes a change; who is overtaken gives up.
-async fn change(rules: &Rules, change: Change) -> Result<(), ClusterError> {
-    let overtaken = |_: Option<&_>| Next::End(());
+async fn change(rules: &Rules, change: ObjectChange) -> Result<(), ClusterError> {
+    let overtaken = |_: Option<&_>| ConflictAction::End(());
     match rules
         .change("r", change, WriteMode::Store, overtaken)
         .await?
     {
-        Made::Done(_) => Ok(()),
-        Made::Removed(removal) => {
+        ChangeResult::Done(_) => Ok(()),
+        ChangeResult::Removed(removal) => {
             assert_ne!(removal, Removal::Requested, "it was read");
             Ok(())
         }
-        Made::Ended((), _) => panic!("nobody else is there"),
+        ChangeResult::Ended((), _) => panic!("nobody else is there"),
     }
 }
 
 async fn delete(rules: &Rules, found: &DeviceTaintRule) -> Result<(), ClusterError> {
-    change(rules, Change::Delete { on: state(found) }).await
+    change(rules, ObjectChange::Delete { on: state(found) }).await
 }
 
 async fn create(rules: &Rules) -> Result<(), ClusterError> {
     let object = draft().object(rules.api_version());
-    change(rules, Change::Create { object }).await
+    change(rules, ObjectChange::Create { object }).await
 }
 
 async fn patch(rules: &Rules, found: &DeviceTaintRule) -> Result<(), ClusterError> {
@@ -84,7 +85,7 @@ async fn patch(rules: &Rules, found: &DeviceTaintRule) -> Result<(), ClusterErro
         ..RulePatch::default()
     };
     let (on, patch) = (state(found), patch.body());
-    change(rules, Change::Patch { on, patch }).await
+    change(rules, ObjectChange::Patch { on, patch }).await
 }
 
 /// Answers after which nobody knows what the server did.
@@ -244,12 +245,12 @@ async fn change_whose_answer_is_garbled_on_the_way_is_looked_up() {
 
 /// What became of the rule that was to be deleted.
 async fn removed(rules: &Rules, found: &DeviceTaintRule) -> Removal {
-    let change = Change::Delete { on: state(found) };
-    let overtaken = |_: Option<&_>| Next::End(());
+    let change = ObjectChange::Delete { on: state(found) };
+    let overtaken = |_: Option<&_>| ConflictAction::End(());
     let made = rules.change("r", change, WriteMode::Store, overtaken).await;
     match made.expect("an answer") {
-        Made::Removed(removal) => removal,
-        Made::Done(_) | Made::Ended((), _) => panic!("it was deleted"),
+        ChangeResult::Removed(removal) => removal,
+        ChangeResult::Done(_) | ChangeResult::Ended((), _) => panic!("it was deleted"),
     }
 }
 

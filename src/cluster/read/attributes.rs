@@ -1,7 +1,7 @@
 //! What devices are: their attributes, capacities and counters.
 
 use super::kinds::{Notes, Reader};
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::{Kind, Reading};
 use crate::wire::Detail;
 
@@ -14,7 +14,7 @@ use crate::wire::Detail;
 /// When a list cannot be read completely.
 pub async fn read_attributes(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     mut reading: Reading,
     kinds: &[Kind],
 ) -> Result<Reading, ClusterError> {

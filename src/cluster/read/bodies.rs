@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::list::List;
-use crate::cluster::client::consume::{Collector, Consume};
-use crate::cluster::client::retry::Failure;
+use crate::cluster::client::body_reader::{BodyCollector, BodyReader};
+use crate::cluster::client::retry::AttemptFailure;
 use crate::model::{Encoding, NamespacedName};
 use crate::wire::{
     DecodeError, Decoded, Detail, Documents, Identity, Item, ListMeta, Object, ProtobufList,
@@ -38,10 +38,10 @@ impl<'a, T, F> Objects<'a, T, F> {
     }
 }
 
-impl<T, F: Fn(Object) -> Option<T>> Consume for Objects<'_, T, F> {
+impl<T, F: Fn(Object) -> Option<T>> BodyReader for Objects<'_, T, F> {
     type Output = List<T>;
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
         let items = self.list.push(bytes).map_err(|error| failure(&error))?;
         for object in objects(items) {
             self.first.get_or_insert_with(|| object.name());
@@ -50,7 +50,7 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Objects<'_, T, F> {
         bounded(&self.items)
     }
 
-    fn finish(self) -> Result<List<T>, Failure> {
+    fn finish(self) -> Result<List<T>, AttemptFailure> {
         let end = self.list.finish().map_err(|error| failure(&error))?;
         Ok(List {
             first: self.first,
@@ -64,7 +64,7 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Objects<'_, T, F> {
 /// What is made of the objects of a list in JSON, where fields that this plugin does not know are noticed.
 pub(super) struct Texts<'a, F> {
     version: &'static Version,
-    body: Collector,
+    body: BodyCollector,
     choose: &'a F,
 }
 
@@ -72,20 +72,20 @@ impl<'a, F> Texts<'a, F> {
     pub(super) fn new(version: &'static Version, choose: &'a F) -> Self {
         Self {
             version,
-            body: Collector::default(),
+            body: BodyCollector::default(),
             choose,
         }
     }
 }
 
-impl<T, F: Fn(Object) -> Option<T>> Consume for Texts<'_, F> {
+impl<T, F: Fn(Object) -> Option<T>> BodyReader for Texts<'_, F> {
     type Output = List<T>;
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
         self.body.push(bytes)
     }
 
-    fn finish(self) -> Result<List<T>, Failure> {
+    fn finish(self) -> Result<List<T>, AttemptFailure> {
         let kind = self.version.kind;
         let mut decoded = decoded(self.body.bytes())?;
         let others = decoded
@@ -107,7 +107,7 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Texts<'_, F> {
                     warnings: decoded.warnings,
                 })
             }
-            _ => Err(Failure::Broken(format!(
+            _ => Err(AttemptFailure::Broken(format!(
                 "it is not one list of {}",
                 kind.plural()
             ))),
@@ -146,17 +146,17 @@ struct PartialItem<'b> {
     metadata: &'b RawValue,
 }
 
-impl<T, F: Fn(Object) -> Option<T>> Consume for Metadata<'_, F> {
+impl<T, F: Fn(Object) -> Option<T>> BodyReader for Metadata<'_, F> {
     type Output = List<T>;
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
         self.texts.push(bytes)
     }
 
     /// The metadata as objects of the kind that was asked for, which they do not say themselves.
-    fn finish(mut self) -> Result<List<T>, Failure> {
+    fn finish(mut self) -> Result<List<T>, AttemptFailure> {
         let version = self.texts.version;
-        let broken = |reason: String| Failure::Broken(reason);
+        let broken = |reason: String| AttemptFailure::Broken(reason);
         let body: Partial<'_> = serde_json::from_slice(self.texts.body.bytes())
             .map_err(|error| broken(error.to_string()))?;
         if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
@@ -172,7 +172,7 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Metadata<'_, F> {
             comma = ",";
         }
         list.push_str("]}");
-        self.texts.body = Collector::of(list.into_bytes());
+        self.texts.body = BodyCollector::of(list.into_bytes());
         self.texts.finish()
     }
 }
@@ -181,7 +181,7 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Metadata<'_, F> {
 pub(super) struct Single<'a> {
     version: &'static Version,
     name: &'a NamespacedName,
-    body: Collector,
+    body: BodyCollector,
 }
 
 impl<'a> Single<'a> {
@@ -189,7 +189,7 @@ impl<'a> Single<'a> {
         Self {
             version,
             name,
-            body: Collector::default(),
+            body: BodyCollector::default(),
         }
     }
 
@@ -201,14 +201,14 @@ impl<'a> Single<'a> {
     }
 }
 
-impl Consume for Single<'_> {
+impl BodyReader for Single<'_> {
     type Output = List<Object>;
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
         self.body.push(bytes)
     }
 
-    fn finish(self) -> Result<List<Object>, Failure> {
+    fn finish(self) -> Result<List<Object>, AttemptFailure> {
         let body = self.body.bytes();
         let (items, warnings) = match self.version.kind.encoding() {
             Encoding::Protobuf => {
@@ -223,7 +223,7 @@ impl Consume for Single<'_> {
         };
         let found = identity(body).unwrap_or_default();
         if !self.is(&found) {
-            return Err(Failure::Foreign(format!(
+            return Err(AttemptFailure::Foreign(format!(
                 "a {} {}/{}",
                 found.kind, found.namespace, found.name
             )));
@@ -240,7 +240,7 @@ impl Consume for Single<'_> {
 /// One page of a list in JSON, object by object as it is served.
 pub(super) struct Served<'a, F> {
     version: &'static Version,
-    body: Collector,
+    body: BodyCollector,
     keep: &'a F,
 }
 
@@ -248,7 +248,7 @@ impl<'a, F> Served<'a, F> {
     pub(super) fn new(version: &'static Version, keep: &'a F) -> Self {
         Self {
             version,
-            body: Collector::default(),
+            body: BodyCollector::default(),
             keep,
         }
     }
@@ -269,18 +269,18 @@ fn present<'de, D: Deserializer<'de>>(
     Option::deserialize(deserializer)
 }
 
-impl<F: Fn(&mut Fields) -> bool> Consume for Served<'_, F> {
+impl<F: Fn(&mut Fields) -> bool> BodyReader for Served<'_, F> {
     type Output = List<Box<RawValue>>;
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
         self.body.push(bytes)
     }
 
-    fn finish(self) -> Result<Self::Output, Failure> {
+    fn finish(self) -> Result<Self::Output, AttemptFailure> {
         let body: Body<'_> =
             serde_json::from_slice(self.body.bytes()).map_err(|error| broken(&error))?;
         if body.kind != format!("{}List", self.version.kind) {
-            return Err(Failure::Broken(format!(
+            return Err(AttemptFailure::Broken(format!(
                 "it is a {} and not a list",
                 body.kind
             )));
@@ -322,18 +322,18 @@ fn typed(
 /// # Errors
 ///
 /// When there are.
-pub(super) fn bounded<T>(items: &[T]) -> Result<(), Failure> {
+pub(super) fn bounded<T>(items: &[T]) -> Result<(), AttemptFailure> {
     if items.len() <= MOST_OBJECTS {
         return Ok(());
     }
-    Err(Failure::Unreadable(format!(
+    Err(AttemptFailure::Unreadable(format!(
         "the list does not end: it has more than {MOST_OBJECTS} objects"
     )))
 }
 
-fn decoded(body: &[u8]) -> Result<Decoded, Failure> {
-    let text =
-        std::str::from_utf8(body).map_err(|_| Failure::Broken("it is not UTF-8".to_owned()))?;
+fn decoded(body: &[u8]) -> Result<Decoded, AttemptFailure> {
+    let text = std::str::from_utf8(body)
+        .map_err(|_| AttemptFailure::Broken("it is not UTF-8".to_owned()))?;
     let mut documents = Documents::new();
     documents
         .decode_json(text)
@@ -345,23 +345,23 @@ fn objects(items: Vec<Item>) -> impl Iterator<Item = Object> {
     items.into_iter().map(|item| item.object)
 }
 
-fn broken(error: &serde_json::Error) -> Failure {
-    Failure::Broken(error.to_string())
+fn broken(error: &serde_json::Error) -> AttemptFailure {
+    AttemptFailure::Broken(error.to_string())
 }
 
 /// Whether it may help to ask again.
-pub(in crate::cluster) fn failure(error: &DecodeError) -> Failure {
+pub(in crate::cluster) fn failure(error: &DecodeError) -> AttemptFailure {
     match error {
-        DecodeError::Status { code: 410, .. } => Failure::Expired,
+        DecodeError::Status { code: 410, .. } => AttemptFailure::Expired,
         DecodeError::Truncated { .. }
         | DecodeError::TrailingBytes { .. }
         | DecodeError::Syntax { .. }
-        | DecodeError::Status { .. } => Failure::Broken(error.to_string()),
+        | DecodeError::Status { .. } => AttemptFailure::Broken(error.to_string()),
         DecodeError::Field { .. }
         | DecodeError::Version { .. }
         | DecodeError::NotAnObject { .. }
         | DecodeError::Foreign { .. }
         | DecodeError::ContentEncoding { .. }
-        | DecodeError::UnexpectedKind { .. } => Failure::Unreadable(error.to_string()),
+        | DecodeError::UnexpectedKind { .. } => AttemptFailure::Unreadable(error.to_string()),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::kinds::{Notes, Outcome, Reader};
 use super::list::List;
 use super::read_pods;
-use crate::cluster::{ApiClient, ClusterError, Rules, Served};
+use crate::cluster::{ApiClient, ClusterError, Rules, ServedKinds};
 use crate::model::{
     DeviceId, DeviceTaintRule, Kind, Reading, ResourceClaim, ResourceSlice, Snapshot, Source,
 };
@@ -21,7 +21,7 @@ use crate::wire::Detail;
 /// As [`read_devices`] and [`read_pods`].
 pub async fn read_for_preview(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     detail: Detail,
     selects: impl Fn(&DeviceId) -> bool,
 ) -> Result<Reading, ClusterError> {
@@ -38,7 +38,7 @@ pub async fn read_for_preview(
 /// When neither slices nor claims can be read, or any list not completely.
 pub async fn read_devices(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     detail: Detail,
 ) -> Result<Reading, ClusterError> {
     let reader = Reader {
@@ -57,7 +57,7 @@ pub async fn read_devices(
 /// As [`read_devices`], and when the rules cannot be read.
 pub async fn read_devices_with_objects(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     detail: Detail,
 ) -> Result<(Reading, BTreeMap<String, Value>, Vec<ClusterError>), ClusterError> {
     let reader = Reader {

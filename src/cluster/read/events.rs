@@ -3,8 +3,8 @@
 use super::kinds::Reader;
 use super::list::List;
 use super::lists::Selection;
-use super::told::Told;
-use crate::cluster::{ApiClient, ClusterError, Served};
+use super::read_result::ReadResult;
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::Event;
 use crate::wire::Detail;
 
@@ -15,9 +15,9 @@ use crate::wire::Detail;
 /// As any read.
 pub async fn rule_events(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     name: &str,
-) -> Result<Told<Vec<Event>>, ClusterError> {
+) -> Result<ReadResult<Vec<Event>>, ClusterError> {
     let selector = format!("involvedObject.kind=DeviceTaintRule,involvedObject.name={name}");
     events(client, served, selector).await
 }
@@ -35,17 +35,17 @@ pub async fn rule_events(
 /// As any read.
 pub async fn eviction_events(
     client: &ApiClient,
-    served: &Served,
-) -> Result<Told<Vec<Event>>, ClusterError> {
+    served: &ServedKinds,
+) -> Result<ReadResult<Vec<Event>>, ClusterError> {
     let selector = "involvedObject.kind=Pod,reason=DeviceTaintManagerEviction";
     events(client, served, selector.to_owned()).await
 }
 
 async fn events(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     selector: String,
-) -> Result<Told<Vec<Event>>, ClusterError> {
+) -> Result<ReadResult<Vec<Event>>, ClusterError> {
     let reader = Reader {
         client,
         served,
@@ -55,7 +55,7 @@ async fn events(
     events
         .items
         .sort_by(|left, right| (left.last, &left.reason).cmp(&(right.last, &right.reason)));
-    Ok(Told {
+    Ok(ReadResult {
         facts: events.items,
         warnings: events.warnings,
     })

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::above::{Above, without_templates};
 use super::bodies::Fields;
 use super::kinds::{Notes, Outcome, Reader};
 use super::lists::Selection;
-use crate::cluster::{ApiClient, ClusterError, Served};
+use super::owners::{SavedOwners, without_templates};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::{Gap, Kind, Saving, Warning};
 use crate::wire::Detail;
 
@@ -64,7 +64,10 @@ pub struct SavedList {
 /// # Errors
 ///
 /// When neither slices nor claims can be read, or any list not completely.
-pub async fn read_everything(client: &ApiClient, served: &Served) -> Result<Saved, ClusterError> {
+pub async fn read_everything(
+    client: &ApiClient,
+    served: &ServedKinds,
+) -> Result<Saved, ClusterError> {
     let reader = Reader {
         client,
         served,
@@ -76,7 +79,7 @@ pub async fn read_everything(client: &ApiClient, served: &Served) -> Result<Save
     };
     let mut lists = Vec::new();
     let mut denied = BTreeMap::new();
-    let mut above = Above::default();
+    let mut owners = SavedOwners::default();
     let saved = Kind::ALL.into_iter();
     for kind in saved.filter(|kind| kind.saving() == Saving::Always) {
         let Some(listing) = reader.listing(kind, Selection::All) else {
@@ -88,7 +91,7 @@ pub async fn read_everything(client: &ApiClient, served: &Served) -> Result<Save
                 kind,
                 api_version: listing.version.api_version,
                 resource_version: list.metadata.resource_version,
-                items: above.pass(kind, list.items),
+                items: owners.pass(kind, list.items),
             }),
             Outcome::Absent => notes.absent(kind),
             Outcome::Denied(error) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::list::List;
 use super::lists::{Listing, Selection};
 use crate::cluster::discovery::enablement;
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::{Gap, Kind, Need, Warning};
 use crate::wire::{Detail, Fact, Version};
 
@@ -39,7 +39,7 @@ impl<T> Outcome<T> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     pub(super) client: &'a ApiClient,
-    pub(super) served: &'a Served,
+    pub(super) served: &'a ServedKinds,
     pub(super) detail: Detail,
 }
 

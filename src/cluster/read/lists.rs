@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 
 use super::bodies::{Fields, Metadata, Objects, Served, Single, Texts, bounded};
 use super::list::List;
-use crate::cluster::client::consume::Consume;
+use crate::cluster::client::body_reader::BodyReader;
 use crate::cluster::client::request::{JSON, METADATA, PROTOBUF, Read};
-use crate::cluster::client::retry::{ATTEMPTS, Failure};
+use crate::cluster::client::retry::{ATTEMPTS, AttemptFailure};
 use crate::cluster::path::{escaped, path_of};
 use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::{Encoding, NamespacedName, Warning};
@@ -122,14 +122,14 @@ impl Listing<'_> {
     ) -> Result<List<T>, ClusterError> {
         let start = || Objects::new(self.version, self.detail, &choose);
         match self.pages(PROTOBUF, None, start).await {
-            Err(Failure::Broken(reason) | Failure::Dropped(reason)) => {
+            Err(AttemptFailure::Broken(reason) | AttemptFailure::Dropped(reason)) => {
                 self.client.notice(&format!(
                     "the list of {} was cut off ({reason}), reading it in pages",
                     self.version.kind.plural()
                 ));
                 self.paged(PROTOBUF, start).await
             }
-            Err(Failure::Expired) => self.paged(PROTOBUF, start).await,
+            Err(AttemptFailure::Expired) => self.paged(PROTOBUF, start).await,
             result => result.map_err(|failure| self.error(failure)),
         }
     }
@@ -141,11 +141,11 @@ impl Listing<'_> {
         start: impl Fn() -> C,
     ) -> Result<List<T>, ClusterError>
     where
-        C: Consume<Output = List<T>>,
+        C: BodyReader<Output = List<T>>,
     {
         for _ in 1..ATTEMPTS {
             match self.pages(accept, Some(PAGE), &start).await {
-                Err(Failure::Expired) => self.client.notice(&format!(
+                Err(AttemptFailure::Expired) => self.client.notice(&format!(
                     "the list of {} changed too much while it was read, restarting it",
                     self.version.kind.plural()
                 )),
@@ -161,9 +161,9 @@ impl Listing<'_> {
         accept: &'static str,
         mut limit: Option<u32>,
         start: impl Fn() -> C,
-    ) -> Result<List<T>, Failure>
+    ) -> Result<List<T>, AttemptFailure>
     where
-        C: Consume<Output = List<T>>,
+        C: BodyReader<Output = List<T>>,
     {
         // Pages are what a broken list is asked for in, so the first try counts as one of theirs.
         let tries = if limit.is_some() { ATTEMPTS - 1 } else { 1 };
@@ -172,7 +172,7 @@ impl Listing<'_> {
         loop {
             let read = self.read(accept, limit, &list.metadata.continue_token);
             let page = match (self.client.try_read(&read, tries, &start).await, limit) {
-                (Err(Failure::TooLong(_)), Some(objects @ 2..)) => {
+                (Err(AttemptFailure::TooLong(_)), Some(objects @ 2..)) => {
                     limit = Some(objects / FEWER);
                     continue;
                 }
@@ -187,12 +187,12 @@ impl Listing<'_> {
             }
             let is_new = page.first.is_none_or(|first| firsts.insert(first));
             if !tokens.insert(list.metadata.continue_token.clone()) || !is_new {
-                return Err(Failure::Unreadable(
+                return Err(AttemptFailure::Unreadable(
                     "the list does not end: a page continues at an earlier page".to_owned(),
                 ));
             }
             if tokens.len() > MOST_PAGES {
-                return Err(Failure::Unreadable(format!(
+                return Err(AttemptFailure::Unreadable(format!(
                     "the list does not end: it has more than {MOST_PAGES} pages"
                 )));
             }
@@ -223,7 +223,7 @@ impl Listing<'_> {
         }
     }
 
-    fn error(&self, failure: Failure) -> ClusterError {
+    fn error(&self, failure: AttemptFailure) -> ClusterError {
         self.client.error(&self.read(JSON, None, ""), failure)
     }
 }

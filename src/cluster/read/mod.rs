@@ -4,10 +4,11 @@
 //! slices, claims, rules (side by side) ─▶ the claims that hold selected devices ─▶ their pods
 //! ```
 
-mod above;
 mod attributes;
 pub(in crate::cluster) mod bodies;
+pub(in crate::cluster) mod claim_consumers;
 mod devices;
+mod disruption_inputs;
 mod events;
 mod everything;
 mod kinds;
@@ -17,23 +18,22 @@ mod named;
 mod names;
 mod nodes;
 mod optional;
-mod places;
+mod owners;
+mod placement_inputs;
 pub(in crate::cluster) mod pods;
+mod read_result;
 mod remembered;
-mod stakes;
-mod told;
-pub(in crate::cluster) mod wanted;
 mod workloads;
 
 pub use attributes::read_attributes;
 pub use devices::{read_devices, read_devices_with_objects, read_for_preview};
+pub use disruption_inputs::read_pods_and_disruption_inputs;
 pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
-pub use named::{PodsFound, PodsMeant, find_pods, read_places};
+pub use named::{PodQuery, PodQueryResult, find_pods, read_places};
 pub use names::read_names;
 pub use nodes::{node_health, read_nodes, slices_of_nodes};
 pub use optional::read_optional;
 pub use pods::read_pods;
+pub use read_result::ReadResult;
 pub use remembered::read_remembered;
-pub use stakes::read_pods_and_stakes;
-pub use told::Told;

@@ -2,14 +2,14 @@
 
 use super::list::List;
 use super::lists::{Listing, Selection, object};
-use super::places::Places;
-use crate::cluster::{ApiClient, ClusterError, Served};
+use super::placement_inputs::PlacementInputs;
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::{Kind, NamespacedName, ObjectName, Pod, Reading, Warning};
 use crate::wire::Detail;
 
 /// Which pods are meant.
 #[derive(Clone, Copy)]
-pub enum PodsMeant<'a> {
+pub enum PodQuery<'a> {
     /// The one of that name.
     One(&'a NamespacedName),
     /// Those of that name, in whatever namespace.
@@ -20,7 +20,7 @@ pub enum PodsMeant<'a> {
 
 /// What was found of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PodsFound {
+pub enum PodQueryResult {
     /// Those that use a claim, with what was odd about them.
     These(Vec<Pod>, Vec<Warning>),
     /// It is there, and uses no claim.
@@ -41,11 +41,11 @@ const ALL: &(dyn Fn(&Pod) -> bool + Sync) = &|_| true;
 /// As any read, unless permission is missing.
 pub async fn find_pods(
     client: &ApiClient,
-    served: &Served,
-    meant: PodsMeant<'_>,
-) -> Result<PodsFound, ClusterError> {
+    served: &ServedKinds,
+    meant: PodQuery<'_>,
+) -> Result<PodQueryResult, ClusterError> {
     let Some(version) = served.version_of(Kind::Pod) else {
-        return Ok(PodsFound::Gone);
+        return Ok(PodQueryResult::Gone);
     };
     let list = |selection| Listing {
         client,
@@ -54,22 +54,22 @@ pub async fn find_pods(
         detail: Detail::Names,
     };
     let found: Result<List<Pod>, ClusterError> = match meant {
-        PodsMeant::One(name) => match object(client, version, name).await {
-            Ok(None) => return Ok(PodsFound::Gone),
+        PodQuery::One(name) => match object(client, version, name).await {
+            Ok(None) => return Ok(PodQueryResult::Gone),
             Ok(Some(list)) => {
                 let list = list.of_kind::<Pod>();
                 if list.items.is_empty() {
-                    return Ok(PodsFound::WithoutClaims);
+                    return Ok(PodQueryResult::WithoutClaims);
                 }
                 Ok(list)
             }
             Err(error) => Err(error),
         },
-        PodsMeant::Called(name) => {
+        PodQuery::Called(name) => {
             let selection = Selection::Fields(format!("metadata.name={name}"));
             list(selection).facts(ALL).await
         }
-        PodsMeant::Chosen(namespace, chosen) => {
+        PodQuery::Chosen(namespace, chosen) => {
             let selection = match namespace {
                 Some(namespace) => Selection::Namespace(namespace.to_owned()),
                 None => Selection::All,
@@ -78,8 +78,10 @@ pub async fn find_pods(
         }
     };
     match found {
-        Ok(list) => Ok(PodsFound::These(list.items, list.warnings)),
-        Err(error @ ClusterError::Forbidden { .. }) => Ok(PodsFound::Denied(error.to_string())),
+        Ok(list) => Ok(PodQueryResult::These(list.items, list.warnings)),
+        Err(error @ ClusterError::Forbidden { .. }) => {
+            Ok(PodQueryResult::Denied(error.to_string()))
+        }
         Err(error) => Err(error),
     }
 }
@@ -92,9 +94,9 @@ pub async fn find_pods(
 /// When a list cannot be read completely, unless permission is missing.
 pub async fn read_places(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     reading: Reading,
 ) -> Result<Reading, ClusterError> {
-    let places = Places::read(client, served, reading.known.clone()).await?;
+    let places = PlacementInputs::read(client, served, reading.known.clone()).await?;
     Ok(places.add_to(reading, Vec::new()))
 }

@@ -1,7 +1,7 @@
 //! One kind alone, for whoever looks for names.
 
 use super::kinds::{Outcome, Reader};
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::wire::{Detail, Fact};
 
 /// Reads all facts of one kind with that `detail`; none where the server does not have it, or the user may not read it.
@@ -13,7 +13,7 @@ use crate::wire::{Detail, Fact};
 /// When the list cannot be read completely, unless permission is missing.
 pub async fn read_names<T: Fact>(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     detail: Detail,
 ) -> Result<Vec<T>, ClusterError> {
     let reader = Reader {

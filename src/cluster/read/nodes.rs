@@ -7,8 +7,8 @@ use futures::stream::{self, StreamExt};
 use super::kinds::Reader;
 use super::list::List;
 use super::lists::{self, Selection};
-use super::told::Told;
-use crate::cluster::{ApiClient, ClusterError, Served};
+use super::read_result::ReadResult;
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::{
     Namespace, NamespacedName, Node, NodeHealth, NodeName, ObjectName, ResourceSlice,
 };
@@ -26,9 +26,9 @@ const AT_ONCE: usize = 8;
 /// As any read.
 pub async fn node_health(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     names: &BTreeSet<NodeName>,
-) -> Result<Told<BTreeMap<NodeName, NodeHealth>>, ClusterError> {
+) -> Result<ReadResult<BTreeMap<NodeName, NodeHealth>>, ClusterError> {
     let nodes = nodes(client, served, names).await?;
     Ok(health_of(&nodes, names))
 }
@@ -40,7 +40,7 @@ pub async fn node_health(
 /// As any read.
 pub async fn read_nodes(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     names: &BTreeSet<NodeName>,
 ) -> Result<Vec<Node>, ClusterError> {
     Ok(nodes(client, served, names).await?.items)
@@ -53,7 +53,7 @@ pub async fn read_nodes(
 /// As any read.
 pub(super) async fn nodes(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     names: &BTreeSet<NodeName>,
 ) -> Result<List<Node>, ClusterError> {
     let reader = Reader {
@@ -94,7 +94,7 @@ pub(super) async fn nodes(
 /// As any read.
 pub async fn slices_of_nodes(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     names: &BTreeSet<NodeName>,
 ) -> Result<Vec<ResourceSlice>, ClusterError> {
     let reader = Reader {
@@ -119,8 +119,8 @@ pub async fn slices_of_nodes(
 fn health_of(
     nodes: &List<Node>,
     names: &BTreeSet<NodeName>,
-) -> Told<BTreeMap<NodeName, NodeHealth>> {
-    Told {
+) -> ReadResult<BTreeMap<NodeName, NodeHealth>> {
+    ReadResult {
         facts: Node::health_of(&nodes.items, names),
         warnings: nodes.warnings.clone(),
     }

@@ -1,7 +1,7 @@
 //! Kinds that only some answers use.
 
 use super::kinds::{Notes, Outcome, Reader};
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::Reading;
 use crate::wire::{Detail, Fact};
 
@@ -14,7 +14,7 @@ use crate::wire::{Detail, Fact};
 /// When the list cannot be read completely, unless permission is missing.
 pub async fn read_optional<T: Fact>(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     reading: Reading,
 ) -> Result<Reading, ClusterError> {
     Ok(with(reading, all::<T>(client, served).await?))
@@ -23,7 +23,7 @@ pub async fn read_optional<T: Fact>(
 /// All facts of a kind, or why there are none to be had.
 pub(super) async fn all<T: Fact>(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
 ) -> Result<Outcome<T>, ClusterError> {
     let reader = Reader {
         client,

@@ -16,10 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{self, StreamExt};
 
+use super::claim_consumers::ClaimConsumers;
 use super::list::List;
 use super::lists::{self, Listing, Selection};
-use super::wanted::Wanted;
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::{
     DeviceId, Gap, Kind, Namespace, NamespacedName, Pod, Reading, Snapshot, Uid, Warning,
 };
@@ -41,7 +41,7 @@ const AT_ONCE: usize = 8;
 /// When the pods cannot be read completely, unless permission is missing, which is a gap.
 pub async fn read_pods(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     reading: Reading,
     selects: impl Fn(&DeviceId) -> bool,
 ) -> Result<Reading, ClusterError> {
@@ -49,7 +49,7 @@ pub async fn read_pods(
     let Some(version) = served.version_of(Kind::Pod) else {
         return Ok(reading);
     };
-    let wanted = Wanted::new(&reading.snapshot, selects);
+    let wanted = ClaimConsumers::new(&reading.snapshot, selects);
     let reader = Reader {
         client,
         version,
@@ -90,7 +90,7 @@ impl Found {
 pub(in crate::cluster) struct Reader<'a> {
     pub(in crate::cluster) client: &'a ApiClient,
     pub(in crate::cluster) version: &'static Version,
-    pub(in crate::cluster) wanted: &'a Wanted,
+    pub(in crate::cluster) wanted: &'a ClaimConsumers,
 }
 
 impl Reader<'_> {

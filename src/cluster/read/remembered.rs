@@ -4,7 +4,7 @@ use futures::join;
 
 use super::read_devices;
 use crate::cluster::discovery::{forget, git_version, remembered};
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::{Reading, Source};
 use crate::wire::Detail;
 
@@ -20,7 +20,7 @@ use crate::wire::Detail;
 pub async fn read_remembered(
     client: &ApiClient,
     detail: Detail,
-) -> Result<Option<(Served, Reading)>, ClusterError> {
+) -> Result<Option<(ServedKinds, Reading)>, ClusterError> {
     // At the newest version rules do not select by attributes; only the question may ask for more.
     let Some(served) = remembered(client) else {
         return Ok(None);
@@ -52,7 +52,7 @@ fn is_contradiction(error: &ClusterError) -> bool {
 }
 
 /// The reading with the version that was not known when it began.
-fn told_by(reading: Reading, served: Served) -> Reading {
+fn told_by(reading: Reading, served: ServedKinds) -> Reading {
     let source = match reading.source {
         Source::Cluster { context, .. } => Source::Cluster {
             context,

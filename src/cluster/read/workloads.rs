@@ -11,7 +11,7 @@ use futures::stream::{self, StreamExt};
 use super::kinds::Reader;
 use super::list::List;
 use super::lists::{self, Listing, Selection};
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::{Gap, Kind, NamespacedName, Reading, Snapshot};
 use crate::wire::{Detail, Object};
 
@@ -32,7 +32,7 @@ const LEVELS: usize = 6;
 /// As any read, unless permission is missing.
 pub async fn read_workloads(
     client: &ApiClient,
-    served: &Served,
+    served: &ServedKinds,
     mut reading: Reading,
 ) -> Result<Reading, ClusterError> {
     let reader = Reader {

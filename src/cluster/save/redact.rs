@@ -1,6 +1,6 @@
 //! Takes the names out of a snapshot, and leaves its structure.
 //!
-//! What is not on the list in `kept` is dropped: annotations, images, environments, attributes, messages,
+//! What is not on the list in `kept_fields` is dropped: annotations, images, environments, attributes, messages,
 //! and whatever a newer Kubernetes adds. Names and UIDs become hashes, and so do keys and values of the
 //! labels that pods have and budgets select by: the same name is the same hash wherever it stands, so
 //! who uses what, how badly a taint hits, and which budget a pod counts for stays as it is. The
@@ -19,7 +19,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::kept::{Fields, Part, kept};
+use super::redaction_rules::{FieldRule, Fields, kept_fields};
 use crate::cluster::{Saved, SavedList};
 use crate::model::{Kind, Pod, REDACTED};
 
@@ -96,7 +96,7 @@ impl Redaction {
         }
         let mut lists = Vec::new();
         for list in saved.lists {
-            let Some(fields) = kept(list.kind) else {
+            let Some(fields) = kept_fields(list.kind) else {
                 continue;
             };
             let items = list.items.iter().map(|item| self.item(item, fields));
@@ -122,20 +122,20 @@ impl Redaction {
         Value::Object(kept.collect())
     }
 
-    fn value(&self, value: &Value, part: &Part, within: &Map<String, Value>) -> Value {
+    fn value(&self, value: &Value, part: &FieldRule, within: &Map<String, Value>) -> Value {
         match (part, value) {
             // A field that holds something else than it does today is not what was decided about.
-            (Part::Keep, Value::Array(_) | Value::Object(_)) => Value::Null,
-            (Part::Keep, value) => value.clone(),
-            (Part::Name(what), Value::String(name)) => self.name(what, name).into(),
-            (Part::NameOf(sibling), Value::String(name)) => {
+            (FieldRule::Keep, Value::Array(_) | Value::Object(_)) => Value::Null,
+            (FieldRule::Keep, value) => value.clone(),
+            (FieldRule::Name(what), Value::String(name)) => self.name(what, name).into(),
+            (FieldRule::NameOf(sibling), Value::String(name)) => {
                 let of = within.get(*sibling).and_then(Value::as_str);
                 self.name(word_for(of.unwrap_or_default()), name).into()
             }
-            (Part::Uid, Value::String(uid)) => self.uid(uid).into(),
-            (Part::Group, Value::String(version)) if is_own(version) => value.clone(),
-            (Part::Group, Value::String(version)) => self.name("group", version).into(),
-            (Part::Kind, Value::String(kind)) => {
+            (FieldRule::Uid, Value::String(uid)) => self.uid(uid).into(),
+            (FieldRule::Group, Value::String(version)) if is_own(version) => value.clone(),
+            (FieldRule::Group, Value::String(version)) => self.name("group", version).into(),
+            (FieldRule::Kind, Value::String(kind)) => {
                 let version = within.get("apiVersion").and_then(Value::as_str);
                 if version.is_some_and(is_own) {
                     value.clone()
@@ -143,41 +143,41 @@ impl Redaction {
                     self.name("Kind", kind).into()
                 }
             }
-            (Part::Labels, Value::Object(labels)) => self.labels(labels),
-            (Part::Annotations, Value::Object(annotations)) => annotations
+            (FieldRule::Labels, Value::Object(labels)) => self.labels(labels),
+            (FieldRule::Annotations, Value::Object(annotations)) => annotations
                 .iter()
                 .filter(|(key, _)| Pod::ANNOTATIONS.contains(&key.as_str()))
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect::<Map<String, Value>>()
                 .into(),
-            (Part::Map(what, part), Value::Object(object)) => object
+            (FieldRule::Map(what, part), Value::Object(object)) => object
                 .iter()
                 .map(|(key, value)| (self.qualified(what, key), self.value(value, part, object)))
                 .collect::<Map<String, Value>>()
                 .into(),
-            (Part::Expression, Value::String(text)) if is_about_drivers(text) => value.clone(),
+            (FieldRule::Expression, Value::String(text)) if is_about_drivers(text) => value.clone(),
             // An expression that means nothing: what it would have said is not known.
-            (Part::Expression, Value::String(_)) => REDACTED.into(),
-            (Part::Key, Value::String(key)) if is_kubernetes(key) => value.clone(),
-            (Part::Key, Value::String(key)) => self.name("label", key).into(),
-            (Part::Fields(fields), Value::Object(object)) => self.fields(object, fields),
-            (Part::Items(part), Value::Array(items)) => items
+            (FieldRule::Expression, Value::String(_)) => REDACTED.into(),
+            (FieldRule::Key, Value::String(key)) if is_kubernetes(key) => value.clone(),
+            (FieldRule::Key, Value::String(key)) => self.name("label", key).into(),
+            (FieldRule::Fields(fields), Value::Object(object)) => self.fields(object, fields),
+            (FieldRule::Items(part), Value::Array(items)) => items
                 .iter()
                 .map(|item| self.value(item, part, within))
                 .collect(),
             (
-                Part::Name(_)
-                | Part::NameOf(_)
-                | Part::Uid
-                | Part::Group
-                | Part::Kind
-                | Part::Labels
-                | Part::Annotations
-                | Part::Map(..)
-                | Part::Expression
-                | Part::Key
-                | Part::Fields(_)
-                | Part::Items(_),
+                FieldRule::Name(_)
+                | FieldRule::NameOf(_)
+                | FieldRule::Uid
+                | FieldRule::Group
+                | FieldRule::Kind
+                | FieldRule::Labels
+                | FieldRule::Annotations
+                | FieldRule::Map(..)
+                | FieldRule::Expression
+                | FieldRule::Key
+                | FieldRule::Fields(_)
+                | FieldRule::Items(_),
                 _,
             ) => Value::Null,
         }

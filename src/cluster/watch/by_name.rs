@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cluster::read::wanted::Wanted;
+use crate::cluster::read::claim_consumers::ClaimConsumers;
 use crate::model::{NamespacedName, Pod, Uid};
 
 /// Pods are asked for by name once in so long at most.
@@ -15,7 +15,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct PodsByName {
     /// Which pods no feed tells of.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: ClaimConsumers,
     pub(super) asked: Option<Instant>,
     /// What those are called that were seen: a reservation may say another name.
     seen: BTreeMap<Uid, NamespacedName>,
@@ -52,7 +52,7 @@ impl PodsByName {
 
     /// These pods are there; of the wanted ones, those are gone that were seen before and are not
     /// called any more what they were called, since a pod keeps its name.
-    pub(super) fn saw(&mut self, wanted: &Wanted, pods: &BTreeMap<NamespacedName, Pod>) {
+    pub(super) fn saw(&mut self, wanted: &ClaimConsumers, pods: &BTreeMap<NamespacedName, Pod>) {
         let there: BTreeMap<&Uid, &NamespacedName> =
             pods.values().map(|pod| (&pod.uid, &pod.name)).collect();
         for (_, uid) in wanted.uids() {
@@ -69,7 +69,11 @@ impl PodsByName {
     }
 
     /// No wanted pod is there but these, under whatever name.
-    pub(super) fn saw_all(&mut self, wanted: &Wanted, pods: &BTreeMap<NamespacedName, Pod>) {
+    pub(super) fn saw_all(
+        &mut self,
+        wanted: &ClaimConsumers,
+        pods: &BTreeMap<NamespacedName, Pod>,
+    ) {
         self.saw(wanted, pods);
         let wanted = wanted.uids().map(|(_, uid)| uid);
         let missing = wanted.filter(|uid| !self.seen.contains_key(*uid));

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::budget::Budget;
 use crate::cluster::client::request::{JSON, PROTOBUF, Read};
-use crate::cluster::client::retry::Failure;
+use crate::cluster::client::retry::AttemptFailure;
 use crate::cluster::client::stream::Stream;
 use crate::cluster::path::{escaped, path_of};
 use crate::cluster::read::bodies;
@@ -39,16 +39,16 @@ const SHARE: u32 = 10;
 
 /// Which objects are told of.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
+pub(super) struct FeedSubject {
     pub(super) client: ApiClient,
     pub(super) version: &'static Version,
-    pub(super) range: Range,
+    pub(super) range: FeedScope,
     pub(super) detail: Detail,
 }
 
 /// Where the objects are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Range {
+pub(super) enum FeedScope {
     /// Anywhere.
     All,
     /// On this node.
@@ -57,7 +57,7 @@ pub(super) enum Range {
 
 /// News about the objects.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum FeedEvent {
     /// These are all of them.
     All(Vec<Object>),
     /// This has changed, in this order.
@@ -65,9 +65,9 @@ pub(super) enum News {
 }
 
 /// The news as they come, until they cannot be had any more.
-pub(super) type Feed = LocalBoxStream<'static, Result<News, ClusterError>>;
+pub(super) type Feed = LocalBoxStream<'static, Result<FeedEvent, ClusterError>>;
 
-impl Subject {
+impl FeedSubject {
     /// All objects, and the state of the list.
     pub(super) async fn list(&self) -> Result<List<Object>, ClusterError> {
         let listing = Listing {
@@ -81,7 +81,7 @@ impl Subject {
 
     /// What happens after `state`, the state of a list. Nothing is asked for before the feed is.
     pub(super) fn feed(self, state: String) -> Feed {
-        let reporter = Reporter {
+        let reporter = FeedWriter {
             budget: Budget::new(self.client.request_timeout()),
             subject: self,
             state,
@@ -104,8 +104,8 @@ impl Subject {
 
     fn read(&self, state: &str) -> Read {
         let selector = match &self.range {
-            Range::Node(node) => format!("&fieldSelector=spec.nodeName%3D{}", escaped(node)),
-            Range::All => String::new(),
+            FeedScope::Node(node) => format!("&fieldSelector=spec.nodeName%3D{}", escaped(node)),
+            FeedScope::All => String::new(),
         };
         let path = path_of(self.version, None);
         let state = escaped(state);
@@ -123,7 +123,7 @@ impl Subject {
     }
 }
 
-impl Range {
+impl FeedScope {
     fn selection(&self) -> Selection {
         match self {
             Self::All => Selection::All,
@@ -133,8 +133,8 @@ impl Range {
 }
 
 /// Whoever makes a feed.
-struct Reporter {
-    subject: Subject,
+struct FeedWriter {
+    subject: FeedSubject,
     /// Everything up to this state has been told.
     state: String,
     budget: Budget,
@@ -152,8 +152,8 @@ enum Phase {
     Poll(Duration),
 }
 
-impl Reporter {
-    async fn news(&mut self) -> Result<News, ClusterError> {
+impl FeedWriter {
+    async fn news(&mut self) -> Result<FeedEvent, ClusterError> {
         loop {
             let step = match self.phase {
                 Phase::Resume => self.resume().await,
@@ -172,8 +172,8 @@ impl Reporter {
         }
     }
 
-    async fn resume(&mut self) -> Result<Option<News>, Failure> {
-        let Subject {
+    async fn resume(&mut self) -> Result<Option<FeedEvent>, AttemptFailure> {
+        let FeedSubject {
             client, version, ..
         } = &self.subject;
         let stream = Stream::open(client, &self.subject.read(&self.state)).await?;
@@ -183,7 +183,7 @@ impl Reporter {
     }
 
     /// What the watch tells next, or `None` when it has ended or told only its state.
-    async fn watched(&mut self) -> Result<Option<News>, Failure> {
+    async fn watched(&mut self) -> Result<Option<FeedEvent>, AttemptFailure> {
         let Phase::Watching(stream, decoder) = &mut self.phase else {
             return Ok(None);
         };
@@ -193,7 +193,7 @@ impl Reporter {
             let lasted = stream.age();
             self.phase = Phase::Resume;
             if lasted < SHORT {
-                return Err(Failure::Broken("the watch ended at once".to_owned()));
+                return Err(AttemptFailure::Broken("the watch ended at once".to_owned()));
             }
             self.budget.restored();
             return Ok(None);
@@ -209,23 +209,23 @@ impl Reporter {
             self.state.clone_from(last);
         }
         self.budget.restored();
-        Ok(Some(News::Changes(events)))
+        Ok(Some(FeedEvent::Changes(events)))
     }
 
-    async fn listed(&mut self) -> Result<News, Failure> {
+    async fn listed(&mut self) -> Result<FeedEvent, AttemptFailure> {
         let list = self.subject.list().await?;
         self.state = list.metadata.resource_version;
         self.phase = Phase::Resume;
-        Ok(News::All(list.items))
+        Ok(FeedEvent::All(list.items))
     }
 
-    async fn polled(&mut self) -> Result<News, Failure> {
+    async fn polled(&mut self) -> Result<FeedEvent, AttemptFailure> {
         let asked = Instant::now();
         let list = self.subject.list().await?;
         self.budget.restored();
         let pause = asked.elapsed().saturating_mul(SHARE.saturating_sub(1));
         self.phase = Phase::Poll(pause.clamp(POLL, RARE));
-        Ok(News::All(list.items))
+        Ok(FeedEvent::All(list.items))
     }
 
     /// Decides how to go on after a failure, and waits until then.
@@ -233,9 +233,9 @@ impl Reporter {
     /// # Errors
     ///
     /// When there is no way to go on.
-    async fn bear(&mut self, failure: Failure) -> Result<(), ClusterError> {
+    async fn bear(&mut self, failure: AttemptFailure) -> Result<(), ClusterError> {
         let asked = match &failure {
-            Failure::Final(ClusterError::Forbidden { permission, .. })
+            AttemptFailure::Final(ClusterError::Forbidden { permission, .. })
                 if permission.verb == "watch" =>
             {
                 self.subject.client.notice(&format!(
@@ -247,7 +247,7 @@ impl Reporter {
             }
             // Something on the way holds answers back until they are complete, which a watch never is;
             // or nobody is there any more, which the list will show.
-            Failure::Final(ClusterError::TimedOut { .. })
+            AttemptFailure::Final(ClusterError::TimedOut { .. })
                 if matches!(self.phase, Phase::Resume) =>
             {
                 let kind = self.subject.version.kind.plural();
@@ -258,18 +258,18 @@ impl Reporter {
                 self.phase = Phase::Poll(Duration::ZERO);
                 return Ok(());
             }
-            Failure::Expired => {
+            AttemptFailure::Expired => {
                 self.phase = Phase::List;
                 None
             }
-            Failure::Busy { retry_after, .. } => *retry_after,
-            Failure::Broken(_) | Failure::Dropped(_) => None,
-            Failure::Final(error) | Failure::Unsent(error) if may_pass(error) => None,
-            Failure::Final(_)
-            | Failure::Unsent(_)
-            | Failure::Unreadable(_)
-            | Failure::TooLong(_)
-            | Failure::Foreign(_) => {
+            AttemptFailure::Busy { retry_after, .. } => *retry_after,
+            AttemptFailure::Broken(_) | AttemptFailure::Dropped(_) => None,
+            AttemptFailure::Final(error) | AttemptFailure::Unsent(error) if may_pass(error) => None,
+            AttemptFailure::Final(_)
+            | AttemptFailure::Unsent(_)
+            | AttemptFailure::Unreadable(_)
+            | AttemptFailure::TooLong(_)
+            | AttemptFailure::Foreign(_) => {
                 return Err(self.given_up(failure));
             }
         };
@@ -286,7 +286,7 @@ impl Reporter {
         }
     }
 
-    fn given_up(&self, failure: Failure) -> ClusterError {
+    fn given_up(&self, failure: AttemptFailure) -> ClusterError {
         let read = self.subject.read(&self.state);
         self.subject.client.error(&read, failure)
     }

@@ -17,10 +17,10 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 use super::Watched;
-use super::feed::Range;
+use super::feed::FeedScope;
 use crate::cluster::ClusterError;
+use crate::cluster::read::claim_consumers::ClaimConsumers;
 use crate::cluster::read::pods::{Found, Reader};
-use crate::cluster::read::wanted::Wanted;
 use crate::model::{DeviceId, Kind, NamespacedName, NodeName, Snapshot};
 use crate::wire::Object;
 
@@ -30,25 +30,25 @@ const ONE_BY_ONE: usize = 50;
 const NODE_BY_NODE: usize = 24;
 
 /// The places to watch; none when it is better to ask by name.
-fn places(wanted: &Wanted, snapshot: &Snapshot) -> Vec<Range> {
+fn places(wanted: &ClaimConsumers, snapshot: &Snapshot) -> Vec<FeedScope> {
     if !wanted.groups.is_empty() {
-        return vec![Range::All];
+        return vec![FeedScope::All];
     }
     match wanted.nodes(snapshot) {
         Some(nodes) if nodes.len() <= NODE_BY_NODE => {
             let nodes = nodes.iter();
             nodes
-                .map(|node| Range::Node(node.as_str().to_owned()))
+                .map(|node| FeedScope::Node(node.as_str().to_owned()))
                 .collect()
         }
-        Some(_) | None if wanted.pods.len() > ONE_BY_ONE => vec![Range::All],
+        Some(_) | None if wanted.pods.len() > ONE_BY_ONE => vec![FeedScope::All],
         Some(_) | None => Vec::new(),
     }
 }
 
 /// The nodes of the pods, if all are known. A driver that is away publishes nothing, and only a watch tells how
 /// its pods end.
-fn homes(wanted: &Wanted, snapshot: &Snapshot) -> Vec<Range> {
+fn homes(wanted: &ClaimConsumers, snapshot: &Snapshot) -> Vec<FeedScope> {
     let node_of = |name: &NamespacedName| {
         let pod = snapshot.pods.iter().find(|pod| pod.name == *name)?;
         pod.node.clone()
@@ -58,7 +58,7 @@ fn homes(wanted: &Wanted, snapshot: &Snapshot) -> Vec<Range> {
         .filter(|nodes| nodes.len() <= NODE_BY_NODE)
         .into_iter()
         .flatten()
-        .map(|node| Range::Node(node.as_str().to_owned()))
+        .map(|node| FeedScope::Node(node.as_str().to_owned()))
         .collect()
 }
 
@@ -76,16 +76,16 @@ impl Watched {
         &mut self,
         selects: impl Fn(&DeviceId) -> bool,
     ) -> Result<(), ClusterError> {
-        if self.watches(Kind::Pod, &Range::All) {
+        if self.watches(Kind::Pod, &FeedScope::All) {
             return Ok(());
         }
-        let wanted = Wanted::new(&self.reading.snapshot, selects);
+        let wanted = ClaimConsumers::new(&self.reading.snapshot, selects);
         for place in places(&wanted, &self.reading.snapshot) {
             self.watch_pods(place).await?;
         }
         let mut missing = self.missing(&wanted);
         if missing.pods.len() > ONE_BY_ONE && !self.by_name.confined {
-            self.watch_pods(Range::All).await?;
+            self.watch_pods(FeedScope::All).await?;
             missing = self.missing(&wanted);
         }
         self.ask(missing).await?;
@@ -109,7 +109,7 @@ impl Watched {
     }
 
     /// Watches the pods in a place, unless that is done or not allowed.
-    async fn watch_pods(&mut self, place: Range) -> Result<(), ClusterError> {
+    async fn watch_pods(&mut self, place: FeedScope) -> Result<(), ClusterError> {
         if self.by_name.confined || self.watches(Kind::Pod, &place) {
             return Ok(());
         }
@@ -122,9 +122,9 @@ impl Watched {
 
     /// Those of `wanted` that no feed knows and that may still be there, by their own names where
     /// these are known.
-    fn missing(&self, wanted: &Wanted) -> Wanted {
-        let mut missing = Wanted::default();
-        if self.watches(Kind::Pod, &Range::All) {
+    fn missing(&self, wanted: &ClaimConsumers) -> ClaimConsumers {
+        let mut missing = ClaimConsumers::default();
+        if self.watches(Kind::Pod, &FeedScope::All) {
             return missing;
         }
         let told = self.told_pods();
@@ -139,7 +139,7 @@ impl Watched {
         missing
     }
 
-    async fn ask(&mut self, missing: Wanted) -> Result<(), ClusterError> {
+    async fn ask(&mut self, missing: ClaimConsumers) -> Result<(), ClusterError> {
         if self.by_name.is_fresh() && missing == self.by_name.wanted {
             return Ok(());
         }

@@ -6,9 +6,9 @@ use futures::future::{FutureExt, select_all};
 use futures::stream::StreamExt;
 
 use super::by_name::PodsByName;
-use super::feed::{Feed, News, Range, Subject};
+use super::feed::{Feed, FeedEvent, FeedScope, FeedSubject};
 use super::index::Index;
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
 use crate::model::kind::for_each_kind;
 use crate::model::{Kind, Pod, Reading, Snapshot, Source, Uid};
 use crate::wire::{Change, Detail, Fact, Object, WatchEvent};
@@ -22,20 +22,20 @@ const BY_NAME: usize = usize::MAX;
 /// A reading that is kept as the cluster is.
 pub struct Watched {
     pub(super) client: ApiClient,
-    pub(super) served: Served,
+    pub(super) served: ServedKinds,
     detail: Detail,
     pub(super) reading: Reading,
     indexes: BTreeMap<Kind, Index>,
-    lines: Vec<Line>,
+    lines: Vec<WatchedFeed>,
     pub(super) by_name: PodsByName,
     /// Pods that were told to be gone, as they were last.
     departed: Vec<Pod>,
 }
 
 /// A feed, and what it is about. Its place in the list is its number.
-struct Line {
+struct WatchedFeed {
     kind: Kind,
-    range: Range,
+    range: FeedScope,
     feed: Feed,
 }
 
@@ -45,15 +45,15 @@ impl Watched {
     /// # Errors
     ///
     /// As any read.
-    pub async fn rules(client: &ApiClient, served: &Served) -> Result<Self, ClusterError> {
+    pub async fn rules(client: &ApiClient, served: &ServedKinds) -> Result<Self, ClusterError> {
         let mut watched = Self::nothing(client, served);
-        watched.open(Kind::DeviceTaintRule, Range::All).await?;
+        watched.open(Kind::DeviceTaintRule, FeedScope::All).await?;
         Ok(watched)
     }
 
     /// Nothing at all: for those who may not list what they look at.
     #[must_use]
-    pub fn nothing(client: &ApiClient, served: &Served) -> Self {
+    pub fn nothing(client: &ApiClient, served: &ServedKinds) -> Self {
         let reading = Reading {
             snapshot: Snapshot::default(),
             source: Source::Cluster {
@@ -74,7 +74,12 @@ impl Watched {
     ///
     /// Its pods are forgotten: they are a choice that [`Watched::keep_pods`] makes anew.
     #[must_use]
-    pub fn keep(client: &ApiClient, served: &Served, detail: Detail, reading: Reading) -> Self {
+    pub fn keep(
+        client: &ApiClient,
+        served: &ServedKinds,
+        detail: Detail,
+        reading: Reading,
+    ) -> Self {
         let mut reading = reading;
         reading.snapshot.pods = Vec::new();
         Self {
@@ -102,7 +107,7 @@ impl Watched {
     pub fn watching(mut self, kinds: &[Kind]) -> Self {
         for kind in kinds {
             let state = self.reading.resource_versions.get(kind.plural()).cloned();
-            if let (Some(state), Some(subject)) = (state, self.subject(*kind, Range::All)) {
+            if let (Some(state), Some(subject)) = (state, self.subject(*kind, FeedScope::All)) {
                 let index = Index::of(self.lines.len(), names(&self.reading.snapshot, *kind));
                 self.indexes.insert(*kind, index);
                 self.add(subject, state);
@@ -146,22 +151,22 @@ impl Watched {
     fn apply(
         &mut self,
         number: usize,
-        news: Option<Result<News, ClusterError>>,
+        news: Option<Result<FeedEvent, ClusterError>>,
     ) -> Result<(), ClusterError> {
         // A feed ends with an error, after which nobody asks it again.
         let Some(news) = news.transpose()? else {
             return Ok(());
         };
         let kind = self.lines[number].kind;
-        let mut shelf = Shelf {
+        let mut shelf = FeedObjects {
             kind,
             number,
             index: self.indexes.entry(kind).or_default(),
             snapshot: &mut self.reading.snapshot,
         };
         match news {
-            News::All(objects) => shelf.replace(objects),
-            News::Changes(events) => {
+            FeedEvent::All(objects) => shelf.replace(objects),
+            FeedEvent::Changes(events) => {
                 let gone = shelf.change(events);
                 self.by_name
                     .gone(gone.iter().map(|pod| pod.uid.clone()).collect());
@@ -172,7 +177,7 @@ impl Watched {
     }
 
     /// Lists the objects of `kind` in `range`, and watches them from then on.
-    pub(super) async fn open(&mut self, kind: Kind, range: Range) -> Result<(), ClusterError> {
+    pub(super) async fn open(&mut self, kind: Kind, range: FeedScope) -> Result<(), ClusterError> {
         let Some(subject) = self.subject(kind, range) else {
             return Ok(());
         };
@@ -180,11 +185,11 @@ impl Watched {
         self.add(subject, list.metadata.resource_version);
         self.reading.warnings.extend(list.warnings);
         let number = self.lines.len().saturating_sub(1);
-        self.apply(number, Some(Ok(News::All(list.items))))
+        self.apply(number, Some(Ok(FeedEvent::All(list.items))))
     }
 
     /// Whether the objects of `kind` in `range` are watched.
-    pub(super) fn watches(&self, kind: Kind, range: &Range) -> bool {
+    pub(super) fn watches(&self, kind: Kind, range: &FeedScope) -> bool {
         let mut lines = self.lines.iter();
         lines.any(|line| line.kind == kind && line.range == *range)
     }
@@ -200,8 +205,8 @@ impl Watched {
     }
 
     /// Changes the pods that no feed tells of.
-    pub(super) fn pods_by_name(&mut self, change: impl FnOnce(&mut Shelf<'_>)) {
-        change(&mut Shelf {
+    pub(super) fn pods_by_name(&mut self, change: impl FnOnce(&mut FeedObjects<'_>)) {
+        change(&mut FeedObjects {
             kind: Kind::Pod,
             number: BY_NAME,
             index: self.indexes.entry(Kind::Pod).or_default(),
@@ -209,8 +214,8 @@ impl Watched {
         });
     }
 
-    fn subject(&self, kind: Kind, range: Range) -> Option<Subject> {
-        Some(Subject {
+    fn subject(&self, kind: Kind, range: FeedScope) -> Option<FeedSubject> {
+        Some(FeedSubject {
             client: self.client.clone(),
             version: self.served.version_of(kind)?,
             range,
@@ -218,8 +223,8 @@ impl Watched {
         })
     }
 
-    fn add(&mut self, subject: Subject, state: String) {
-        self.lines.push(Line {
+    fn add(&mut self, subject: FeedSubject, state: String) {
+        self.lines.push(WatchedFeed {
             kind: subject.version.kind,
             range: subject.range.clone(),
             feed: subject.feed(state),
@@ -228,14 +233,14 @@ impl Watched {
 }
 
 /// The facts of one kind that one feed tells of.
-pub(super) struct Shelf<'a> {
+pub(super) struct FeedObjects<'a> {
     kind: Kind,
     number: usize,
     index: &'a mut Index,
     snapshot: &'a mut Snapshot,
 }
 
-impl Shelf<'_> {
+impl FeedObjects<'_> {
     /// These are all of them.
     pub(super) fn replace(&mut self, objects: Vec<Object>) {
         self.clear();
@@ -268,7 +273,7 @@ macro_rules! shelf {
         $(#[$facts:meta])*
         $kind:ident in $field:ident { $($columns:tt)* }
     )*) => {
-        impl Shelf<'_> {
+        impl FeedObjects<'_> {
             fn put(&mut self, object: Object) {
                 let name = object.name();
                 match object {

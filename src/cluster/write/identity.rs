@@ -3,7 +3,7 @@
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 
 use crate::cluster::client::request::{Change, JSON, Read};
-use crate::cluster::client::write::Fate;
+use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::{ApiClient, Permission};
 
 const PATH: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -31,11 +31,11 @@ pub async fn user_name(client: &ApiClient) -> Option<String> {
         body: serde_json::to_vec(&SelfSubjectReview::default()).ok()?,
     };
     match client.write(&target, &change).await {
-        Fate::Done(body) => {
+        WriteOutcome::Done(body) => {
             let review: SelfSubjectReview = serde_json::from_slice(&body).ok()?;
             let user = review.status?.user_info?;
             user.username.filter(|name| !name.is_empty())
         }
-        Fate::Unmade(_) | Fate::Refused(_) | Fate::Lost(_) => None,
+        WriteOutcome::Unmade(_) | WriteOutcome::Refused(_) | WriteOutcome::Lost(_) => None,
     }
 }

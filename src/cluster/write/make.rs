@@ -8,10 +8,10 @@ use super::answer::{self, Deletion};
 use super::budget::Budget;
 use super::contain::contains;
 use super::objects::Objects;
-use super::removal::{self, Removal, Reply, Seen, Verdict};
-use super::stored::{State, Stored};
+use super::removal::{self, DeletionReply, ObservedObject, Removal, RemovalVerdict};
+use super::stored::{ObjectVersion, Stored};
 use crate::cluster::client::request::{self, JSON, Read};
-use crate::cluster::client::write::Fate;
+use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::path::path_of;
 use crate::cluster::{ClusterError, Permission};
 use crate::model::RuleMetadata;
@@ -30,7 +30,7 @@ pub enum WriteMode {
 
 /// What is to become of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Change {
+pub enum ObjectChange {
     /// It is made.
     Create {
         /// The whole object.
@@ -39,40 +39,40 @@ pub enum Change {
     /// It is changed.
     Patch {
         /// The state that was decided on.
-        on: State,
+        on: ObjectVersion,
         /// A merge patch, without the state.
         patch: Value,
     },
     /// It is deleted.
     Delete {
         /// The state that was decided on.
-        on: State,
+        on: ObjectVersion,
     },
 }
 
 /// What to do about an object that is not as it was decided on.
 #[derive(Debug)]
-pub enum Next<R> {
+pub enum ConflictAction<R> {
     /// This, decided on what is there now.
-    Send(Change),
+    Send(ObjectChange),
     /// Nothing: the decision does not stand.
     End(R),
 }
 
 /// What became of a change.
 #[derive(Debug, PartialEq)]
-pub enum Made<T, R> {
+pub enum ChangeResult<T, R> {
     /// It was made; the object as the server has it then.
     Done(Stored<T>),
     /// This became of the object that was to be deleted.
     Removed(Removal),
-    /// It was not, as [`Next::End`] said.
-    Ended(R, Doubt),
+    /// It was not, as [`ConflictAction::End`] said.
+    Ended(R, ChangeDoubt),
 }
 
 /// Whether a change may have been made although the object is not as it was to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum ChangeDoubt {
     /// It was not.
     None,
     /// An answer was lost, or the change was sent twice, so that it may have been made before others
@@ -80,7 +80,7 @@ pub enum Doubt {
     MayBeMade,
 }
 
-impl Doubt {
+impl ChangeDoubt {
     fn or(self, other: Self) -> Self {
         match self {
             Self::None => other,
@@ -98,15 +98,15 @@ impl Doubt {
 }
 
 /// What came of sending a change once.
-enum Sent<T> {
+enum SendOutcome<T> {
     Made(Stored<T>),
     Removed(Removal),
     /// Somebody else was first.
-    Overtaken(Doubt),
+    Overtaken(ChangeDoubt),
 }
 
 /// What the server said to a change.
-enum Said<T> {
+enum ServerReply<T> {
     /// That it was made; the object that was meant.
     Made(Stored<T>),
     /// That the object is deleted, at once or as soon as nothing holds it.
@@ -114,9 +114,9 @@ enum Said<T> {
     /// Nothing: it has not seen it, or does not let this user do it.
     Unmade(ClusterError),
     /// That the object is not as it was decided on.
-    Overtaken(Doubt),
+    Overtaken(ChangeDoubt),
     /// That it was not made, or nothing that can be believed.
-    Denied(Reply, ClusterError),
+    Denied(DeletionReply, ClusterError),
 }
 
 impl<T: Fact> Objects<T> {
@@ -134,18 +134,18 @@ impl<T: Fact> Objects<T> {
     pub async fn change<R>(
         &self,
         name: &str,
-        first: Change,
+        first: ObjectChange,
         mode: WriteMode,
-        mut again: impl FnMut(Option<&Stored<T>>) -> Next<R>,
-    ) -> Result<Made<T, R>, ClusterError> {
+        mut again: impl FnMut(Option<&Stored<T>>) -> ConflictAction<R>,
+    ) -> Result<ChangeResult<T, R>, ClusterError> {
         let mut change = first;
         let mut budget = Budget::from(Instant::now());
-        let mut doubt = Doubt::None;
+        let mut doubt = ChangeDoubt::None;
         loop {
             match self.once(name, &change, mode).await {
-                Ok(Sent::Made(stored)) => return Ok(Made::Done(stored)),
-                Ok(Sent::Removed(removal)) => return Ok(Made::Removed(removal)),
-                Ok(Sent::Overtaken(more)) => doubt = doubt.or(more),
+                Ok(SendOutcome::Made(stored)) => return Ok(ChangeResult::Done(stored)),
+                Ok(SendOutcome::Removed(removal)) => return Ok(ChangeResult::Removed(removal)),
+                Ok(SendOutcome::Overtaken(more)) => doubt = doubt.or(more),
                 Err(error) => return Err(self.doubted(name, error, doubt)),
             }
             let Some(pause) = budget.next(Instant::now()) else {
@@ -158,20 +158,22 @@ impl<T: Fact> Objects<T> {
             tokio::time::sleep(pause).await;
             let found = self.look(name).await;
             // Requests are doubled on the way: what overtook the change may have been the change itself.
-            let unseen = doubt.or(Doubt::when(mode == WriteMode::Store));
+            let unseen = doubt.or(ChangeDoubt::when(mode == WriteMode::Store));
             let found = found.map_err(|error| self.doubted(name, error, unseen))?;
             match again(found.as_ref()) {
-                Next::Send(next) => change = next,
-                Next::End(result) => return Ok(Made::Ended(result, doubt)),
+                ConflictAction::Send(next) => change = next,
+                ConflictAction::End(result) => return Ok(ChangeResult::Ended(result, doubt)),
             }
         }
     }
 
     /// The error that ended a change which may have been made before.
-    fn doubted(&self, name: &str, error: ClusterError, doubt: Doubt) -> ClusterError {
+    fn doubted(&self, name: &str, error: ClusterError, doubt: ChangeDoubt) -> ClusterError {
         match doubt {
-            Doubt::MayBeMade if !error.is_unknown() => self.unresolved(name, error.to_string()),
-            Doubt::MayBeMade | Doubt::None => error,
+            ChangeDoubt::MayBeMade if !error.is_unknown() => {
+                self.unresolved(name, error.to_string())
+            }
+            ChangeDoubt::MayBeMade | ChangeDoubt::None => error,
         }
     }
 
@@ -186,22 +188,25 @@ impl<T: Fact> Objects<T> {
     async fn once(
         &self,
         name: &str,
-        change: &Change,
+        change: &ObjectChange,
         mode: WriteMode,
-    ) -> Result<Sent<T>, ClusterError> {
+    ) -> Result<SendOutcome<T>, ClusterError> {
         match (self.send(name, change, mode).await, change) {
-            (Said::Made(stored), _) => Ok(Sent::Made(stored)),
-            (Said::Overtaken(doubt), _) => Ok(Sent::Overtaken(doubt)),
-            (Said::Unmade(error), _) => Err(error),
-            (Said::Denied(_, error), _) if mode == WriteMode::DryRun => Err(error),
-            (Said::Deletes, Change::Delete { on }) if mode == WriteMode::Store => {
+            (ServerReply::Made(stored), _) => Ok(SendOutcome::Made(stored)),
+            (ServerReply::Overtaken(doubt), _) => Ok(SendOutcome::Overtaken(doubt)),
+            (ServerReply::Unmade(error), _) => Err(error),
+            (ServerReply::Denied(_, error), _) if mode == WriteMode::DryRun => Err(error),
+            (ServerReply::Deletes, ObjectChange::Delete { on }) if mode == WriteMode::Store => {
                 self.after_deletion(name, on, Ok(())).await
             }
-            (Said::Deletes, _) => Ok(Sent::Removed(Removal::Deleted)),
-            (Said::Denied(reply, error), Change::Delete { on }) => {
+            (ServerReply::Deletes, _) => Ok(SendOutcome::Removed(Removal::Deleted)),
+            (ServerReply::Denied(reply, error), ObjectChange::Delete { on }) => {
                 self.after_deletion(name, on, Err((reply, error))).await
             }
-            (Said::Denied(reply, error), Change::Create { .. } | Change::Patch { .. }) => {
+            (
+                ServerReply::Denied(reply, error),
+                ObjectChange::Create { .. } | ObjectChange::Patch { .. },
+            ) => {
                 let found = self.look(name).await;
                 let found =
                     found.map_err(|why| self.unresolved(name, format!("{error}; {why}")))?;
@@ -209,17 +214,22 @@ impl<T: Fact> Objects<T> {
                     .as_ref()
                     .is_some_and(|found| is_of_run(change, &found.object));
                 match (after_loss(change, found), reply) {
-                    (Resolved::Made(stored), _) => Ok(Sent::Made(stored)),
-                    (Resolved::Overtaken, Reply::Accepted | Reply::Lost) => {
-                        Ok(Sent::Overtaken(Doubt::MayBeMade))
+                    (LostAnswerOutcome::Made(stored), _) => Ok(SendOutcome::Made(stored)),
+                    (
+                        LostAnswerOutcome::Overtaken,
+                        DeletionReply::Accepted | DeletionReply::Lost,
+                    ) => Ok(SendOutcome::Overtaken(ChangeDoubt::MayBeMade)),
+                    (LostAnswerOutcome::Overtaken, DeletionReply::Refused) if is_ours => {
+                        Ok(SendOutcome::Overtaken(ChangeDoubt::MayBeMade))
                     }
-                    (Resolved::Overtaken, Reply::Refused) if is_ours => {
-                        Ok(Sent::Overtaken(Doubt::MayBeMade))
-                    }
-                    (Resolved::Overtaken | Resolved::AsBefore, Reply::Refused) => Err(error),
-                    (Resolved::AsBefore, Reply::Accepted | Reply::Lost) => {
-                        Err(self.unresolved(name, format!("{error}; {AS_BEFORE}")))
-                    }
+                    (
+                        LostAnswerOutcome::Overtaken | LostAnswerOutcome::AsBefore,
+                        DeletionReply::Refused,
+                    ) => Err(error),
+                    (
+                        LostAnswerOutcome::AsBefore,
+                        DeletionReply::Accepted | DeletionReply::Lost,
+                    ) => Err(self.unresolved(name, format!("{error}; {AS_BEFORE}"))),
                 }
             }
         }
@@ -229,23 +239,23 @@ impl<T: Fact> Objects<T> {
     async fn after_deletion(
         &self,
         name: &str,
-        on: &State,
-        answer: Result<(), (Reply, ClusterError)>,
-    ) -> Result<Sent<T>, ClusterError> {
+        on: &ObjectVersion,
+        answer: Result<(), (DeletionReply, ClusterError)>,
+    ) -> Result<SendOutcome<T>, ClusterError> {
         let found = self.look(name).await;
         let seen = match &found {
             Ok(found) => removal::seen(found.as_ref().map(|found| &found.object), on),
-            Err(_) => Seen::Unread,
+            Err(_) => ObservedObject::Unread,
         };
         let (reply, error) = match answer {
-            Ok(()) => (Reply::Accepted, None),
+            Ok(()) => (DeletionReply::Accepted, None),
             Err((reply, error)) => (reply, Some(error)),
         };
         match (removal::judge(reply, seen), error) {
-            (Verdict::Is(removal), _) => Ok(Sent::Removed(removal)),
-            (Verdict::Overtaken, _) => Ok(Sent::Overtaken(Doubt::None)),
-            (Verdict::Refused, Some(error)) => Err(error),
-            (Verdict::Refused | Verdict::Unresolved, error) => {
+            (RemovalVerdict::Is(removal), _) => Ok(SendOutcome::Removed(removal)),
+            (RemovalVerdict::Overtaken, _) => Ok(SendOutcome::Overtaken(ChangeDoubt::None)),
+            (RemovalVerdict::Refused, Some(error)) => Err(error),
+            (RemovalVerdict::Refused | RemovalVerdict::Unresolved, error) => {
                 let accepted = || "the server confirmed the deletion".to_owned();
                 let said = error.map_or_else(accepted, |error| error.to_string());
                 let why = found.err().map(|error| error.to_string());
@@ -272,45 +282,50 @@ impl<T: Fact> Objects<T> {
     }
 
     /// Sends a change, once or until the server looks at it; what it says about this very object.
-    async fn send(&self, name: &str, change: &Change, mode: WriteMode) -> Said<T> {
+    async fn send(&self, name: &str, change: &ObjectChange, mode: WriteMode) -> ServerReply<T> {
         let (target, request) = self.request(name, change, mode);
         let written = self.client.write_or_wait(&target, &request).await;
         let error = match written.fate {
-            Fate::Done(body) => match self.said(name, change, &target, &body) {
+            WriteOutcome::Done(body) => match self.said(name, change, &target, &body) {
                 Ok(said) => return said,
-                Err(reason) => return Said::Denied(Reply::Lost, self.unreadable(&target, reason)),
+                Err(reason) => {
+                    return ServerReply::Denied(
+                        DeletionReply::Lost,
+                        self.unreadable(&target, reason),
+                    );
+                }
             },
-            Fate::Unmade(error) => return Said::Unmade(error),
-            Fate::Lost(error) => return Said::Denied(Reply::Lost, error),
-            Fate::Refused(error) => error,
+            WriteOutcome::Unmade(error) => return ServerReply::Unmade(error),
+            WriteOutcome::Lost(error) => return ServerReply::Denied(DeletionReply::Lost, error),
+            WriteOutcome::Refused(error) => error,
         };
         if is_overtaken(&error, change) {
             let is_sent_twice = written.was_sent_before && mode == WriteMode::Store;
-            return Said::Overtaken(Doubt::when(is_sent_twice));
+            return ServerReply::Overtaken(ChangeDoubt::when(is_sent_twice));
         }
-        Said::Denied(Reply::Refused, named_as(error, self.path(name)))
+        ServerReply::Denied(DeletionReply::Refused, named_as(error, self.path(name)))
     }
 
     /// What the body of a success says, or why it says nothing about this change.
     fn said(
         &self,
         name: &str,
-        change: &Change,
+        change: &ObjectChange,
         target: &Read,
         body: &[u8],
-    ) -> Result<Said<T>, String> {
+    ) -> Result<ServerReply<T>, String> {
         match change {
-            Change::Create { .. } | Change::Patch { .. } => {
+            ObjectChange::Create { .. } | ObjectChange::Patch { .. } => {
                 let stored = answer::named(self.version, name, body)?;
                 if is_meant(change, &stored.object) {
-                    Ok(Said::Made(stored))
+                    Ok(ServerReply::Made(stored))
                 } else {
                     Err(format!("it is another object with name {name:?}"))
                 }
             }
-            Change::Delete { on } => {
+            ObjectChange::Delete { on } => {
                 match answer::deletion::<T>(self.version, name, &on.uid, body)? {
-                    Deletion::Accepted => Ok(Said::Deletes),
+                    Deletion::Accepted => Ok(ServerReply::Deletes),
                     Deletion::Refused(status, message) => {
                         let error = ClusterError::Refused {
                             server: std::sync::Arc::clone(self.client.server()),
@@ -318,22 +333,27 @@ impl<T: Fact> Objects<T> {
                             status,
                             message,
                         };
-                        Ok(Said::Denied(Reply::Refused, error))
+                        Ok(ServerReply::Denied(DeletionReply::Refused, error))
                     }
                 }
             }
         }
     }
 
-    fn request(&self, name: &str, change: &Change, mode: WriteMode) -> (Read, request::Change) {
+    fn request(
+        &self,
+        name: &str,
+        change: &ObjectChange,
+        mode: WriteMode,
+    ) -> (Read, request::Change) {
         let (verb, method, content_type) = match change {
-            Change::Create { .. } => ("create", Method::POST, JSON),
-            Change::Patch { .. } => ("patch", Method::PATCH, MERGE_PATCH),
-            Change::Delete { .. } => ("delete", Method::DELETE, JSON),
+            ObjectChange::Create { .. } => ("create", Method::POST, JSON),
+            ObjectChange::Patch { .. } => ("patch", Method::PATCH, MERGE_PATCH),
+            ObjectChange::Delete { .. } => ("delete", Method::DELETE, JSON),
         };
         let path = match change {
-            Change::Create { .. } => path_of(self.version, None),
-            Change::Patch { .. } | Change::Delete { .. } => self.path(name),
+            ObjectChange::Create { .. } => path_of(self.version, None),
+            ObjectChange::Patch { .. } | ObjectChange::Delete { .. } => self.path(name),
         };
         let target = Read {
             path: format!("{path}{}", query(change, mode)),
@@ -352,31 +372,31 @@ impl<T: Fact> Objects<T> {
 
 /// A field that the server would drop may be the one that narrows what a change does, so that unknown
 /// ones are refused.
-fn query(change: &Change, mode: WriteMode) -> String {
+fn query(change: &ObjectChange, mode: WriteMode) -> String {
     let manager = RuleMetadata::THIS_PROGRAM;
     let dry_run = match mode {
         WriteMode::Store => "",
         WriteMode::DryRun => "&dryRun=All",
     };
     match change {
-        Change::Create { .. } | Change::Patch { .. } => {
+        ObjectChange::Create { .. } | ObjectChange::Patch { .. } => {
             format!("?fieldManager={manager}&fieldValidation=Strict{dry_run}")
         }
         // In the body.
-        Change::Delete { .. } => String::new(),
+        ObjectChange::Delete { .. } => String::new(),
     }
 }
 
-fn body(change: &Change, mode: WriteMode) -> Value {
+fn body(change: &ObjectChange, mode: WriteMode) -> Value {
     match change {
-        Change::Create { object } => object.clone(),
-        Change::Patch { on, patch } => {
+        ObjectChange::Create { object } => object.clone(),
+        ObjectChange::Patch { on, patch } => {
             let mut patch = patch.clone();
             patch["metadata"]["uid"] = json!(on.uid);
             patch["metadata"]["resourceVersion"] = json!(on.resource_version);
             patch
         }
-        Change::Delete { on } => {
+        ObjectChange::Delete { on } => {
             let mut options = json!({
                 "kind": "DeleteOptions", "apiVersion": "v1",
                 "preconditions": {"uid": on.uid, "resourceVersion": on.resource_version},
@@ -393,11 +413,11 @@ fn body(change: &Change, mode: WriteMode) -> Value {
 const AS_BEFORE: &str = "a second read showed it unchanged";
 
 /// Whether `found` carries the note of the run that makes the change, so that nobody else's is taken for it.
-fn is_of_run(change: &Change, found: &Value) -> bool {
+fn is_of_run(change: &ObjectChange, found: &Value) -> bool {
     let (sent, key) = match change {
-        Change::Create { object } => (object, RuleMetadata::CREATED_BY_RUN),
-        Change::Patch { patch, .. } => (patch, RuleMetadata::CHANGED_BY_RUN),
-        Change::Delete { .. } => return false,
+        ObjectChange::Create { object } => (object, RuleMetadata::CREATED_BY_RUN),
+        ObjectChange::Patch { patch, .. } => (patch, RuleMetadata::CHANGED_BY_RUN),
+        ObjectChange::Delete { .. } => return false,
     };
     let run = |object: &Value| {
         object["metadata"]["annotations"][key]
@@ -408,14 +428,14 @@ fn is_of_run(change: &Change, found: &Value) -> bool {
 }
 
 /// Whether the object of an answer is the one that the change was for.
-fn is_meant(change: &Change, found: &Value) -> bool {
+fn is_meant(change: &ObjectChange, found: &Value) -> bool {
     match change {
-        Change::Create { object } => {
+        ObjectChange::Create { object } => {
             let has_run =
                 object["metadata"]["annotations"][RuleMetadata::CREATED_BY_RUN].is_string();
             !has_run || is_of_run(change, found)
         }
-        Change::Patch { on, .. } | Change::Delete { on } => {
+        ObjectChange::Patch { on, .. } | ObjectChange::Delete { on } => {
             found["metadata"]["uid"].as_str() == Some(on.uid.as_str())
         }
     }
@@ -423,7 +443,7 @@ fn is_meant(change: &Change, found: &Value) -> bool {
 
 /// What became of a change whose answer was lost.
 #[derive(Debug, PartialEq)]
-enum Resolved<T> {
+enum LostAnswerOutcome<T> {
     Made(Stored<T>),
     /// The object is in a state in which the change cannot be made any more.
     Overtaken,
@@ -432,43 +452,45 @@ enum Resolved<T> {
 }
 
 /// Judges the object as it was `found` after the answer to `change` was lost.
-fn after_loss<T>(change: &Change, found: Option<Stored<T>>) -> Resolved<T> {
+fn after_loss<T>(change: &ObjectChange, found: Option<Stored<T>>) -> LostAnswerOutcome<T> {
     let text = |stored: &Stored<T>, field: &str| {
         let value = &stored.object["metadata"][field];
         value.as_str().unwrap_or_default().to_owned()
     };
-    let is_of = |stored: &Stored<T>, on: &State| text(stored, "uid") == on.uid;
-    let is_at = |stored: &Stored<T>, on: &State| {
+    let is_of = |stored: &Stored<T>, on: &ObjectVersion| text(stored, "uid") == on.uid;
+    let is_at = |stored: &Stored<T>, on: &ObjectVersion| {
         is_of(stored, on) && text(stored, "resourceVersion") == on.resource_version
     };
     match (change, found) {
-        (Change::Create { object }, Some(found))
+        (ObjectChange::Create { object }, Some(found))
             if contains(&found.object, object) && text(&found, "deletionTimestamp").is_empty() =>
         {
-            Resolved::Made(found)
+            LostAnswerOutcome::Made(found)
         }
-        (Change::Create { .. }, Some(_)) => Resolved::Overtaken,
-        (Change::Create { .. }, None) => Resolved::AsBefore,
-        (Change::Patch { on, patch }, Some(found))
+        (ObjectChange::Create { .. }, Some(_)) => LostAnswerOutcome::Overtaken,
+        (ObjectChange::Create { .. }, None) => LostAnswerOutcome::AsBefore,
+        (ObjectChange::Patch { on, patch }, Some(found))
             if is_of(&found, on) && contains(&found.object, patch) =>
         {
-            Resolved::Made(found)
+            LostAnswerOutcome::Made(found)
         }
-        (Change::Patch { on, .. }, Some(found)) if is_at(&found, on) => Resolved::AsBefore,
-        (Change::Patch { .. }, Some(_) | None) => Resolved::Overtaken,
+        (ObjectChange::Patch { on, .. }, Some(found)) if is_at(&found, on) => {
+            LostAnswerOutcome::AsBefore
+        }
+        (ObjectChange::Patch { .. }, Some(_) | None) => LostAnswerOutcome::Overtaken,
         // Deletions are judged by `removal`.
-        (Change::Delete { .. }, _) => Resolved::AsBefore,
+        (ObjectChange::Delete { .. }, _) => LostAnswerOutcome::AsBefore,
     }
 }
 
 /// Whether somebody else was first, so that it has to be decided anew.
-fn is_overtaken(error: &ClusterError, change: &Change) -> bool {
+fn is_overtaken(error: &ClusterError, change: &ObjectChange) -> bool {
     match change {
-        Change::Create { .. } => matches!(
+        ObjectChange::Create { .. } => matches!(
             error,
             ClusterError::AlreadyExists { .. } | ClusterError::Conflict { .. }
         ),
-        Change::Patch { .. } | Change::Delete { .. } => matches!(
+        ObjectChange::Patch { .. } | ObjectChange::Delete { .. } => matches!(
             error,
             ClusterError::NotFound { .. } | ClusterError::Conflict { .. }
         ),
@@ -490,8 +512,8 @@ fn named_as(error: ClusterError, path: String) -> ClusterError {
 mod tests {
     use super::*;
 
-    fn state(version: &str) -> State {
-        State {
+    fn state(version: &str) -> ObjectVersion {
+        ObjectVersion {
             uid: "u".to_owned(),
             resource_version: version.to_owned(),
         }
@@ -509,7 +531,7 @@ mod tests {
 
     #[test]
     fn a_change_names_the_state_that_it_was_decided_on() {
-        let patch = Change::Patch {
+        let patch = ObjectChange::Patch {
             on: state("7"),
             patch: json!({"spec": {"a": 1}}),
         };
@@ -518,7 +540,7 @@ mod tests {
             sent,
             r#"{"metadata":{"resourceVersion":"7","uid":"u"},"spec":{"a":1}}"#
         );
-        let delete = Change::Delete { on: state("7") };
+        let delete = ObjectChange::Delete { on: state("7") };
         let sent = body(&delete, WriteMode::DryRun).to_string();
         assert!(
             sent.contains(r#""preconditions":{"resourceVersion":"7","uid":"u"}"#),
@@ -536,18 +558,21 @@ mod tests {
 
     #[test]
     fn a_lost_answer_is_judged_by_what_is_there() {
-        let made = |found: Option<Stored<()>>| Resolved::Made(found.unwrap());
-        let create = Change::Create {
+        let made = |found: Option<Stored<()>>| LostAnswerOutcome::Made(found.unwrap());
+        let create = ObjectChange::Create {
             object: json!({"spec": {"effect": "x"}}),
         };
         assert_eq!(
             after_loss(&create, at("u", "1", "x")),
             made(at("u", "1", "x"))
         );
-        assert_eq!(after_loss(&create, at("u", "1", "y")), Resolved::Overtaken);
-        assert_eq!(after_loss::<()>(&create, None), Resolved::AsBefore);
+        assert_eq!(
+            after_loss(&create, at("u", "1", "y")),
+            LostAnswerOutcome::Overtaken
+        );
+        assert_eq!(after_loss::<()>(&create, None), LostAnswerOutcome::AsBefore);
 
-        let patch = Change::Patch {
+        let patch = ObjectChange::Patch {
             on: state("7"),
             patch: json!({"spec": {"effect": "x"}}),
         };
@@ -555,25 +580,34 @@ mod tests {
             after_loss(&patch, at("u", "8", "x")),
             made(at("u", "8", "x"))
         );
-        assert_eq!(after_loss(&patch, at("u", "7", "y")), Resolved::AsBefore);
-        assert_eq!(after_loss(&patch, at("u", "8", "y")), Resolved::Overtaken);
-        assert_eq!(after_loss(&patch, at("v", "7", "x")), Resolved::Overtaken);
-        assert_eq!(after_loss::<()>(&patch, None), Resolved::Overtaken);
+        assert_eq!(
+            after_loss(&patch, at("u", "7", "y")),
+            LostAnswerOutcome::AsBefore
+        );
+        assert_eq!(
+            after_loss(&patch, at("u", "8", "y")),
+            LostAnswerOutcome::Overtaken
+        );
+        assert_eq!(
+            after_loss(&patch, at("v", "7", "x")),
+            LostAnswerOutcome::Overtaken
+        );
+        assert_eq!(after_loss::<()>(&patch, None), LostAnswerOutcome::Overtaken);
 
         let leaving = stored(json!({
             "metadata": {"uid": "u", "deletionTimestamp": "2026-11-21T01:00:00Z"}, "spec": {"effect": "x"},
         }));
-        assert_eq!(after_loss(&create, leaving), Resolved::Overtaken);
+        assert_eq!(after_loss(&create, leaving), LostAnswerOutcome::Overtaken);
     }
 
     #[test]
     fn an_object_that_carries_the_uid_of_the_run_is_the_runs() {
         let noted =
             |key: &str, run: &str| json!({"metadata": {"uid": "u", "annotations": {key: run}}});
-        let create = Change::Create {
+        let create = ObjectChange::Create {
             object: noted(RuleMetadata::CREATED_BY_RUN, "1"),
         };
-        let patch = Change::Patch {
+        let patch = ObjectChange::Patch {
             on: state("7"),
             patch: noted(RuleMetadata::CHANGED_BY_RUN, "1"),
         };
@@ -585,7 +619,7 @@ mod tests {
             assert!(!is_of_run(change, &noted(key, "2")));
             assert!(!is_of_run(change, &json!({"metadata": {"uid": "u"}})));
         }
-        let nameless = Change::Create { object: json!({}) };
+        let nameless = ObjectChange::Create { object: json!({}) };
         assert!(!is_of_run(&nameless, &json!({})), "no run is no run's");
         assert!(is_meant(&create, &noted(RuleMetadata::CREATED_BY_RUN, "1")));
         assert!(!is_meant(

@@ -15,8 +15,8 @@ mod run;
 mod stored;
 
 pub use identity::user_name;
-pub use make::{Change, Doubt, Made, Next, WriteMode};
+pub use make::{ChangeDoubt, ChangeResult, ConflictAction, ObjectChange, WriteMode};
 pub use objects::{Listed, Objects};
 pub use removal::Removal;
 pub use run::run_uid;
-pub use stored::{State, Stored};
+pub use stored::{ObjectVersion, Stored};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::answer;
 use super::stored::Stored;
 use crate::cluster::client::request::{JSON, Read};
-use crate::cluster::client::retry::Failure;
+use crate::cluster::client::retry::AttemptFailure;
 use crate::cluster::discovery::enablement;
 use crate::cluster::path::{escaped, path_of};
 use crate::cluster::read::lists::{Listing, Selection};
-use crate::cluster::{ApiClient, ClusterError, Permission, Served};
+use crate::cluster::{ApiClient, ClusterError, Permission, ServedKinds};
 use crate::wire::{Detail, Fact, ListMeta, Version, versions_of};
 
 /// The objects of one kind, at the newest version that the server has: read with everything that it
@@ -49,7 +49,7 @@ impl<T: Fact> Objects<T> {
     /// # Errors
     ///
     /// When it does not serve the kind.
-    pub fn new(client: &ApiClient, served: &Served) -> Result<Self, ClusterError> {
+    pub fn new(client: &ApiClient, served: &ServedKinds) -> Result<Self, ClusterError> {
         match served.version_of(T::KIND) {
             Some(version) => Ok(Self {
                 client: client.clone(),
@@ -147,6 +147,7 @@ impl<T: Fact> Objects<T> {
     }
 
     pub(super) fn unreadable(&self, target: &Read, reason: String) -> ClusterError {
-        self.client.error(target, Failure::Unreadable(reason))
+        self.client
+            .error(target, AttemptFailure::Unreadable(reason))
     }
 }

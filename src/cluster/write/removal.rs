@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::stored::State;
+use super::stored::ObjectVersion;
 
 /// What became of an object that was to be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Removal {
 
 /// What the server said to a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum DeletionReply {
     /// That it deletes this very object.
     Accepted,
     /// That it does not.
@@ -34,7 +34,7 @@ pub(super) enum Reply {
 
 /// What a read after the answer shows of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum ObservedObject {
     /// Nothing of that name, or another object.
     Absent,
     /// It is being deleted.
@@ -49,7 +49,7 @@ pub(super) enum Seen {
 
 /// What follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum RemovalVerdict {
     /// This became of it.
     Is(Removal),
     /// It has to be decided anew.
@@ -61,34 +61,44 @@ pub(super) enum Verdict {
 }
 
 /// Judges a deletion.
-pub(super) fn judge(reply: Reply, seen: Seen) -> Verdict {
+pub(super) fn judge(reply: DeletionReply, seen: ObservedObject) -> RemovalVerdict {
     match (reply, seen) {
-        (Reply::Accepted, Seen::Absent) => Verdict::Is(Removal::Deleted),
-        (Reply::Accepted, Seen::Leaving | Seen::Unread) => Verdict::Is(Removal::Requested),
-        (Reply::Refused | Reply::Lost, Seen::Absent) => Verdict::Is(Removal::Gone),
-        (Reply::Refused | Reply::Lost, Seen::Leaving) => Verdict::Is(Removal::Leaving),
-        (Reply::Refused, Seen::AsBefore | Seen::Changed) => Verdict::Refused,
-        (Reply::Lost, Seen::Changed) => Verdict::Overtaken,
-        (Reply::Accepted, Seen::AsBefore | Seen::Changed)
-        | (Reply::Lost, Seen::AsBefore)
-        | (Reply::Refused | Reply::Lost, Seen::Unread) => Verdict::Unresolved,
+        (DeletionReply::Accepted, ObservedObject::Absent) => RemovalVerdict::Is(Removal::Deleted),
+        (DeletionReply::Accepted, ObservedObject::Leaving | ObservedObject::Unread) => {
+            RemovalVerdict::Is(Removal::Requested)
+        }
+        (DeletionReply::Refused | DeletionReply::Lost, ObservedObject::Absent) => {
+            RemovalVerdict::Is(Removal::Gone)
+        }
+        (DeletionReply::Refused | DeletionReply::Lost, ObservedObject::Leaving) => {
+            RemovalVerdict::Is(Removal::Leaving)
+        }
+        (DeletionReply::Refused, ObservedObject::AsBefore | ObservedObject::Changed) => {
+            RemovalVerdict::Refused
+        }
+        (DeletionReply::Lost, ObservedObject::Changed) => RemovalVerdict::Overtaken,
+        (DeletionReply::Accepted, ObservedObject::AsBefore | ObservedObject::Changed)
+        | (DeletionReply::Lost, ObservedObject::AsBefore)
+        | (DeletionReply::Refused | DeletionReply::Lost, ObservedObject::Unread) => {
+            RemovalVerdict::Unresolved
+        }
     }
 }
 
 /// What the object `found` shows of the one that the deletion was decided `on`.
-pub(super) fn seen(found: Option<&Value>, on: &State) -> Seen {
+pub(super) fn seen(found: Option<&Value>, on: &ObjectVersion) -> ObservedObject {
     let Some(found) = found else {
-        return Seen::Absent;
+        return ObservedObject::Absent;
     };
     let field = |name: &str| found["metadata"][name].as_str().unwrap_or_default();
     if field("uid") != on.uid {
-        Seen::Absent
+        ObservedObject::Absent
     } else if !field("deletionTimestamp").is_empty() {
-        Seen::Leaving
+        ObservedObject::Leaving
     } else if field("resourceVersion") == on.resource_version {
-        Seen::AsBefore
+        ObservedObject::AsBefore
     } else {
-        Seen::Changed
+        ObservedObject::Changed
     }
 }
 
@@ -100,16 +110,20 @@ mod tests {
 
     #[test]
     fn nothing_is_deleted_before_a_read_shows_it_gone() {
-        for reply in [Reply::Accepted, Reply::Refused, Reply::Lost] {
+        for reply in [
+            DeletionReply::Accepted,
+            DeletionReply::Refused,
+            DeletionReply::Lost,
+        ] {
             for seen in [
-                Seen::Absent,
-                Seen::Leaving,
-                Seen::AsBefore,
-                Seen::Changed,
-                Seen::Unread,
+                ObservedObject::Absent,
+                ObservedObject::Leaving,
+                ObservedObject::AsBefore,
+                ObservedObject::Changed,
+                ObservedObject::Unread,
             ] {
-                let is_deleted = judge(reply, seen) == Verdict::Is(Removal::Deleted);
-                let is_proven = reply == Reply::Accepted && seen == Seen::Absent;
+                let is_deleted = judge(reply, seen) == RemovalVerdict::Is(Removal::Deleted);
+                let is_proven = reply == DeletionReply::Accepted && seen == ObservedObject::Absent;
                 assert_eq!(is_deleted, is_proven, "{reply:?} {seen:?}");
             }
         }
@@ -119,24 +133,60 @@ mod tests {
     fn what_is_not_proven_is_not_said() {
         for (reply, seen, expected) in [
             (
-                Reply::Accepted,
-                Seen::Leaving,
-                Verdict::Is(Removal::Requested),
+                DeletionReply::Accepted,
+                ObservedObject::Leaving,
+                RemovalVerdict::Is(Removal::Requested),
             ),
             (
-                Reply::Accepted,
-                Seen::Unread,
-                Verdict::Is(Removal::Requested),
+                DeletionReply::Accepted,
+                ObservedObject::Unread,
+                RemovalVerdict::Is(Removal::Requested),
             ),
-            (Reply::Accepted, Seen::AsBefore, Verdict::Unresolved),
-            (Reply::Lost, Seen::Absent, Verdict::Is(Removal::Gone)),
-            (Reply::Refused, Seen::Absent, Verdict::Is(Removal::Gone)),
-            (Reply::Lost, Seen::Leaving, Verdict::Is(Removal::Leaving)),
-            (Reply::Lost, Seen::AsBefore, Verdict::Unresolved),
-            (Reply::Lost, Seen::Changed, Verdict::Overtaken),
-            (Reply::Lost, Seen::Unread, Verdict::Unresolved),
-            (Reply::Refused, Seen::AsBefore, Verdict::Refused),
-            (Reply::Refused, Seen::Unread, Verdict::Unresolved),
+            (
+                DeletionReply::Accepted,
+                ObservedObject::AsBefore,
+                RemovalVerdict::Unresolved,
+            ),
+            (
+                DeletionReply::Lost,
+                ObservedObject::Absent,
+                RemovalVerdict::Is(Removal::Gone),
+            ),
+            (
+                DeletionReply::Refused,
+                ObservedObject::Absent,
+                RemovalVerdict::Is(Removal::Gone),
+            ),
+            (
+                DeletionReply::Lost,
+                ObservedObject::Leaving,
+                RemovalVerdict::Is(Removal::Leaving),
+            ),
+            (
+                DeletionReply::Lost,
+                ObservedObject::AsBefore,
+                RemovalVerdict::Unresolved,
+            ),
+            (
+                DeletionReply::Lost,
+                ObservedObject::Changed,
+                RemovalVerdict::Overtaken,
+            ),
+            (
+                DeletionReply::Lost,
+                ObservedObject::Unread,
+                RemovalVerdict::Unresolved,
+            ),
+            (
+                DeletionReply::Refused,
+                ObservedObject::AsBefore,
+                RemovalVerdict::Refused,
+            ),
+            (
+                DeletionReply::Refused,
+                ObservedObject::Unread,
+                RemovalVerdict::Unresolved,
+            ),
         ] {
             assert_eq!(judge(reply, seen), expected, "{reply:?} {seen:?}");
         }
@@ -144,7 +194,7 @@ mod tests {
 
     #[test]
     fn an_object_of_another_uid_is_another_object() {
-        let on = State {
+        let on = ObjectVersion {
             uid: "u".to_owned(),
             resource_version: "7".to_owned(),
         };
@@ -152,11 +202,11 @@ mod tests {
         let mut leaving = at("u", "8");
         leaving["metadata"]["deletionTimestamp"] = json!("2026-11-21T01:00:00Z");
         for (found, expected) in [
-            (None, Seen::Absent),
-            (Some(at("v", "7")), Seen::Absent),
-            (Some(at("u", "7")), Seen::AsBefore),
-            (Some(at("u", "8")), Seen::Changed),
-            (Some(leaving), Seen::Leaving),
+            (None, ObservedObject::Absent),
+            (Some(at("v", "7")), ObservedObject::Absent),
+            (Some(at("u", "7")), ObservedObject::AsBefore),
+            (Some(at("u", "8")), ObservedObject::Changed),
+            (Some(leaving), ObservedObject::Leaving),
         ] {
             assert_eq!(seen(found.as_ref(), &on), expected, "{found:?}");
         }

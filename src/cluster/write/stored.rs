@@ -13,7 +13,7 @@ pub struct Stored<T> {
 
 /// Which state of an object a change was decided on; the server refuses the change of any other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct ObjectVersion {
     /// Tells the object from a later one of its name.
     pub uid: String,
     /// Which state of it; opaque.

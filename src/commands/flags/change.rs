@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use crate::commands::work::changer::Lines;
-use crate::commands::work::dry_run::Change;
+use crate::commands::work::dry_run::WriteRequest;
 use crate::error::Failure;
 use crate::render::Format;
 use crate::report::change::DryRun;
@@ -45,8 +45,8 @@ impl ChangeArgs {
     }
 
     /// What was typed, as work takes it.
-    pub(crate) fn change(&self) -> Change {
-        Change {
+    pub(crate) fn change(&self) -> WriteRequest {
+        WriteRequest {
             dry_run: match self.dry_run {
                 Where::None => DryRun::None,
                 Where::Client => DryRun::Client,

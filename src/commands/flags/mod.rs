@@ -5,13 +5,13 @@
 pub(crate) mod arrangement;
 pub(crate) mod change;
 pub(crate) mod connection;
+pub(crate) mod device_filters;
 pub(crate) mod devices;
 pub(crate) mod events;
 pub(crate) mod examples;
 pub(crate) mod guards;
 pub(crate) mod kubelet;
 pub(crate) mod output;
-pub(crate) mod picks;
 pub(crate) mod printed;
 pub(crate) mod publish;
 pub(crate) mod repeated;

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 
-use crate::commands::work::wanted::Wanted;
+use crate::commands::work::output_request::OutputRequest;
 use crate::output::ColorChoice;
 use crate::render::Format;
 
@@ -64,8 +64,8 @@ pub(crate) struct OutputArgs {
 
 impl OutputArgs {
     /// What was typed, as work takes it.
-    pub(crate) fn wanted(&self) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(&self) -> OutputRequest {
+        OutputRequest {
             format: self.output,
             strict: self.strict,
         }
@@ -89,8 +89,8 @@ pub(crate) struct PageArgs {
 
 impl PageArgs {
     /// What was typed, as work takes it.
-    pub(crate) fn wanted(&self) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(&self) -> OutputRequest {
+        OutputRequest {
             format: self.output,
             strict: self.strict,
         }

@@ -1,7 +1,7 @@
 //! Which rules are meant, as it is typed.
 
-use crate::decide::choice::Picks;
-use crate::decide::{RulesTyped, Ways};
+use crate::decide::choice::DeviceFilterFlags;
+use crate::decide::{RuleArguments, RuleWords};
 use crate::naming::labels::LabelSelector;
 
 /// Rules by name, by what they taint, or by their labels.
@@ -32,16 +32,16 @@ impl RuleArgs {
     }
 
     /// What was typed to mean rules, with the hardware among it.
-    pub(crate) fn typed(&self) -> RulesTyped<'_> {
-        RulesTyped::new(self.ways(), Picks::default())
+    pub(crate) fn typed(&self) -> RuleWords<'_> {
+        RuleWords::new(self.ways(), DeviceFilterFlags::default())
     }
 
     /// What was typed, for who adds other ways to it.
-    pub(crate) fn ways(&self) -> Ways<'_> {
-        Ways {
+    pub(crate) fn ways(&self) -> RuleArguments<'_> {
+        RuleArguments {
             targets: &self.targets,
             selector: self.selector.as_ref(),
-            ..Ways::default()
+            ..RuleArguments::default()
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::guards;
-use crate::commands::work::consent::{Agreement, Safety};
+use crate::commands::work::consent::{SafetyFlags, SafetyLimits};
 use crate::error::Failure;
 
 /// Flags that say how much harm is agreed to.
@@ -61,8 +61,8 @@ impl SafetyArgs {
     }
 
     /// Finds what is wrong with the flags before anything else is done.
-    pub(crate) fn prepare(&self) -> Result<Safety, Failure> {
-        Safety::new(Agreement {
+    pub(crate) fn prepare(&self) -> Result<SafetyLimits, Failure> {
+        SafetyLimits::new(SafetyFlags {
             yes: self.yes,
             confirm_pods: self.confirm_pods,
             expect: self.expect.clone(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::source::read_files;
 use crate::cluster::{
-    self, ApiClient, Connection, ConnectionOptions, Detail, Environment, KubeconfigNames, Served,
-    Silent, discover, read_names, remembered,
+    self, ApiClient, Connection, ConnectionOptions, Detail, Environment, KubeconfigNames,
+    ServedKinds, Silent, discover, read_names, remembered,
 };
 use crate::completion::{Known, Values};
 use crate::error::Failure;
@@ -65,7 +65,7 @@ enum Extent {
 }
 
 /// The objects of these kinds, as far as they can be read.
-async fn names(client: &ApiClient, served: &Served, values: Values) -> (Known, Extent) {
+async fn names(client: &ApiClient, served: &ServedKinds, values: Values) -> (Known, Extent) {
     let wants = |kind| values.kinds().contains(&kind);
     let detail = if values.are_attributes() {
         Detail::Attributes

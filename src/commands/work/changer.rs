@@ -6,25 +6,28 @@
 
 use serde_json::Value;
 
-use super::accounts;
+use super::change_summary;
 use super::connect::failed;
-use super::dry_run::Change;
-use crate::cluster::{self, ClusterError, Doubt, Made, Next, Rules, State, StoredRule, WriteMode};
+use super::dry_run::WriteRequest;
+use crate::cluster::{
+    self, ChangeDoubt, ChangeResult, ClusterError, ConflictAction, ObjectVersion, Rules,
+    StoredRule, WriteMode,
+};
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::{is_still_there, look_first};
 use crate::decide::effect::{Revert, revert, too_old_for_none};
-use crate::decide::ledger::{Hindrance, Sending, Wish};
+use crate::decide::ledger::{Incompleteness, RuleGoal, Sending};
 use crate::decide::outcomes::{as_it_was, changed_by, made_as};
 use crate::decide::{
-    self, Brake, Existing, Meanwhile, Outcomes, RuleDraft, RulePatch, Step, Terms, Writer, brake,
-    conflict,
+    self, AddStep, ConflictOutcome, Downgrade, Existing, Outcomes, RuleDraft, RulePatch, Terms,
+    Writer, conflict, downgrade,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
 use crate::report::change::{ChangeOutcome, ChangedRule};
-use crate::report::happening::Happening;
+use crate::report::command_event::EventDetail;
 
 /// Whether each change is printed as it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +41,7 @@ pub(crate) enum Lines {
 /// Changes the rules of one cluster for one command.
 pub(crate) struct Changer<'a> {
     pub(super) rules: &'a Rules,
-    change: Change,
+    change: WriteRequest,
     lines: Lines,
     context: &'a Context,
     /// Who changes them, as they note it.
@@ -51,7 +54,7 @@ pub(crate) struct Changer<'a> {
 
 impl<'a> Changer<'a> {
     /// For one command that changes rules as `change` says.
-    pub(crate) fn new(rules: &'a Rules, change: Change, context: &'a Context) -> Self {
+    pub(crate) fn new(rules: &'a Rules, change: WriteRequest, context: &'a Context) -> Self {
         Self {
             rules,
             change,
@@ -100,14 +103,18 @@ impl<'a> Changer<'a> {
     pub(crate) fn plan(&self, names: impl IntoIterator<Item = String>) {
         // What is only tried changes nothing, whenever it is interrupted.
         if self.change.dry_run.is_real() {
-            self.context.ledger.plan(names, Wish::Changed);
+            self.context.ledger.plan(names, RuleGoal::Changed);
         }
     }
 
     /// Does what has to be done about one rule of `add`: the rule as it is then.
-    pub(crate) async fn take(&mut self, step: &Step, terms: &Terms<'_>) -> Result<Value, Failure> {
+    pub(crate) async fn take(
+        &mut self,
+        step: &AddStep,
+        terms: &Terms<'_>,
+    ) -> Result<Value, Failure> {
         match step {
-            Step::Keep { draft, rule } => {
+            AddStep::Keep { draft, rule } => {
                 let object = match self.lines {
                     Lines::Printed => None,
                     Lines::Left => self.rules.get(&draft.name).await.map_err(failed)?,
@@ -116,8 +123,8 @@ impl<'a> Changer<'a> {
                 let object = object.map(|stored| stored.object);
                 Ok(object.unwrap_or_else(|| draft.object(self.rules.api_version())))
             }
-            Step::Create(draft) => self.create(draft, terms).await,
-            Step::Change { draft, rule, patch } => {
+            AddStep::Create(draft) => self.create(draft, terms).await,
+            AddStep::Change { draft, rule, patch } => {
                 let again = |found: Option<&DeviceTaintRule>| {
                     decide::add::step(draft.clone(), found, terms).is_ok()
                 };
@@ -147,7 +154,7 @@ impl<'a> Changer<'a> {
             existing: Existing::Kept,
             ..*terms
         };
-        let first = cluster::Change::Create {
+        let first = cluster::ObjectChange::Create {
             object: object.clone(),
         };
         let mut verb = ChangeOutcome::Created;
@@ -158,31 +165,31 @@ impl<'a> Changer<'a> {
             let is_ours = fact.is_some_and(|rule| self.writer.has_made(rule));
             verb = ChangeOutcome::Created;
             match decide::add::step(wanted.clone(), fact, &terms) {
-                Ok(Step::Create(_)) => Next::Send(cluster::Change::Create {
+                Ok(AddStep::Create(_)) => ConflictAction::Send(cluster::ObjectChange::Create {
                     object: object.clone(),
                 }),
-                Ok(Step::Change { rule, patch, .. }) => {
+                Ok(AddStep::Change { rule, patch, .. }) => {
                     verb = made_or(is_ours, ChangeOutcome::Configured);
-                    Next::Send(patched(&rule, &self.writer.sign_patch(patch)))
+                    ConflictAction::Send(patched(&rule, &self.writer.sign_patch(patch)))
                 }
-                Ok(Step::Keep { .. }) => {
+                Ok(AddStep::Keep { .. }) => {
                     verb = made_or(is_ours, ChangeOutcome::Unchanged);
                     let object = found.map(|stored| stored.object.clone());
-                    Next::End(Ok(object.unwrap_or_default()))
+                    ConflictAction::End(Ok(object.unwrap_or_default()))
                 }
                 Err(failure) => {
                     verb = made_or(is_ours, ChangeOutcome::Failed);
-                    Next::End(Err(failure))
+                    ConflictAction::End(Err(failure))
                 }
             }
         });
         match made.await {
-            Ok(Made::Done(stored)) => {
+            Ok(ChangeResult::Done(stored)) => {
                 self.done(made_as(&draft, verb))?;
                 Ok(stored.object)
             }
-            Ok(Made::Removed(_)) => Ok(object),
-            Ok(Made::Ended(Ok(object), doubt)) => {
+            Ok(ChangeResult::Removed(_)) => Ok(object),
+            Ok(ChangeResult::Ended(Ok(object), doubt)) => {
                 let made = made_as(&draft, verb);
                 self.done(if verb == ChangeOutcome::Unchanged {
                     doubted(made, doubt)
@@ -191,10 +198,12 @@ impl<'a> Changer<'a> {
                 })?;
                 Ok(object)
             }
-            Ok(Made::Ended(Err(failure), _)) if verb == ChangeOutcome::Created => {
+            Ok(ChangeResult::Ended(Err(failure), _)) if verb == ChangeOutcome::Created => {
                 Err(self.lost_again(made_as(&draft, verb), failure))
             }
-            Ok(Made::Ended(Err(failure), doubt)) => Err(self.refused(&name, failure, doubt)),
+            Ok(ChangeResult::Ended(Err(failure), doubt)) => {
+                Err(self.refused(&name, failure, doubt))
+            }
             Err(error) => Err(self.failed(&name, error)),
         }
     }
@@ -221,23 +230,25 @@ impl<'a> Changer<'a> {
             is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
             match (conflict(decided_on, fact), found) {
                 (_, Some(found)) if is_ours && patch.is_in(&found.fact) => {
-                    Next::End(Ok(found.clone()))
+                    ConflictAction::End(Ok(found.clone()))
                 }
-                (Meanwhile::Ours, Some(found)) => Next::Send(patched(&found.fact, &patch)),
-                (Meanwhile::Ours, None) => Next::End(Err((gone(&name), false))),
-                (Meanwhile::Theirs(failure), _) => {
+                (ConflictOutcome::Ours, Some(found)) => {
+                    ConflictAction::Send(patched(&found.fact, &patch))
+                }
+                (ConflictOutcome::Ours, None) => ConflictAction::End(Err((gone(&name), false))),
+                (ConflictOutcome::Theirs(failure), _) => {
                     let completes = is_still_there(decided_on, fact) && again(fact);
-                    Next::End(Err((failure, completes)))
+                    ConflictAction::End(Err((failure, completes)))
                 }
             }
         });
         match made.await {
-            Ok(Made::Done(stored) | Made::Ended(Ok(stored), _)) => {
+            Ok(ChangeResult::Done(stored) | ChangeResult::Ended(Ok(stored), _)) => {
                 self.done(changed_by(decided_on, &patch))?;
                 Ok(Some(stored))
             }
-            Ok(Made::Removed(_)) => Ok(None),
-            Ok(Made::Ended(Err((failure, completes)), doubt)) => {
+            Ok(ChangeResult::Removed(_)) => Ok(None),
+            Ok(ChangeResult::Ended(Err((failure, completes)), doubt)) => {
                 let failure = if completes {
                     failure.ending(ExitStatus::TryAgain)
                 } else {
@@ -256,20 +267,20 @@ impl<'a> Changer<'a> {
 
     /// Lets the rule that was `found` do less, whatever else happens to it meanwhile. Gives its state
     /// before, or `None` when there was nothing to change.
-    pub(crate) async fn brake(
+    pub(crate) async fn downgrade(
         &mut self,
         found: &DeviceTaintRule,
         patch: &RulePatch,
         to: &Effect,
     ) -> Result<Option<DeviceTaintRule>, Failure> {
         let name = found.name.to_string();
-        match brake(found, to) {
-            Ok(Brake::Pull) => {}
-            Ok(Brake::Done) => {
+        match downgrade(found, to) {
+            Ok(Downgrade::Pull) => {}
+            Ok(Downgrade::Done) => {
                 self.unchanged(found)?;
                 return Ok(None);
             }
-            Err(failure) => return Err(self.refused(&name, failure, Doubt::None)),
+            Err(failure) => return Err(self.refused(&name, failure, ChangeDoubt::None)),
         }
         let patch = self.writer.sign_patch(patch.clone());
         let mut before = found.clone();
@@ -282,38 +293,40 @@ impl<'a> Changer<'a> {
             .rules
             .change(&name, patched(found, &patch), mode, |found| {
                 let Some(found) = found.map(|stored| &stored.fact) else {
-                    return Next::End(Err(gone(&name)));
+                    return ConflictAction::End(Err(gone(&name)));
                 };
                 is_ours = self.writer.has_changed(found);
                 // Whatever it is now, less is wanted.
-                match brake(found, to) {
-                    Ok(Brake::Done) => Next::End(Ok(())),
-                    Ok(Brake::Pull) => {
+                match downgrade(found, to) {
+                    Ok(Downgrade::Done) => ConflictAction::End(Ok(())),
+                    Ok(Downgrade::Pull) => {
                         before = found.clone();
-                        Next::Send(patched(found, &patch))
+                        ConflictAction::Send(patched(found, &patch))
                     }
-                    Err(failure) => Next::End(Err(failure)),
+                    Err(failure) => ConflictAction::End(Err(failure)),
                 }
             });
         match made.await {
-            Ok(Made::Done(_) | Made::Removed(_)) => {
+            Ok(ChangeResult::Done(_) | ChangeResult::Removed(_)) => {
                 self.done(changed_by(&before, &patch))?;
                 Ok(Some(before))
             }
             // An earlier answer was lost, or came twice.
-            Ok(Made::Ended(Ok(()), _)) if is_ours => {
+            Ok(ChangeResult::Ended(Ok(()), _)) if is_ours => {
                 self.done(changed_by(&before, &patch))?;
                 Ok(Some(before))
             }
-            Ok(Made::Ended(Ok(()), doubt)) => {
+            Ok(ChangeResult::Ended(Ok(()), doubt)) => {
                 let unchanged = ChangedRule::new(&name, ChangeOutcome::Unchanged);
                 self.done(doubted(unchanged, doubt))?;
                 Ok(None)
             }
-            Ok(Made::Ended(Err(failure), _)) if is_ours => {
+            Ok(ChangeResult::Ended(Err(failure), _)) if is_ours => {
                 Err(self.lost_again(changed_by(&before, &patch), failure))
             }
-            Ok(Made::Ended(Err(failure), doubt)) => Err(self.refused(&name, failure, doubt)),
+            Ok(ChangeResult::Ended(Err(failure), doubt)) => {
+                Err(self.refused(&name, failure, doubt))
+            }
             Err(error) => {
                 let too_old = error.is_invalid() && *to == Effect::None;
                 let failure = self.failed(&name, error);
@@ -342,23 +355,23 @@ impl<'a> Changer<'a> {
         let decided = |found: Option<&StoredRule>| {
             let fact = found.map(|stored| &stored.fact);
             match (revert(fact, before, to), fact) {
-                (Revert::GiveBack, Some(fact)) => Next::Send(patched(fact, patch)),
-                (back, _) => Next::End(back),
+                (Revert::GiveBack, Some(fact)) => ConflictAction::Send(patched(fact, patch)),
+                (back, _) => ConflictAction::End(back),
             }
         };
         // Once it was sent, what it asks for may be there by it.
         let again = |found: Option<&StoredRule>| match found {
-            Some(found) if patch.is_in(&found.fact) => Next::End(Revert::GiveBack),
+            Some(found) if patch.is_in(&found.fact) => ConflictAction::End(Revert::GiveBack),
             Some(_) | None => decided(found),
         };
         let back = match decided(found.as_ref()) {
-            Next::End(back) => back,
-            Next::Send(first) => {
+            ConflictAction::End(back) => back,
+            ConflictAction::Send(first) => {
                 let made = self.rules.change(name, first, WriteMode::Store, again);
                 let made = made.await;
                 match made.map_err(|error| self.failed(name, error))? {
-                    Made::Done(_) | Made::Removed(_) => Revert::GiveBack,
-                    Made::Ended(back, _) => back,
+                    ChangeResult::Done(_) | ChangeResult::Removed(_) => Revert::GiveBack,
+                    ChangeResult::Ended(back, _) => back,
                 }
             }
         };
@@ -398,17 +411,17 @@ impl<'a> Changer<'a> {
         let report = self.outcomes.report(self.change.dry_run);
         self.told = 0;
         let error = ended.as_ref().err().map(ToString::to_string);
-        accounts::print(&report.with_error(error), format, self.context)
+        change_summary::print(&report.with_error(error), format, self.context)
     }
 
     /// Tells as events what became of the rules since that was told last.
     fn tell(&mut self) {
         for rule in self.outcomes.rules().iter().skip(self.told) {
-            let happening = Happening::Rule {
+            let event = EventDetail::Rule {
                 dry_run: self.change.dry_run,
                 rule: rule.clone(),
             };
-            self.context.happens(happening);
+            self.context.happens(event);
         }
         self.told = self.outcomes.rules().len();
     }
@@ -446,13 +459,13 @@ impl<'a> Changer<'a> {
     }
 
     /// The command cannot go on, since a decision does not stand.
-    pub(super) fn refused(&mut self, name: &str, failure: Failure, doubt: Doubt) -> Failure {
+    pub(super) fn refused(&mut self, name: &str, failure: Failure, doubt: ChangeDoubt) -> Failure {
         let outcome = match doubt {
-            Doubt::None => {
+            ChangeDoubt::None => {
                 self.context.ledger.failed();
                 ChangeOutcome::Failed
             }
-            Doubt::MayBeMade => ChangeOutcome::Unknown,
+            ChangeDoubt::MayBeMade => ChangeOutcome::Unknown,
         };
         self.outcomes.ended(name, outcome, &failure);
         self.tell();
@@ -488,28 +501,28 @@ impl<'a> Changer<'a> {
 
 /// The failure with what became of the command's changes.
 pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
-    let hindrance = hindrance(&failure);
-    context.ledger.account(failure, hindrance)
+    let blocker = blocker(&failure);
+    context.ledger.account(failure, blocker)
 }
 
 /// What keeps the command from being complete that failed so.
-fn hindrance(failure: &Failure) -> Hindrance {
+fn blocker(failure: &Failure) -> Incompleteness {
     let cause: Option<&ClusterError> = failure.cause();
     if cause.is_some_and(|error| error.denied().is_some()) {
-        return Hindrance::Denied;
+        return Incompleteness::Denied;
     }
     match failure.status() {
         ExitStatus::TryAgain
         | ExitStatus::TimedOut
         | ExitStatus::Interrupted
-        | ExitStatus::Terminated => Hindrance::Passing,
-        ExitStatus::Failed if cause.is_some() => Hindrance::Lasting,
+        | ExitStatus::Terminated => Incompleteness::Passing,
+        ExitStatus::Failed if cause.is_some() => Incompleteness::Lasting,
         ExitStatus::Failed
         | ExitStatus::Success
         | ExitStatus::Usage
         | ExitStatus::Unchanged
         | ExitStatus::Refused
-        | ExitStatus::Incomplete => Hindrance::Decided,
+        | ExitStatus::Incomplete => Incompleteness::Decided,
     }
 }
 
@@ -523,23 +536,23 @@ fn made_or(is_ours: bool, other: ChangeOutcome) -> ChangeOutcome {
 }
 
 /// A rule that is as wanted, and may be so by a change whose answer was lost.
-fn doubted(rule: ChangedRule, doubt: Doubt) -> ChangedRule {
+fn doubted(rule: ChangedRule, doubt: ChangeDoubt) -> ChangedRule {
     match doubt {
-        Doubt::None => rule,
-        Doubt::MayBeMade => rule.with_changed(None),
+        ChangeDoubt::None => rule,
+        ChangeDoubt::MayBeMade => rule.with_changed(None),
     }
 }
 
 /// The state of a rule that a change of it is decided on.
-pub(super) fn state(rule: &DeviceTaintRule) -> State {
-    State {
+pub(super) fn state(rule: &DeviceTaintRule) -> ObjectVersion {
+    ObjectVersion {
         uid: rule.uid.to_string(),
         resource_version: rule.resource_version.clone(),
     }
 }
 
-fn patched(rule: &DeviceTaintRule, patch: &RulePatch) -> cluster::Change {
-    cluster::Change::Patch {
+fn patched(rule: &DeviceTaintRule, patch: &RulePatch) -> cluster::ObjectChange {
+    cluster::ObjectChange::Patch {
         on: state(rule),
         patch: patch.body(),
     }

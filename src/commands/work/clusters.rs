@@ -2,9 +2,9 @@
 
 use futures::stream::{self, StreamExt};
 
-use super::look::Aside;
+use super::cluster_view::ViewWarnings;
 use crate::commands::context::Context;
-use crate::decide::ending::of_parts;
+use crate::decide::exit_status::of_parts;
 use crate::error::Failure;
 use crate::report::Answer;
 use crate::report::clusters::{ClusterReport, ClusterReports};
@@ -20,7 +20,7 @@ const AT_ONCE: usize = 8;
 /// When no cluster gives an answer.
 pub(crate) async fn ask<A: Answer>(
     context: &Context,
-    question: impl AsyncFn(&Context) -> Result<(A, Aside), Failure>,
+    question: impl AsyncFn(&Context) -> Result<(A, ViewWarnings), Failure>,
 ) -> Result<ClusterReports<A>, Failure> {
     let asked = context.contexts.iter().map(|name| {
         let question = &question;
@@ -39,8 +39,8 @@ pub(crate) async fn ask<A: Answer>(
             error: None,
         };
         clusters.push(match answer {
-            Ok((report, aside)) => {
-                aside.tell(&context.printer);
+            Ok((report, view_warnings)) => {
+                view_warnings.tell(&context.printer);
                 ClusterReport {
                     report: Some(report),
                     ..cluster

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::spectator::Spectator;
-use crate::cluster::{ApiClient, ClusterError, Connection, Outlook, Rules, Served, discover};
+use super::read_progress::ReadProgress;
+use crate::cluster::{
+    ApiClient, ClusterError, Connection, Retryability, Rules, ServedKinds, discover,
+};
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
@@ -14,7 +16,7 @@ use crate::output::Printer;
 #[derive(Clone)]
 pub(crate) struct Live {
     pub(crate) client: ApiClient,
-    pub(crate) served: Served,
+    pub(crate) served: ServedKinds,
 }
 
 /// Connects as the flags and the environment say, and asks the server what it has.
@@ -26,7 +28,7 @@ pub(crate) async fn connect(context: &Context) -> Result<Live, Failure> {
 
 /// Connects as the flags and the environment say, and asks the server nothing yet.
 pub(crate) async fn connect_client(context: &Context) -> Result<ApiClient, Failure> {
-    let observer = Arc::new(Spectator::new(&context.printer, context.verbosity));
+    let observer = Arc::new(ReadProgress::new(&context.printer, context.verbosity));
     let connection = Connection::load(&context.connection, &context.environment, observer.as_ref())
         .await
         .map_err(failed)?;
@@ -40,9 +42,9 @@ pub(crate) async fn connect_client(context: &Context) -> Result<ApiClient, Failu
 
 /// A cluster that does not do what is asked, with the way out, and whether trying again is one.
 pub(crate) fn failed(error: ClusterError) -> Failure {
-    let status = match error.outlook() {
-        Outlook::TryAgain => ExitStatus::TryAgain,
-        Outlook::Stop => ExitStatus::Failed,
+    let status = match error.retryability() {
+        Retryability::TryAgain => ExitStatus::TryAgain,
+        Retryability::Stop => ExitStatus::Failed,
     };
     let hints = error.hints();
     let failure = Failure::from(error).ending(status);

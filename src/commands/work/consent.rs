@@ -9,10 +9,10 @@ use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::decide::consent::expected;
 use crate::decide::policy::Policies;
-use crate::decide::proposal::Passed;
-use crate::decide::question::{Asking, Audience, check_count, check_unknown, may_ask};
+use crate::decide::proposal::ApprovalResult;
+use crate::decide::question::{Audience, QuestionOutcome, check_count, check_unknown, may_ask};
 use crate::decide::risk::{self, Risk};
-use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
+use crate::decide::{Approval as Agreed, ConsentOutcome, PlannedChange, Question, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Minor;
 use crate::output::question::{self, QuestionError};
@@ -23,7 +23,7 @@ use crate::report::metadata::Warning;
 
 /// How much harm is agreed to, as it was said.
 #[derive(Debug)]
-pub(crate) struct Agreement {
+pub(crate) struct SafetyFlags {
     /// Whether nobody is asked.
     pub(crate) yes: bool,
     /// How many pods may be evicted.
@@ -40,7 +40,7 @@ pub(crate) struct Agreement {
 
 /// How much harm is agreed to, with the report that was read.
 #[derive(Debug)]
-pub(crate) struct Safety {
+pub(crate) struct SafetyLimits {
     yes: bool,
     confirm_pods: Option<usize>,
     expect: Option<ExpectedReport>,
@@ -55,18 +55,18 @@ fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
     expected(&path.display().to_string(), read)
 }
 
-impl Safety {
+impl SafetyLimits {
     /// Reads the policies and the report that was agreed to, and finds what is wrong with them.
-    pub(crate) fn new(agreement: Agreement) -> Result<Self, Failure> {
-        let policies = policy::read(&agreement.policy)?;
-        let mut guards = agreement.guards;
+    pub(crate) fn new(approval: SafetyFlags) -> Result<Self, Failure> {
+        let policies = policy::read(&approval.policy)?;
+        let mut guards = approval.guards;
         guards.extend(policies.guards());
         Ok(Self {
-            yes: agreement.yes,
-            confirm_pods: agreement.confirm_pods,
-            expect: agreement.expect.as_ref().map(read_expected).transpose()?,
+            yes: approval.yes,
+            confirm_pods: approval.confirm_pods,
+            expect: approval.expect.as_ref().map(read_expected).transpose()?,
             guards,
-            risk: agreement.risk,
+            risk: approval.risk,
             policies,
         })
     }
@@ -85,46 +85,46 @@ impl Safety {
     /// run answers as the real run would, but for the question, which it only tells.
     pub(crate) fn check(
         &self,
-        wish: &Wish<'_>,
+        wish: &PlannedChange<'_>,
         dry_run: DryRun,
         context: &Context,
-    ) -> Result<Passed, Failure> {
-        let agreement = Agreed {
+    ) -> Result<ApprovalResult, Failure> {
+        let approval = Agreed {
             yes: self.yes,
             confirm_pods: self.confirm_pods,
             expect: self.expect.as_ref(),
         };
-        let consented = consent(&agreement, wish);
+        let consented = consent(&approval, wish);
         match &consented {
-            Ok(Consented::Ask(_)) => introduce(&wish.block(), context),
-            Ok(Consented::Proceed) | Err(_) => {
+            Ok(ConsentOutcome::Ask(_)) => introduce(&wish.block(), context),
+            Ok(ConsentOutcome::Proceed) | Err(_) => {
                 for line in wish.report.summary_lines().iter().chain(wish.concerns) {
                     context.printer.note(line);
                 }
             }
         }
         match consented? {
-            Consented::Proceed => Ok(Passed::Unasked),
-            Consented::Ask(question) => ask(&question, dry_run, context),
+            ConsentOutcome::Proceed => Ok(ApprovalResult::Unasked),
+            ConsentOutcome::Ask(question) => ask(&question, dry_run, context),
         }
     }
 }
 
-/// Lets a `deed` pass that makes rules or lets them do more on a server of this `release`, and says by whom;
+/// Lets a `action` pass that makes rules or lets them do more on a server of this `release`, and says by whom;
 /// what the release does wrong is told in any case.
 pub(crate) fn take_risk(
-    deed: &str,
+    action: &str,
     risk: Risk,
     release: Option<Minor>,
     dry_run: DryRun,
     context: &Context,
-) -> Result<Passed, Failure> {
-    let Some(known) = risk::known(risk, release, deed) else {
-        return Ok(Passed::Unasked);
+) -> Result<ApprovalResult, Failure> {
+    let Some(known) = risk::known(risk, release, action) else {
+        return Ok(ApprovalResult::Unasked);
     };
     context.printer.warn(&Warning::from(&known.warning).line());
     match known.question {
-        None => Ok(Passed::Unasked),
+        None => Ok(ApprovalResult::Unasked),
         Some(question) => ask(&question, dry_run, context),
     }
 }
@@ -146,7 +146,7 @@ pub(crate) fn ask(
     question: &Question,
     dry_run: DryRun,
     context: &Context,
-) -> Result<Passed, Failure> {
+) -> Result<ApprovalResult, Failure> {
     let audience = match (dry_run.is_real(), context.interactive) {
         (false, _) => Audience::DryRun,
         (true, true) => Audience::Terminal,
@@ -156,11 +156,11 @@ pub(crate) fn ask(
     let cluster = context.cluster();
     let cluster = cluster.as_ref().map_or("this cluster", Cluster::name);
     match may_ask(question, audience, cluster)? {
-        Asking::Told(text) => {
+        QuestionOutcome::Told(text) => {
             context.printer.note(&text);
-            return Ok(Passed::Unasked);
+            return Ok(ApprovalResult::Unasked);
         }
-        Asking::Ask => {}
+        QuestionOutcome::Ask => {}
     }
     let prompt = &question.prompt(cluster);
     let typed = || {
@@ -177,7 +177,7 @@ pub(crate) fn ask(
         Question::Unknown { .. } => check_unknown(&typed()?)?,
         Question::PodCount { pods, .. } => check_count(&typed()?, *pods)?,
     }
-    Ok(Passed::Answered)
+    Ok(ApprovalResult::Answered)
 }
 
 fn unanswered(error: QuestionError) -> Failure {

@@ -55,7 +55,7 @@ pub(crate) async fn ask(
     arguments: &[&str],
     (stop, context): (impl Future<Output = ExitStatus>, &Context),
 ) -> Result<PodResourcesReport, Failure> {
-    let mut stop = Stop {
+    let mut stop = Interrupt {
         signal: pin!(stop),
         status: None,
     };
@@ -102,13 +102,13 @@ pub(crate) async fn ask(
 }
 
 /// Somebody who may stop the program at any step.
-struct Stop<'a, S> {
+struct Interrupt<'a, S> {
     signal: Pin<&'a mut S>,
     /// How the program ends, once somebody has.
     status: Option<ExitStatus>,
 }
 
-impl<S: Future<Output = ExitStatus>> Stop<'_, S> {
+impl<S: Future<Output = ExitStatus>> Interrupt<'_, S> {
     fn interrupted(&self) -> Failure {
         Failure::new(
             self.status.unwrap_or(ExitStatus::Interrupted),

@@ -1,11 +1,11 @@
 //! Deleting rules, and what is said of each.
 
 use super::changer::{Changer, state};
-use crate::cluster::{self, Doubt, Made, Next, Removal, WriteMode};
+use crate::cluster::{self, ChangeDoubt, ChangeResult, ConflictAction, Removal, WriteMode};
 use crate::decide::conflict::made_anew;
 use crate::decide::ledger::Sending;
 use crate::decide::outcomes::Removed;
-use crate::decide::{Meanwhile, conflict};
+use crate::decide::{ConflictOutcome, conflict};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 
@@ -21,7 +21,7 @@ impl Changer<'_> {
             Some(_) if decided_on.metadata.deletion.is_some() => Removed::RequestedBefore,
             Some(mode) => self.delete_in(decided_on, mode).await?,
         };
-        self.done(removed.told(decided_on))?;
+        self.done(removed.describe(decided_on))?;
         Ok(removed)
     }
 
@@ -31,7 +31,7 @@ impl Changer<'_> {
         mode: WriteMode,
     ) -> Result<Removed, Failure> {
         let name = decided_on.name.to_string();
-        let first = cluster::Change::Delete {
+        let first = cluster::ObjectChange::Delete {
             on: state(decided_on),
         };
         let mut another = None;
@@ -40,15 +40,19 @@ impl Changer<'_> {
             let found = found.map(|stored| &stored.fact);
             another = found.and_then(|found| made_anew(decided_on, found));
             let Some(found) = found.filter(|_| another.is_none()) else {
-                return Next::End(Ok(Removed::Already));
+                return ConflictAction::End(Ok(Removed::Already));
             };
             if found.metadata.deletion.is_some() {
-                return Next::End(Ok(Removed::RequestedBefore));
+                return ConflictAction::End(Ok(Removed::RequestedBefore));
             }
             match conflict(decided_on, Some(found)) {
-                Meanwhile::Ours => Next::Send(cluster::Change::Delete { on: state(found) }),
+                ConflictOutcome::Ours => {
+                    ConflictAction::Send(cluster::ObjectChange::Delete { on: state(found) })
+                }
                 // The same command would delete it as it is by then.
-                Meanwhile::Theirs(failure) => Next::End(Err(failure.ending(ExitStatus::TryAgain))),
+                ConflictOutcome::Theirs(failure) => {
+                    ConflictAction::End(Err(failure.ending(ExitStatus::TryAgain)))
+                }
             }
         });
         let made = made.await;
@@ -56,16 +60,20 @@ impl Changer<'_> {
             self.note(line);
         }
         match made {
-            Ok(Made::Removed(Removal::Deleted) | Made::Done(_)) => Ok(Removed::Deleted),
-            Ok(Made::Removed(Removal::Gone)) => Ok(Removed::Gone),
-            Ok(Made::Removed(Removal::Requested)) => Ok(Removed::Requested),
-            Ok(Made::Removed(Removal::Leaving)) => Ok(Removed::Leaving),
-            Ok(Made::Ended(Ok(removed), Doubt::None)) => Ok(removed),
-            Ok(Made::Ended(Ok(removed), Doubt::MayBeMade)) if removed.is_there() => {
+            Ok(ChangeResult::Removed(Removal::Deleted) | ChangeResult::Done(_)) => {
+                Ok(Removed::Deleted)
+            }
+            Ok(ChangeResult::Removed(Removal::Gone)) => Ok(Removed::Gone),
+            Ok(ChangeResult::Removed(Removal::Requested)) => Ok(Removed::Requested),
+            Ok(ChangeResult::Removed(Removal::Leaving)) => Ok(Removed::Leaving),
+            Ok(ChangeResult::Ended(Ok(removed), ChangeDoubt::None)) => Ok(removed),
+            Ok(ChangeResult::Ended(Ok(removed), ChangeDoubt::MayBeMade)) if removed.is_there() => {
                 Ok(Removed::Leaving)
             }
-            Ok(Made::Ended(Ok(_), Doubt::MayBeMade)) => Ok(Removed::Gone),
-            Ok(Made::Ended(Err(failure), doubt)) => Err(self.refused(&name, failure, doubt)),
+            Ok(ChangeResult::Ended(Ok(_), ChangeDoubt::MayBeMade)) => Ok(Removed::Gone),
+            Ok(ChangeResult::Ended(Err(failure), doubt)) => {
+                Err(self.refused(&name, failure, doubt))
+            }
             Err(error) => Err(self.failed(&name, error)),
         }
     }

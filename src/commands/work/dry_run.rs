@@ -5,14 +5,14 @@ use crate::report::change::DryRun;
 
 /// How a command changes rules.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
+pub(crate) struct WriteRequest {
     /// Who pretends.
     pub(crate) dry_run: DryRun,
     /// Whether it is worth an exit code of its own that there was nothing to change.
     pub(crate) error_unchanged: bool,
 }
 
-impl Change {
+impl WriteRequest {
     /// How a change is sent, if it is.
     pub(crate) fn mode(self) -> Option<WriteMode> {
         match self.dry_run {

@@ -9,7 +9,7 @@ use super::changer::Lines;
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::output::Journal;
-use crate::report::happening::Happening;
+use crate::report::command_event::EventDetail;
 
 /// What a command writes to standard output beside events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) async fn begin(
         (open(target.to_owned()).await?, Stdout::Free)
     };
     context.record(journal);
-    context.happens(Happening::Began {
+    context.happens(EventDetail::Began {
         command: command.to_owned(),
     });
     Ok(stdout)
@@ -111,7 +111,7 @@ pub(crate) fn end(done: &Result<ExitStatus, Failure>, context: &Context) -> Exit
     let Some(journal) = context.journal() else {
         return status;
     };
-    context.happens(Happening::Ended {
+    context.happens(EventDetail::Ended {
         exit_code: status.code(),
         error: failure.map(in_one_line),
         hints: failure.map_or_else(Vec::new, |failure| failure.hints().to_vec()),

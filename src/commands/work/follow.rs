@@ -7,18 +7,18 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::clock::Clock;
+use super::cluster_view::{ClusterView, ViewWarnings};
 use super::connect::failed;
-use super::look::{Aside, Look};
+use super::output_request::OutputRequest;
 use super::present::{page, present, tell};
 use super::source::detail;
-use super::wanted::Wanted;
 use crate::assess::Basis;
 use crate::cluster::{Detail, Watched};
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
 use crate::render::{Format, render};
-use crate::report::happening::Happening;
+use crate::report::command_event::EventDetail;
 use crate::report::{Answer, View};
 
 /// Changes within this time are shown together.
@@ -27,7 +27,7 @@ const GATHER: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_secs(5);
 
 /// What is asked, again and again.
-pub(crate) trait Question {
+pub(crate) trait FollowedQuestion {
     /// What answers it.
     type Answer: Answer;
 
@@ -51,46 +51,50 @@ pub(crate) trait Question {
 
 /// Answers once.
 pub(crate) async fn answer_once(
-    question: &impl Question,
-    look: Look,
-    wanted: Wanted,
+    question: &impl FollowedQuestion,
+    view: ClusterView,
+    wanted: OutputRequest,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
-    let (answer, aside) = answer(question, look).await?;
-    present(&answer, &aside, wanted, context)
+    let (answer, view_warnings) = answer(question, view).await?;
+    present(&answer, &view_warnings, wanted, context)
 }
 
 /// The answer, with what there is to say beside it.
-pub(crate) async fn answer<Q: Question>(
+pub(crate) async fn answer<Q: FollowedQuestion>(
     question: &Q,
-    look: Look,
-) -> Result<(Q::Answer, Aside), Failure> {
-    let look = match question.needs_pods_of(&look.basis()) {
-        Some(devices) => look.with_pods(|id| devices.contains(id)).await?,
-        None => look,
+    view: ClusterView,
+) -> Result<(Q::Answer, ViewWarnings), Failure> {
+    let view = match question.needs_pods_of(&view.basis()) {
+        Some(devices) => view.with_pods(|id| devices.contains(id)).await?,
+        None => view,
     };
-    let answer = question.answer(&look.basis());
-    Ok((answer, look.into_aside()))
+    let answer = question.answer(&view.basis());
+    Ok((answer, view.into_view_warnings()))
 }
 
 /// Answers, and again whenever the answer is another; until somebody stops it, nobody reads it any
 /// more, or the cluster cannot be asked.
-pub(crate) async fn follow<Q: Question>(
+pub(crate) async fn follow<Q: FollowedQuestion>(
     question: &Q,
-    look: Look,
-    wanted: Wanted,
+    view: ClusterView,
+    wanted: OutputRequest,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
-    let Some(live) = look.live().cloned() else {
+    let Some(live) = view.live().cloned() else {
         return Err(Failure::usage(
             "saved files do not change: --watch needs a cluster",
         ));
     };
-    let semantics = look.semantics;
-    let began = look.now;
+    let semantics = view.semantics;
+    let began = view.now;
     let clock = Clock::set(began);
-    let Look { reading, aside, .. } = look;
-    let mut aside = aside;
+    let ClusterView {
+        reading,
+        view_warnings,
+        ..
+    } = view;
+    let mut view_warnings = view_warnings;
     let kinds = [
         Kind::ResourceSlice,
         Kind::ResourceClaim,
@@ -137,17 +141,16 @@ pub(crate) async fn follow<Q: Question>(
                     if shown.as_ref().is_some_and(|shown| !shown.is_empty()) {
                         context.printer.emit(between(wanted.format))?;
                     }
-                    present(&answer, &aside, wanted, context)?;
+                    present(&answer, &view_warnings, wanted, context)?;
                 }
             }
             if context.journal().is_some() {
                 let names = answer.names();
-                let happening =
-                    Happening::answer(names.clone(), &names_before, answer.incomplete());
-                context.happens(happening);
+                let event = EventDetail::answer(names.clone(), &names_before, answer.incomplete());
+                context.happens(event);
                 names_before = names;
             }
-            aside = Aside::default();
+            view_warnings = ViewWarnings::default();
             shown = Some(compared);
             last = Some(answer);
         }

@@ -1,9 +1,9 @@
 //! What rules have done: what it takes to tell that.
 
+use super::cluster_view::ClusterView;
 use super::connect::{Live, failed};
-use super::look::Look;
 use super::nodes::gap_of;
-use crate::cluster::{PodsFound, PodsMeant, eviction_events, read_optional};
+use crate::cluster::{PodQuery, PodQueryResult, eviction_events, read_optional};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{
@@ -14,10 +14,10 @@ use crate::report::history::{HistorySources, RuleHistory};
 /// What each of `rules` has done, in their order, with what could not be read for that.
 pub(crate) async fn histories(
     rules: &[DeviceTaintRule],
-    look: &Look,
+    view: &ClusterView,
 ) -> Result<(Vec<RuleHistory>, Vec<Gap>), Failure> {
-    let sources = Box::pin(sources_of(look)).await?;
-    Ok((told(rules, look, &sources), sources.gaps))
+    let sources = Box::pin(sources_of(view)).await?;
+    Ok((describe(rules, view, &sources), sources.gaps))
 }
 
 /// What was read to tell what rules have done.
@@ -30,17 +30,21 @@ pub(crate) struct Sources {
 }
 
 /// What each of `rules` has done, in their order.
-pub(crate) fn told(rules: &[DeviceTaintRule], look: &Look, sources: &Sources) -> Vec<RuleHistory> {
-    let mut look = look.clone();
-    look.reading = sources.reading.clone();
+pub(crate) fn describe(
+    rules: &[DeviceTaintRule],
+    view: &ClusterView,
+    sources: &Sources,
+) -> Vec<RuleHistory> {
+    let mut view = view.clone();
+    view.reading = sources.reading.clone();
     let histories = rules.iter().map(|rule| {
-        let proposed = [ProposedTaint::of_rule(rule, look.now)];
+        let proposed = [ProposedTaint::of_rule(rule, view.now)];
         RuleHistory::new(&HistorySources {
             rule,
-            impact: &look.impact(&proposed),
+            impact: &view.impact(&proposed),
             events: &sources.events,
-            reading: &look.reading,
-            now: look.now,
+            reading: &view.reading,
+            now: view.now,
         })
     });
     histories.collect()
@@ -48,9 +52,9 @@ pub(crate) fn told(rules: &[DeviceTaintRule], look: &Look, sources: &Sources) ->
 
 /// The evictions that were reported, with all pods that use claims and what makes pods; files have all
 /// already.
-pub(crate) async fn sources_of(look: &Look) -> Result<Sources, Failure> {
-    let reading = look.reading.clone();
-    let Some(Live { client, served }) = look.live() else {
+pub(crate) async fn sources_of(view: &ClusterView) -> Result<Sources, Failure> {
+    let reading = view.reading.clone();
+    let Some(Live { client, served }) = view.live() else {
         // That there are none in the input stands in the history itself.
         return Ok(Sources {
             events: reading.snapshot.events.clone(),
@@ -70,17 +74,17 @@ pub(crate) async fn sources_of(look: &Look) -> Result<Sources, Failure> {
         }
     };
     let mut gaps = Vec::new();
-    let reading = match look.find_pods(PodsMeant::Chosen(None, &|_| true)).await? {
-        PodsFound::These(pods, _) => {
-            let mut look = look.clone().with_found(&pods);
-            look.reading.known.insert(Kind::Pod);
-            look.reading
+    let reading = match view.find_pods(PodQuery::Chosen(None, &|_| true)).await? {
+        PodQueryResult::These(pods, _) => {
+            let mut view = view.clone().with_found(&pods);
+            view.reading.known.insert(Kind::Pod);
+            view.reading
         }
-        PodsFound::Denied(why) => {
+        PodQueryResult::Denied(why) => {
             gaps.push(Gap::of(Kind::Pod, &why));
             reading
         }
-        PodsFound::WithoutClaims | PodsFound::Gone => reading,
+        PodQueryResult::WithoutClaims | PodQueryResult::Gone => reading,
     };
     let before = reading.gaps.len();
     let reading = read_optional::<ReplicaSet>(client, served, reading).await;

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::cluster_view::ClusterView;
 use super::debug_pod::{self, DebugPodPlan};
-use super::kubelet_node::{AskedKubelet, Trust, shown_node};
-use super::look::Look;
+use super::kubelet_node::{AskedKubelet, NodeTrust, shown_node};
 use crate::commands::context::Context;
-use crate::decide::places::Places;
+use crate::decide::device_nodes::DeviceNodes;
 use crate::engine::hardware::Hardware;
 use crate::engine::kubelet_node::KubeletNode;
 use crate::engine::unreleased_devices::{WatchedDevices, still_held};
@@ -60,7 +60,7 @@ pub(crate) fn refused(error: KubeletError) -> Failure {
 
 /// The kubelet whose word a wait takes too.
 pub(crate) struct Verifier {
-    way: Way,
+    way: KubeletAccess,
     wanted: WatchedDevices,
     node: Option<NodeName>,
 }
@@ -69,14 +69,14 @@ pub(crate) struct Verifier {
 pub(crate) type Stop = fn() -> Pin<Box<dyn Future<Output = ExitStatus>>>;
 
 /// How a kubelet is asked.
-enum Way {
+enum KubeletAccess {
     /// By its socket, on its node.
     Socket { socket: PathBuf, lister: Lister },
     /// By a pod on its node, each time.
     Pod { plan: DebugPodPlan, stop: Stop },
 }
 
-impl Way {
+impl KubeletAccess {
     /// How often a kubelet is asked that has not given everything back.
     fn interval(&self) -> Duration {
         match self {
@@ -111,11 +111,11 @@ impl Way {
 
 /// Of which node the user says that a kubelet is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SaidNode<'a> {
+pub(crate) struct NodeClaim<'a> {
     /// `--node`
     pub(crate) name: Option<&'a NodeName>,
     /// `--confirm-node`
-    pub(crate) trust: Trust,
+    pub(crate) trust: NodeTrust,
 }
 
 impl Verifier {
@@ -130,7 +130,7 @@ impl Verifier {
         end: Instant,
         context: &Context,
     ) -> Result<Self, Failure> {
-        let way = Way::Socket {
+        let way = KubeletAccess::Socket {
             socket: socket.to_owned(),
             lister: lister(socket, context),
         };
@@ -147,7 +147,7 @@ impl Verifier {
     pub(crate) fn through(plan: DebugPodPlan, stop: Stop) -> Self {
         Self {
             node: Some(NodeName::from(plan.node.as_str())),
-            way: Way::Pod { plan, stop },
+            way: KubeletAccess::Pod { plan, stop },
             wanted: WatchedDevices::default(),
         }
     }
@@ -157,7 +157,7 @@ impl Verifier {
         self.node.as_ref()
     }
 
-    /// The kubelet with what is waited for: what `rules` select in `look`, which has attributes and pods.
+    /// The kubelet with what is waited for: what `rules` select in `view`, which has attributes and pods.
     ///
     /// # Errors
     ///
@@ -166,22 +166,22 @@ impl Verifier {
     pub(crate) async fn waiting_for(
         self,
         rules: &[DeviceTaintRule],
-        (look, said): (&Look, SaidNode<'_>),
+        (view, said): (&ClusterView, NodeClaim<'_>),
         (end, context): (Instant, &Context),
     ) -> Result<Self, Failure> {
-        let node = self.whose((look, said), (end, context)).await?;
+        let node = self.whose((view, said), (end, context)).await?;
         let proposed: Vec<ProposedTaint> = rules
             .iter()
-            .map(|rule| ProposedTaint::of_rule(rule, look.now))
+            .map(|rule| ProposedTaint::of_rule(rule, view.now))
             .collect();
-        let selected = look.selected(&proposed).devices;
-        let inventory = engine::devices(look.snapshot(), &look.semantics).devices;
-        let places = Places::of(&inventory, &selected, &look.snapshot().pods);
+        let selected = view.selected(&proposed).devices;
+        let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+        let places = DeviceNodes::of(&inventory, &selected, &view.snapshot().pods);
         places.refuse_elsewhere(&node, self.way.socket())?;
         if let Some(line) = places.beside(&node) {
             context.printer.warn(&line);
         }
-        let hardware = Hardware::of(&look.snapshot().slices);
+        let hardware = Hardware::of(&view.snapshot().slices);
         Ok(Self {
             wanted: WatchedDevices::new(rules, &selected, hardware),
             node: Some(node),
@@ -192,12 +192,12 @@ impl Verifier {
     /// Of which node the kubelet is. A pod that was made on a node asks the kubelet there.
     async fn whose(
         &self,
-        (look, said): (&Look, SaidNode<'_>),
+        (view, said): (&ClusterView, NodeClaim<'_>),
         (end, context): (Instant, &Context),
     ) -> Result<NodeName, Failure> {
         let socket = match &self.way {
-            Way::Socket { socket, .. } => socket,
-            Way::Pod { plan, .. } => return Ok(NodeName::from(plan.node.as_str())),
+            KubeletAccess::Socket { socket, .. } => socket,
+            KubeletAccess::Pod { plan, .. } => return Ok(NodeName::from(plan.node.as_str())),
         };
         let (in_use, prepared) = self.ask(end, context).await?;
         let kubelet = AskedKubelet {
@@ -207,7 +207,7 @@ impl Verifier {
             wanted: said.name,
             trust: said.trust,
         };
-        match shown_node(&kubelet, look, context).await? {
+        match shown_node(&kubelet, view, context).await? {
             KubeletNode::Shown(node, _) => Ok(node),
             KubeletNode::NotShown => Err(not_shown(socket, said.name)),
         }
@@ -255,12 +255,12 @@ impl Verifier {
     ) -> Result<(InUse, Vec<PreparedClaim>), Failure> {
         let rest = end.saturating_duration_since(Instant::now());
         let (in_use, prepared) = match &self.way {
-            Way::Socket { socket, lister } => {
+            KubeletAccess::Socket { socket, lister } => {
                 let lister = lister.within(rest.max(INTERVAL));
                 let in_use = lister.list().await.map_err(refused)?;
                 (in_use, notes_beside(socket))
             }
-            Way::Pod { plan, stop } => {
+            KubeletAccess::Pod { plan, stop } => {
                 let plan = plan.within(rest.max(POD_INTERVAL));
                 let own = ["podresources", "list", "--quiet", "-o", "json"];
                 let report = debug_pod::ask(&plan, &own, (stop(), context)).await?;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use super::cluster_view::ClusterView;
 use super::connect::failed;
-use super::look::Look;
 use crate::cluster::node_of_pod;
 use crate::commands::context::Context;
 use crate::engine::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
@@ -27,19 +27,19 @@ pub(crate) struct AskedKubelet<'a> {
     /// The node that is meant.
     pub(crate) wanted: Option<&'a NodeName>,
     /// Whether the user's word is enough where nothing shows it.
-    pub(crate) trust: Trust,
+    pub(crate) trust: NodeTrust,
 }
 
 /// What the user's word is worth where nothing shows of which node a kubelet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub(crate) enum NodeTrust {
     /// Nothing.
     Nothing,
     /// `--confirm-node`
     Confirmed,
 }
 
-impl Trust {
+impl NodeTrust {
     /// What was typed.
     pub(crate) fn typed(confirms: bool) -> Self {
         if confirms {
@@ -57,15 +57,15 @@ impl Trust {
 /// When something shows that it is another one than is meant.
 pub(crate) async fn shown_node(
     kubelet: &AskedKubelet<'_>,
-    look: &Look,
+    view: &ClusterView,
     context: &Context,
 ) -> Result<KubeletNode, Failure> {
-    let asked = ask_for_pods(kubelet, look).await?;
+    let asked = ask_for_pods(kubelet, view).await?;
     let certificate = certificate_node(kubelet.socket);
     let machine = fs::read_to_string(HOST_NAME).unwrap_or_default();
     let evidence = Evidence {
-        snapshot: look.snapshot(),
-        semantics: &look.semantics,
+        snapshot: view.snapshot(),
+        semantics: &view.semantics,
         in_use: kubelet.in_use,
         prepared: kubelet.prepared,
         asked: &asked,
@@ -77,7 +77,7 @@ pub(crate) async fn shown_node(
         (KubeletNode::Shown(node, proof), Some(wanted)) if node != wanted => {
             Err(other_node(wanted, node, proof))
         }
-        (KubeletNode::NotShown, Some(wanted)) if kubelet.trust == Trust::Confirmed => {
+        (KubeletNode::NotShown, Some(wanted)) if kubelet.trust == NodeTrust::Confirmed => {
             context.printer.warn(&format!(
                 "this kubelet is treated as that of node {wanted} because of --confirm-node: no \
                  other evidence"
@@ -106,14 +106,14 @@ fn other_node(wanted: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure 
 /// The nodes of some pods that the kubelet lists and that use no device, so that they were not read.
 async fn ask_for_pods(
     kubelet: &AskedKubelet<'_>,
-    look: &Look,
+    view: &ClusterView,
 ) -> Result<Vec<(NamespacedName, NodeName)>, Failure> {
     // One that is asked for may be gone by now, and the next one not.
     const ASKED: usize = 3;
-    let known = &look.snapshot().pods;
+    let known = &view.snapshot().pods;
     let is_known = |name: &NamespacedName| known.iter().any(|pod| pod.name == *name);
     let listed = &kubelet.in_use.pods;
-    let Some(live) = look.live() else {
+    let Some(live) = view.live() else {
         return Ok(Vec::new());
     };
     if listed.iter().any(|pod| is_known(&pod.name)) {

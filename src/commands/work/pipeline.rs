@@ -8,28 +8,28 @@
 
 use super::changer::{Changer, stopped};
 use super::connect::failed;
-use super::consent::{Safety, take_risk};
-use super::meant::by_name;
-use super::scene::Scene;
-use super::wait::{Ending, Wait, timed_out};
+use super::consent::{SafetyLimits, take_risk};
+use super::mutation_context::MutationContext;
+use super::resolve_rules::by_name;
+use super::wait::{Wait, WaitEnd, timed_out};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::effect::{no_way_back, way_back};
 use crate::decide::identity::{refuse_exchanged, refuse_other_hardware};
-use crate::decide::ledger::Wish as Planned;
+use crate::decide::ledger::RuleGoal as Planned;
 use crate::decide::others::note_users;
-use crate::decide::proposal::{Passed, Proposed, Whose};
-use crate::decide::{Me, Proposal, RulePatch, Wish, standing, still_agreed};
+use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
+use crate::decide::{PlannedChange, Proposal, Requester, RulePatch, still_agreed, wait_advice};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Uid};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::staying::staying_line;
+use crate::report::unevicted_pods::staying_line;
 
 /// What becomes of rules whose evictions are not over in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Late {
+pub(crate) enum TimeoutAction {
     /// Keep the rules.
     Keep,
     /// Restore the previous effect.
@@ -39,10 +39,10 @@ pub(crate) enum Late {
 /// Where a proposal is carried out, and under what agreement.
 #[derive(Clone, Copy)]
 pub(crate) struct Pipeline<'a> {
-    pub(crate) scene: &'a Scene,
-    pub(crate) safety: &'a Safety,
+    pub(crate) mutation: &'a MutationContext,
+    pub(crate) safety: &'a SafetyLimits,
     pub(crate) dry_run: DryRun,
-    pub(crate) late: Late,
+    pub(crate) late: TimeoutAction,
     pub(crate) context: &'a Context,
 }
 
@@ -65,7 +65,7 @@ impl Pipeline<'_> {
             approved.inspect_err(|failure| changer.outcomes.refuse(&proposal.rules, failure))?;
         let open = proposal.open_names();
         if !open.is_empty() && changer.sends() {
-            changer.set_user(user_name(&self.scene.live.client).await);
+            changer.set_user(user_name(&self.mutation.live.client).await);
         }
         changer.plan(open);
         Box::pin(apply(changer)).await?;
@@ -81,46 +81,48 @@ impl Pipeline<'_> {
         if proposal.open().next().is_none() {
             return Ok(Vec::new());
         }
-        let (look, safety) = (&self.scene.look, self.safety);
-        let facts = (&look.reading, &look.semantics);
+        let (view, safety) = (&self.mutation.view, self.safety);
+        let facts = (&view.reading, &view.semantics);
         if let Some(other) = proposal.noted_before {
             for warning in refuse_other_hardware(&proposal.changed(), facts, other)? {
                 self.context.printer.warn(&Oddity::from(&warning).line());
             }
         }
-        safety.policies.refuse(&proposal.asked(), &look.semantics)?;
-        let (deed, release) = (&proposal.deed, look.release());
-        let risk = take_risk(deed, safety.risk, release, self.dry_run, self.context)?;
+        safety.policies.refuse(&proposal.asked(), &view.semantics)?;
+        let (action, release) = (&proposal.action, view.release());
+        let risk = take_risk(action, safety.risk, release, self.dry_run, self.context)?;
         if proposal.is_idle() && safety.is_content_with_nothing() {
             return Ok(Vec::new());
         }
-        let proposed = proposal.proposed(look.now);
-        let report = self.scene.report(&proposed, &safety.guards).await?;
+        let proposed = proposal.proposed(view.now);
+        let report = self.mutation.report(&proposed, &safety.guards).await?;
         if let Some(patience) = proposal.waits() {
-            standing::refuse_too_short(&report, patience, look.now)?;
+            wait_advice::refuse_too_short(&report, patience, view.now)?;
         }
-        let previewed = match proposal.previewed(look.now) {
-            Some(previewed) if safety.expects() => Some(self.scene.report(&previewed, &[]).await?),
+        let previewed = match proposal.previewed(view.now) {
+            Some(previewed) if safety.expects() => {
+                Some(self.mutation.report(&previewed, &[]).await?)
+            }
             Some(_) | None => None,
         };
-        let wish = Wish {
+        let wish = PlannedChange {
             report: &report,
             previewed: previewed.as_ref().unwrap_or(&report),
             rules: &proposal.rules,
-            deed,
+            action,
             concerns: &self.concerns(proposal).await,
             proposed: &proposed,
         };
         let passed = safety.check(&wish, self.dry_run, self.context)?;
         let expected = report.evicted();
         match passed.or(risk) {
-            Passed::Unasked => {}
+            ApprovalResult::Unasked => {}
             // What was agreed to may have become more, or another thing, while somebody thought about it.
-            Passed::Answered => {
-                let now = self.scene.again().await?;
-                let proposed = proposal.proposed(now.look.now);
+            ApprovalResult::Answered => {
+                let now = self.mutation.again().await?;
+                let proposed = proposal.proposed(now.view.now);
                 still_agreed(report, &now.report(&proposed, &safety.guards).await?)?;
-                let facts = (&now.look.reading, &now.look.semantics);
+                let facts = (&now.view.reading, &now.view.semantics);
                 refuse_exchanged(&proposal.noting_hardware(), facts)?;
             }
         }
@@ -129,12 +131,12 @@ impl Pipeline<'_> {
 
     async fn concerns(&self, proposal: &Proposal) -> Vec<String> {
         let user = match proposal.whose {
-            Whose::Programs => None,
-            Whose::Anybodys => asking(&proposal.changed(), &self.scene.live.client).await,
+            NamedOwners::Programs => None,
+            NamedOwners::Anybodys => asking(&proposal.changed(), &self.mutation.live.client).await,
         };
-        proposal.concerns(&Me {
+        proposal.concerns(&Requester {
             user: user.as_deref(),
-            ..Me::default()
+            ..Requester::default()
         })
     }
 
@@ -149,7 +151,7 @@ impl Pipeline<'_> {
         let context = self.context;
         let rules = self.as_changed(&evicting).await?;
         let names: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
-        let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&names, &rules, seen);
+        let advice = |seen: &[DeviceTaintRule]| wait_advice::ways_on(&names, &rules, seen);
         context.ledger.advise(advice(&rules));
         let wait = Wait {
             goal: Goal::Evicted,
@@ -159,14 +161,14 @@ impl Pipeline<'_> {
             advice: &advice,
         };
         // What was read before the change shows the rules as they were.
-        let waited = match self.scene.look.again().await {
-            Ok(look) => wait.for_pods(look, context).await,
+        let waited = match self.mutation.view.again().await {
+            Ok(view) => wait.for_pods(view, context).await,
             Err(failure) => Err(failure),
         };
         let waited = waited.map_err(|failure| stopped(failure, context))?;
         changer.outcomes.waited(waited.report(&wait));
         match waited.ending {
-            Ending::Met => {
+            WaitEnd::Met => {
                 let rules = if names.len() == 1 { "rule" } else { "rules" };
                 context.printer.note(&format!(
                     "{rules} {}: all evicted pods are gone",
@@ -178,26 +180,26 @@ impl Pipeline<'_> {
                 Ok(())
             }
             // What is held may not be given to others: the rules stay, whatever --on-timeout says.
-            Ending::NotReleased(left) => Err(standing::not_seen_released(&left)),
-            Ending::TimedOut(left) => {
+            WaitEnd::NotReleased(left) => Err(wait_advice::not_seen_released(&left)),
+            WaitEnd::TimedOut(left) => {
                 let failure = timed_out(patience.timeout, &left);
                 Err(match self.late {
-                    Late::Keep => {
+                    TimeoutAction::Keep => {
                         let failure = failure.hint(proposal.what_stays());
                         advice(&rules).into_iter().fold(failure, Failure::hint)
                     }
-                    Late::Revert => self.give_back(proposal, changer, failure).await,
+                    TimeoutAction::Revert => self.give_back(proposal, changer, failure).await,
                 })
             }
         }
     }
 
     /// The rules as they are once they are changed; what was made is read, since only the server knows it.
-    async fn as_changed(&self, rules: &[&Proposed]) -> Result<Vec<DeviceTaintRule>, Failure> {
-        let (there, made): (Vec<&Proposed>, Vec<&Proposed>) =
+    async fn as_changed(&self, rules: &[&ProposedRule]) -> Result<Vec<DeviceTaintRule>, Failure> {
+        let (there, made): (Vec<&ProposedRule>, Vec<&ProposedRule>) =
             rules.iter().partition(|rule| rule.now().is_some());
         let made: Vec<String> = made.into_iter().map(|rule| rule.name()).collect();
-        let made = by_name(&made, &self.scene.rules).await.map_err(failed)?;
+        let made = by_name(&made, &self.mutation.rules).await.map_err(failed)?;
         let there = there.into_iter().map(|rule| rule.rule.clone());
         Ok(there.chain(made).collect())
     }
@@ -209,7 +211,7 @@ impl Pipeline<'_> {
         changer: &mut Changer<'_>,
         mut failure: Failure,
     ) -> Failure {
-        let (context, look) = (self.context, &self.scene.look);
+        let (context, view) = (self.context, &self.mutation.view);
         let changed = proposal.changed();
         context
             .ledger
@@ -218,10 +220,10 @@ impl Pipeline<'_> {
         for rule in proposal.open() {
             let Some(before) = rule.now() else { continue };
             let effect = &before.taint.effect;
-            let patch = RulePatch::effect(effect, &look.semantics, Some(look.now));
+            let patch = RulePatch::effect(effect, &view.semantics, Some(view.now));
             let back = changer.give_back(before, &patch, &rule.rule.taint.effect);
             failure = match back.await {
-                Ok(back) => failure.hint(back.told(before)),
+                Ok(back) => failure.hint(back.describe(before)),
                 Err(error) => failure
                     .detail(format!(
                         "rule {} could not be reverted: {error}",

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::cluster_view::ClusterView;
 use super::connect::{Live, failed};
-use super::look::Look;
 use crate::cluster::{
-    self, ClusterError, Made, Next, Objects, Removal, Served, State, Stored, WriteMode,
-    with_admission,
+    self, ChangeResult, ClusterError, ConflictAction, ObjectVersion, Objects, Removal, ServedKinds,
+    Stored, WriteMode, with_admission,
 };
 use crate::decide::dedication::let_in;
 use crate::decide::dedication::{
-    Found, KnownNamespaces, NamespaceFact, Overwrite, Policies, PolicyKind, PolicyStep, is_ours,
-    plan, too_old_for_policies,
+    KnownNamespaces, NamespaceFact, Overwrite, Policies, PolicyKind, PolicyListing, PolicyStep,
+    is_ours, plan, too_old_for_policies,
 };
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
@@ -27,7 +27,7 @@ use crate::wire::Fact;
 pub(crate) struct PolicyObjects {
     live: Live,
     /// What the server has, the versions of admission policies included.
-    served: Served,
+    served: ServedKinds,
 }
 
 /// Answers about objects of one kind, whichever it is.
@@ -110,12 +110,14 @@ impl PolicyObjects {
         let mut all = Vec::new();
         for kind in PolicyKind::ALL {
             let found = match self.list(kind).await {
-                Ok(objects) => Found::Read(objects),
+                Ok(objects) => PolicyListing::Read(objects),
                 // Without the API there are none.
                 Err(ClusterError::NotServed { .. } | ClusterError::NotFound { .. }) => {
-                    Found::Read(Vec::new())
+                    PolicyListing::Read(Vec::new())
                 }
-                Err(error @ ClusterError::Forbidden { .. }) => Found::Unread(error.to_string()),
+                Err(error @ ClusterError::Forbidden { .. }) => {
+                    PolicyListing::Unread(error.to_string())
+                }
                 Err(error) => return Err(failed(error)),
             };
             all.push((kind, found));
@@ -159,10 +161,10 @@ impl PolicyObjects {
         let wanted = step.wanted().clone();
         let first = match step {
             PolicyStep::Keep(_) => return Ok(()),
-            PolicyStep::Create(wanted) => cluster::Change::Create {
+            PolicyStep::Create(wanted) => cluster::ObjectChange::Create {
                 object: wanted.object.clone(),
             },
-            PolicyStep::Change { found, patch, .. } => cluster::Change::Patch {
+            PolicyStep::Change { found, patch, .. } => cluster::ObjectChange::Patch {
                 on: state(found),
                 patch: patch.clone(),
             },
@@ -173,19 +175,24 @@ impl PolicyObjects {
             dedication,
             Overwrite::Refuse,
         ) {
-            Ok(PolicyStep::Create(wanted)) => Next::Send(cluster::Change::Create {
+            Ok(PolicyStep::Create(wanted)) => ConflictAction::Send(cluster::ObjectChange::Create {
                 object: wanted.object,
             }),
-            Ok(PolicyStep::Keep(_)) => Next::End(Ok(())),
-            Ok(PolicyStep::Change { .. }) => Next::End(Ok(())),
-            Err(failure) => Next::End(Err(failure.ending(ExitStatus::TryAgain))),
+            Ok(PolicyStep::Keep(_)) => ConflictAction::End(Ok(())),
+            Ok(PolicyStep::Change { .. }) => ConflictAction::End(Ok(())),
+            Err(failure) => ConflictAction::End(Err(failure.ending(ExitStatus::TryAgain))),
         };
         match self
-            .change(wanted.kind, &wanted.name, Sent { first, mode }, again)
+            .change(
+                wanted.kind,
+                &wanted.name,
+                PolicyWrite { first, mode },
+                again,
+            )
             .await?
         {
-            Changed::Made | Changed::Removed(_) => Ok(()),
-            Changed::Ended(ended) => ended,
+            PolicyChangeResult::Made | PolicyChangeResult::Removed(_) => Ok(()),
+            PolicyChangeResult::Ended(ended) => ended,
         }
     }
 
@@ -198,19 +205,22 @@ impl PolicyObjects {
         mode: WriteMode,
     ) -> Result<Removal, Failure> {
         let name = found["metadata"]["name"].as_str().unwrap_or_default();
-        let first = cluster::Change::Delete { on: state(found) };
+        let first = cluster::ObjectChange::Delete { on: state(found) };
         let uid = found["metadata"]["uid"].clone();
         let again = |now: Option<&Value>| match now {
             // Another of its name is not meant.
             Some(now) if now["metadata"]["uid"] == uid && is_ours(now, dedication) => {
-                Next::Send(cluster::Change::Delete { on: state(now) })
+                ConflictAction::Send(cluster::ObjectChange::Delete { on: state(now) })
             }
-            Some(_) | None => Next::End(Ok(())),
+            Some(_) | None => ConflictAction::End(Ok(())),
         };
-        match self.change(kind, name, Sent { first, mode }, again).await? {
-            Changed::Removed(removal) => Ok(removal),
-            Changed::Made => Ok(Removal::Deleted),
-            Changed::Ended(ended) => ended.map(|()| Removal::Gone),
+        match self
+            .change(kind, name, PolicyWrite { first, mode }, again)
+            .await?
+        {
+            PolicyChangeResult::Removed(removal) => Ok(removal),
+            PolicyChangeResult::Made => Ok(Removal::Deleted),
+            PolicyChangeResult::Ended(ended) => ended.map(|()| Removal::Gone),
         }
     }
 
@@ -218,17 +228,17 @@ impl PolicyObjects {
         &self,
         kind: PolicyKind,
         name: &str,
-        Sent { first, mode }: Sent,
-        mut again: impl FnMut(Option<&Value>) -> Next<Result<(), Failure>>,
-    ) -> Result<Changed, Failure> {
+        PolicyWrite { first, mode }: PolicyWrite,
+        mut again: impl FnMut(Option<&Value>) -> ConflictAction<Result<(), Failure>>,
+    ) -> Result<PolicyChangeResult, Failure> {
         let made = async {
             of_kind!(self, kind, objects => {
                 let again = |found: Option<&Stored<_>>| again(found.map(|stored| &stored.object));
                 let made = objects.change(name, first, mode, again).await?;
                 Ok(match made {
-                    Made::Done(_) => Changed::Made,
-                    Made::Removed(removal) => Changed::Removed(removal),
-                    Made::Ended(ended, _) => Changed::Ended(ended),
+                    ChangeResult::Done(_) => PolicyChangeResult::Made,
+                    ChangeResult::Removed(removal) => PolicyChangeResult::Removed(removal),
+                    ChangeResult::Ended(ended, _) => PolicyChangeResult::Ended(ended),
                 })
             })
         };
@@ -237,25 +247,25 @@ impl PolicyObjects {
 }
 
 /// A change as it is sent first, and whether it is stored.
-struct Sent {
-    first: cluster::Change,
+struct PolicyWrite {
+    first: cluster::ObjectChange,
     mode: WriteMode,
 }
 
 /// What became of a change.
-enum Changed {
+enum PolicyChangeResult {
     Made,
     Removed(Removal),
     Ended(Result<(), Failure>),
 }
 
 /// The state of an object that a change of it is decided on.
-fn state(object: &Value) -> State {
+fn state(object: &Value) -> ObjectVersion {
     let text = |field: &str| {
         let text = object["metadata"][field].as_str();
         text.unwrap_or_default().to_owned()
     };
-    State {
+    ObjectVersion {
         uid: text("uid"),
         resource_version: text("resourceVersion"),
     }
@@ -264,12 +274,12 @@ fn state(object: &Value) -> State {
 /// Who is let in by the policies of the dedications whose taints are looked at; nothing where files were
 /// read, which hold no policies.
 pub(crate) async fn dedications(
-    look: &Look,
+    view: &ClusterView,
     proposed: &[ProposedTaint],
 ) -> Result<Vec<Warning>, Failure> {
     let names = proposed.iter().filter_map(|one| one.taint.dedication());
     let names: BTreeSet<&str> = names.collect();
-    let Some(live) = look.live().filter(|_| !names.is_empty()) else {
+    let Some(live) = view.live().filter(|_| !names.is_empty()) else {
         return Ok(Vec::new());
     };
     let objects = PolicyObjects::of(live).await?;

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::dry_run::Change;
+use super::dry_run::WriteRequest;
 use super::policies::PolicyObjects;
 use crate::cluster::{ClusterError, Removal};
 use crate::commands::context::Context;
 use crate::decide::dedication::{PolicyKind, PolicyStep, object_name};
-use crate::decide::ledger::{Sending, Wish};
+use crate::decide::ledger::{RuleGoal, Sending};
 use crate::error::Failure;
 
 /// Whether each change is told on a line of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum ChangeLines {
     /// It is.
     Lines,
     /// Something else is printed at the end.
@@ -24,8 +24,8 @@ pub(crate) struct PolicyChanger<'a> {
     pub(crate) objects: &'a PolicyObjects,
     /// The dedication, by its name.
     pub(crate) dedication: &'a str,
-    pub(crate) change: Change,
-    pub(crate) told: Told,
+    pub(crate) change: WriteRequest,
+    pub(crate) told: ChangeLines,
     pub(crate) context: &'a Context,
 }
 
@@ -98,7 +98,7 @@ impl PolicyChanger<'_> {
 
     fn plan(&self, names: impl IntoIterator<Item = String>) {
         if self.is_real() {
-            self.context.ledger.plan(names, Wish::Changed);
+            self.context.ledger.plan(names, RuleGoal::Changed);
         }
     }
 
@@ -119,8 +119,8 @@ impl PolicyChanger<'_> {
 
     fn tell(&self, name: &str, verb: &str) -> Result<(), Failure> {
         match self.told {
-            Told::Nothing => Ok(()),
-            Told::Lines => {
+            ChangeLines::Nothing => Ok(()),
+            ChangeLines::Lines => {
                 let suffix = self.change.dry_run.suffix();
                 Ok(self
                     .context

@@ -1,7 +1,7 @@
 //! The one way in which an answer is printed, and how the command ends that gave it.
 
-use super::look::Aside;
-use super::wanted::Wanted;
+use super::cluster_view::ViewWarnings;
+use super::output_request::OutputRequest;
 use crate::commands::context::Context;
 use crate::decide::{self, Strictness};
 use crate::error::{ExitStatus, Failure};
@@ -9,18 +9,18 @@ use crate::output::Printer;
 use crate::render::{Page, marks, render, unsaid};
 use crate::report::Answer;
 
-/// Prints an answer, with what the server said `aside`, and says how the command ends.
+/// Prints an answer, with what the server said `view_warnings`, and says how the command ends.
 ///
 /// Warnings go to standard error. So does what is not known, where the result has no place for it:
 /// that is printed even when only results and errors are asked for.
 pub(crate) fn present(
     answer: &impl Answer,
-    aside: &Aside,
-    wanted: Wanted,
+    view_warnings: &ViewWarnings,
+    wanted: OutputRequest,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
     let printer = &context.printer;
-    aside.tell(printer);
+    view_warnings.tell(printer);
     tell(answer, printer);
     if answer.is_empty() {
         printer.note(&match &context.namespace {
@@ -36,7 +36,7 @@ pub(crate) fn present(
 /// Says what an answer has no place for in itself.
 pub(crate) fn tell(answer: &impl Answer, printer: &Printer<'_>) {
     let unsaid = answer.warnings().iter();
-    for warning in unsaid.filter(|warning| !answer.says(warning)) {
+    for warning in unsaid.filter(|warning| !answer.mentions(warning)) {
         printer.warn(&warning.line());
     }
     if !answer.says_what_is_not_known() {
@@ -47,7 +47,7 @@ pub(crate) fn tell(answer: &impl Answer, printer: &Printer<'_>) {
 }
 
 /// The page that an answer is printed on.
-pub(crate) fn page(wanted: Wanted, context: &Context) -> Page {
+pub(crate) fn page(wanted: OutputRequest, context: &Context) -> Page {
     Page {
         format: wanted.format,
         width: context.width,
@@ -56,11 +56,11 @@ pub(crate) fn page(wanted: Wanted, context: &Context) -> Page {
 }
 
 /// How a command ends that gave this answer.
-pub(crate) fn ending(answer: &impl Answer, wanted: Wanted) -> Result<ExitStatus, Failure> {
+pub(crate) fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
     let strictness = if wanted.strict {
         Strictness::Strict
     } else {
         Strictness::Lenient
     };
-    decide::ending(answer, unsaid(answer, wanted.format), strictness)
+    decide::exit_status(answer, unsaid(answer, wanted.format), strictness)
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::changer::{Changer, Lines};
+use super::cluster_view::ClusterView;
 use super::connect::failed;
-use super::dry_run::Change;
-use super::look::Look;
+use super::dry_run::WriteRequest;
 use crate::cluster::{ClusterError, Rules, StoredRule};
 use crate::commands::context::Context;
 use crate::decide::outcomes::held;
@@ -45,19 +45,19 @@ impl<'a> Publication<'a> {
     pub(crate) fn new(
         rules: &'a Rules,
         proposed: &[ProposedTaint],
-        look: &Look,
+        view: &ClusterView,
         context: &'a Context,
     ) -> Result<Self, Failure> {
-        let change = Change {
+        let change = WriteRequest {
             dry_run: DryRun::None,
             error_unchanged: false,
         };
         Ok(Self {
             rules,
             changer: Changer::new(rules, change, context).with_lines(Lines::Left),
-            drafts: previews(proposed, &look.semantics)?,
-            semantics: look.semantics,
-            now: look.now,
+            drafts: previews(proposed, &view.semantics)?,
+            semantics: view.semantics,
+            now: view.now,
             there: PreviewRules::default(),
         })
     }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::history::{sources_of, told};
-use super::look::Look;
+use super::cluster_view::ClusterView;
+use super::history::{describe, sources_of};
 use crate::commands::context::Context;
 use crate::decide::recovery::{Recovery, recovery};
 use crate::engine::settle::Patience;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Gap};
-use crate::output::Account;
+use crate::output::StatusLine;
 use crate::report::wait::{Left, WaitReport};
 
 /// How often is looked; what makes pods is read by lists.
@@ -33,14 +33,14 @@ impl Recover<'_> {
     /// asked any more.
     pub(crate) async fn wait(
         &self,
-        mut look: Look,
+        mut view: ClusterView,
         context: &Context,
     ) -> Result<WaitReport, Failure> {
         let began = Instant::now();
         let mut since: Option<Instant> = None;
-        let mut progress = Account::new(&context.printer);
+        let mut progress = StatusLine::new(&context.printer);
         loop {
-            let found = self.look(&look, context).await?;
+            let found = self.view(&view, context).await?;
             let line = found.line();
             progress.say(&line, &line);
             context.ledger.left(&line);
@@ -58,17 +58,17 @@ impl Recover<'_> {
                 return self.over(&found, began, Some(left_of(&found)));
             }
             tokio::time::sleep(INTERVAL).await;
-            look = look.again().await?;
+            view = view.again().await?;
         }
     }
 
-    async fn look(&self, look: &Look, context: &Context) -> Result<Recovery, Failure> {
-        let sources = sources_of(look).await?;
+    async fn view(&self, view: &ClusterView, context: &Context) -> Result<Recovery, Failure> {
+        let sources = sources_of(view).await?;
         if let Some(gap) = sources.gaps.iter().find(|gap| gap.what == "events") {
             return Err(unknowable(gap));
         }
         let mut evicted = Vec::new();
-        for history in told(self.rules, look, &sources) {
+        for history in describe(self.rules, view, &sources) {
             for line in &history.not_known {
                 context.printer.warn(&format!("unknown: {line}"));
             }

@@ -8,22 +8,22 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::cluster_view::ClusterView;
 use super::connect::Live;
-use super::eyes::Eyes;
-use super::look::Look;
-use super::released::note_not_released;
+use super::observer::RuleObserver;
+use super::unreleased_devices::note_not_released;
 use crate::commands::context::Context;
-use crate::decide::{released, standing};
+use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid};
-use crate::output::Account;
-use crate::report::glance::Glance;
-use crate::report::happening::Happening;
+use crate::output::StatusLine;
+use crate::report::command_event::EventDetail;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::staying::StayingPod;
+use crate::report::unevicted_pods::StayingPod;
 use crate::report::wait::{Left, LeftReason, WaitReport, goal_name};
+use crate::report::wait_progress::WaitProgress;
 
 /// What is waited for, and what to say to whoever leaves.
 pub(crate) struct Wait<'a> {
@@ -39,7 +39,7 @@ pub(crate) struct Wait<'a> {
 
 /// How a wait ended.
 #[derive(Debug)]
-pub(crate) enum Ending {
+pub(crate) enum WaitEnd {
     /// What was waited for is the case.
     Met,
     /// The time is over, or more time would change nothing; what remains.
@@ -51,8 +51,8 @@ pub(crate) enum Ending {
 
 /// A wait that is over.
 #[derive(Debug)]
-pub(crate) struct Waited {
-    pub(crate) ending: Ending,
+pub(crate) struct WaitResult {
+    pub(crate) ending: WaitEnd,
     /// Number of pods to evict that were seen.
     pub(crate) pods: usize,
     /// Who uses the devices and stays.
@@ -61,12 +61,12 @@ pub(crate) struct Waited {
     pub(crate) took: Duration,
 }
 
-impl Waited {
+impl WaitResult {
     /// What machines are told of it.
     pub(crate) fn report(&self, wait: &Wait<'_>) -> WaitReport {
         let left = match &self.ending {
-            Ending::Met => None,
-            Ending::TimedOut(left) | Ending::NotReleased(left) => Some(left.clone()),
+            WaitEnd::Met => None,
+            WaitEnd::TimedOut(left) | WaitEnd::NotReleased(left) => Some(left.clone()),
         };
         WaitReport {
             waited_seconds: self.took.as_secs(),
@@ -78,19 +78,23 @@ impl Waited {
 }
 
 impl Wait<'_> {
-    /// Waits for everybody to go whom the rules evict, from the state on that `look` shows.
+    /// Waits for everybody to go whom the rules evict, from the state on that `view` shows.
     ///
     /// # Errors
     ///
     /// When that cannot come true any more, and when the cluster cannot be asked any more.
-    pub(crate) async fn for_pods(&self, look: Look, context: &Context) -> Result<Waited, Failure> {
-        let semantics = look.semantics;
-        let eyes = Eyes::on_pods(look, self.rules, self.goal)?;
+    pub(crate) async fn for_pods(
+        &self,
+        view: ClusterView,
+        context: &Context,
+    ) -> Result<WaitResult, Failure> {
+        let semantics = view.semantics;
+        let observer = RuleObserver::on_pods(view, self.rules, self.goal)?;
         if self.patience.is_too_short_to_settle() {
-            let text = standing::cannot_settle(self.patience);
+            let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);
         }
-        self.wait(eyes, &semantics, context).await
+        self.wait(observer, &semantics, context).await
     }
 
     /// Waits for something about the rules themselves.
@@ -102,10 +106,10 @@ impl Wait<'_> {
         &self,
         live: &Live,
         context: &Context,
-    ) -> Result<Waited, Failure> {
-        let eyes = Eyes::on_rules(live.clone(), self.names(), self.goal).await?;
+    ) -> Result<WaitResult, Failure> {
+        let observer = RuleObserver::on_rules(live.clone(), self.names(), self.goal).await?;
         // What rules themselves become is the same in every version that has them.
-        self.wait(eyes, &Semantics::newest(), context).await
+        self.wait(observer, &Semantics::newest(), context).await
     }
 
     /// What the rules are called.
@@ -118,106 +122,106 @@ impl Wait<'_> {
 
     async fn wait(
         &self,
-        mut eyes: Eyes,
+        mut observer: RuleObserver,
         semantics: &Semantics,
         context: &Context,
-    ) -> Result<Waited, Failure> {
+    ) -> Result<WaitResult, Failure> {
         let began = Instant::now();
         let settle = Settle::new(self.goal, self.rules, self.patience, semantics);
         let mut settle = settle.expecting(self.expected.iter().cloned());
-        let mut progress = Account::new(&context.printer);
+        let mut status = StatusLine::new(&context.printer);
         let mut freshness = Freshness::Kept;
         let mut warned = false;
         let mut told = None;
         let mut noted = 0;
         loop {
-            let glance = eyes.look(freshness, &mut settle, began).await?;
-            for odd in eyes.oddities() {
+            let progress = observer.view(freshness, &mut settle, began).await?;
+            for odd in observer.oddities() {
                 context.printer.warn(&Oddity::from(odd).line());
             }
-            context.ledger.advise((self.advice)(&glance.rules));
-            if glance.shows_progress() {
-                context.ledger.left(&glance.line);
+            context.ledger.advise((self.advice)(&progress.rules));
+            if progress.shows_progress() {
+                context.ledger.left(&progress.line);
                 if self.goal.is_about_pods() {
-                    progress.say(&glance.state, &glance.line);
+                    status.say(&progress.state, &progress.line);
                 }
-                self.tell(&glance, &mut told, context);
+                self.tell(&progress, &mut told, context);
             }
             // Nobody else has seen it, and the rule may be all that is left of this wait.
-            if glance.not_released.len() > noted {
-                noted = glance.not_released.len();
-                note_not_released(&glance, eyes.rules(), context).await;
+            if progress.not_released.len() > noted {
+                noted = progress.not_released.len();
+                note_not_released(&progress, observer.rules(), context).await;
             }
-            if !warned && let Some(short) = self.shortfall(&glance, began) {
+            if !warned && let Some(short) = self.shortfall(&progress, began) {
                 context
                     .printer
-                    .warn(&standing::cannot_be_met(&short, self.patience));
+                    .warn(&wait_advice::cannot_be_met(&short, self.patience));
                 warned = true;
             }
             let over = |ending| {
-                let waited = Waited {
+                let waited = WaitResult {
                     ending,
-                    pods: glance.pods,
-                    staying: glance.staying.clone(),
+                    pods: progress.pods,
+                    staying: progress.staying.clone(),
                     took: began.elapsed(),
                 };
                 let wait = waited.report(self);
-                context.happens(Happening::WaitEnded { wait });
+                context.happens(EventDetail::WaitEnded { wait });
                 waited
             };
-            match glance.step {
+            match progress.step {
                 // What an earlier wait has seen is still so: the API shows as free what may be held.
                 WaitStep::Met if self.goal.is_about_pods() => {
-                    let noted = released::left(&glance.rules);
+                    let noted = unreleased_devices::left(&progress.rules);
                     let is_free = noted.is_empty();
-                    let noted = Ending::NotReleased(noted);
-                    return Ok(over(if is_free { Ending::Met } else { noted }));
+                    let noted = WaitEnd::NotReleased(noted);
+                    return Ok(over(if is_free { WaitEnd::Met } else { noted }));
                 }
-                WaitStep::Met => return Ok(over(Ending::Met)),
+                WaitStep::Met => return Ok(over(WaitEnd::Met)),
                 WaitStep::TimedOut | WaitStep::ComesBack => {
-                    return Ok(over(Ending::TimedOut(glance.left.clone())));
+                    return Ok(over(WaitEnd::TimedOut(progress.left.clone())));
                 }
                 WaitStep::NotSeenReleased => {
-                    return Ok(over(Ending::NotReleased(glance.left.clone())));
+                    return Ok(over(WaitEnd::NotReleased(progress.left.clone())));
                 }
                 WaitStep::ReadAgain => freshness = Freshness::Read,
                 WaitStep::WaitUntil(until) => {
                     freshness = Freshness::Kept;
-                    eyes.rest(until.saturating_sub(began.elapsed())).await?;
+                    observer.rest(until.saturating_sub(began.elapsed())).await?;
                 }
                 WaitStep::Never(never) => {
-                    return Err(standing::ended(&never, self.rules, &glance.rules));
+                    return Err(wait_advice::ended(&never, self.rules, &progress.rules));
                 }
             }
         }
     }
 
     /// Tells as an event how far it is, whenever that is another than was `told` last.
-    fn tell(&self, glance: &Glance, told: &mut Option<String>, context: &Context) {
+    fn tell(&self, progress: &WaitProgress, told: &mut Option<String>, context: &Context) {
         let state = if self.goal.is_about_pods() {
-            &glance.state
+            &progress.state
         } else {
-            &glance.line
+            &progress.line
         };
         if context.journal().is_none() || told.as_ref() == Some(state) {
             return;
         }
-        context.happens(Happening::Progress {
+        context.happens(EventDetail::Progress {
             goal: goal_name(self.goal).to_owned(),
             rules: self.names(),
-            pods: glance.pods,
-            pods_left: glance.pods_left,
-            message: glance.line.clone(),
+            pods: progress.pods,
+            pods_left: progress.pods_left,
+            message: progress.line.clone(),
         });
         *told = Some(state.clone());
     }
 
-    fn shortfall(&self, glance: &Glance, began: Instant) -> Option<Shortfall> {
+    fn shortfall(&self, progress: &WaitProgress, began: Instant) -> Option<Shortfall> {
         let rest = Patience {
             timeout: self.patience.timeout.saturating_sub(began.elapsed()),
             ..self.patience
         };
-        rest.shortfall(glance.last_due?, glance.now)
+        rest.shortfall(progress.last_due?, progress.now)
     }
 }
 

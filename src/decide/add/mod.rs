@@ -17,6 +17,6 @@ mod tests;
 mod words;
 
 pub use plan::{add, step};
-pub use step::Step;
+pub use step::AddStep;
 pub use terms::{Existing, Terms};
-pub use words::{deed, next_line};
+pub use words::{action, next_line};

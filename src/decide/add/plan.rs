@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::refusal::{being_deleted, different, refuse_other_bonds, refuse_unsupported};
-use super::step::Step;
+use super::step::AddStep;
 use super::terms::{Existing, Terms};
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::decide::owner::owner;
@@ -21,7 +21,7 @@ pub fn add(
     drafts: Vec<RuleDraft>,
     rules: &[DeviceTaintRule],
     terms: &Terms<'_>,
-) -> Result<Vec<Step>, Failure> {
+) -> Result<Vec<AddStep>, Failure> {
     for draft in &drafts {
         refuse_unsupported(draft, terms.semantics)?;
     }
@@ -41,9 +41,9 @@ pub fn step(
     draft: RuleDraft,
     found: Option<&DeviceTaintRule>,
     terms: &Terms<'_>,
-) -> Result<Step, Failure> {
+) -> Result<AddStep, Failure> {
     let Some(rule) = found else {
-        return Ok(Step::Create(draft));
+        return Ok(AddStep::Create(draft));
     };
     if rule.metadata.deletion.is_some() {
         return Err(being_deleted(rule));
@@ -58,9 +58,9 @@ pub fn step(
     let patch = patch(&draft, rule, terms);
     let rule = Box::new(rule.clone());
     Ok(if patch.is_empty() {
-        Step::Keep { draft, rule }
+        AddStep::Keep { draft, rule }
     } else {
-        Step::Change { draft, rule, patch }
+        AddStep::Change { draft, rule, patch }
     })
 }
 

@@ -139,7 +139,7 @@ fn unknown_fields(draft: &RuleDraft) -> Vec<String> {
         return draft.selector.unknown_fields.clone();
     };
     let spec = &manifest["spec"];
-    let strangers = |object: &Value, known: &[&str], under: &str| -> Vec<String> {
+    let unknown_fields = |object: &Value, known: &[&str], under: &str| -> Vec<String> {
         let names = object
             .as_object()
             .into_iter()
@@ -150,9 +150,9 @@ fn unknown_fields(draft: &RuleDraft) -> Vec<String> {
             .collect()
     };
     [
-        strangers(spec, &SPEC, "spec"),
-        strangers(&spec["deviceSelector"], &SELECTOR, "spec.deviceSelector"),
-        strangers(&spec["taint"], &TAINT, "spec.taint"),
+        unknown_fields(spec, &SPEC, "spec"),
+        unknown_fields(&spec["deviceSelector"], &SELECTOR, "spec.deviceSelector"),
+        unknown_fields(&spec["taint"], &TAINT, "spec.taint"),
     ]
     .concat()
 }

@@ -5,7 +5,7 @@ use crate::model::DeviceTaintRule;
 
 /// What has to be done about one rule.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum AddStep {
     /// It is made.
     Create(RuleDraft),
     /// The one that is there is changed.
@@ -26,7 +26,7 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl AddStep {
     /// The rule as it is asked for.
     #[must_use]
     pub fn draft(&self) -> &RuleDraft {

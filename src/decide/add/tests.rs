@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::decide::draft::{RuleDraft, RulePatch};
-use crate::decide::proposal::Proposed;
+use crate::decide::proposal::ProposedRule;
 use crate::decide::testing::{foreign, named, rule, selector, taint};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
@@ -41,7 +41,11 @@ fn stored(effect: &str) -> DeviceTaintRule {
     rule
 }
 
-fn decided(draft: RuleDraft, found: &DeviceTaintRule, existing: Existing) -> Result<Step, Failure> {
+fn decided(
+    draft: RuleDraft,
+    found: &DeviceTaintRule,
+    existing: Existing,
+) -> Result<AddStep, Failure> {
     let semantics = Semantics::newest();
     let terms = Terms {
         existing,
@@ -52,21 +56,21 @@ fn decided(draft: RuleDraft, found: &DeviceTaintRule, existing: Existing) -> Res
     add(vec![draft], found, &terms).map(|mut steps| steps.remove(0))
 }
 
-fn kept(draft: RuleDraft, found: &DeviceTaintRule) -> Result<Step, Failure> {
+fn kept(draft: RuleDraft, found: &DeviceTaintRule) -> Result<AddStep, Failure> {
     decided(draft, found, Existing::Kept)
 }
 
-fn patched(step: Step) -> RulePatch {
+fn patched(step: AddStep) -> RulePatch {
     match step {
-        Step::Change { patch, .. } => patch,
-        Step::Create(_) | Step::Keep { .. } => panic!("{step:?}"),
+        AddStep::Change { patch, .. } => patch,
+        AddStep::Create(_) | AddStep::Keep { .. } => panic!("{step:?}"),
     }
 }
 
 #[test]
 fn what_is_not_there_is_created_and_what_is_there_is_kept() {
     let created = kept(draft("None"), &named("another", "None")).unwrap();
-    assert!(matches!(created, Step::Create(_)), "{created:?}");
+    assert!(matches!(created, AddStep::Create(_)), "{created:?}");
     assert!(created.is_open());
     let same = kept(draft("None"), &stored("None")).unwrap();
     assert!(!same.is_open(), "{same:?}");
@@ -224,7 +228,7 @@ fn another_value_of_a_taint_that_evicts_does_something() {
     draft.taint.value = "firmware".to_owned();
     let step = decided(draft, &stored("NoExecute"), Existing::Overwritten).unwrap();
     assert!(
-        step.is_open() && Proposed::from(&step).does_something(),
+        step.is_open() && ProposedRule::from(&step).does_something(),
         "{step:?}"
     );
 }
@@ -233,7 +237,7 @@ fn another_value_of_a_taint_that_evicts_does_something() {
 fn a_new_taint_counts_from_now_or_from_the_time_that_it_says() {
     let since = |draft: RuleDraft| {
         let step = kept(draft, &named("another", "None")).unwrap();
-        Proposed::from(&step).proposed(now()).taint.time_added
+        ProposedRule::from(&step).proposed(now()).taint.time_added
     };
     assert_eq!(since(draft("NoExecute")), Some(now()));
     let earlier: Timestamp = "2026-11-20T01:00:00Z".parse().unwrap();
@@ -317,19 +321,23 @@ fn what_a_server_does_not_know_is_not_sent_to_it() {
 fn what_is_done_already_counts_as_part_of_what_was_agreed_to() {
     let step = kept(draft("NoExecute"), &stored("NoExecute")).unwrap();
     assert_eq!(
-        Proposed::from(&step).proposed(now()).rule.unwrap().as_str(),
+        ProposedRule::from(&step)
+            .proposed(now())
+            .rule
+            .unwrap()
+            .as_str(),
         "drain"
     );
-    assert!(!Proposed::from(&step).does_something());
+    assert!(!ProposedRule::from(&step).does_something());
     let created = kept(draft("NoExecute"), &named("another", "None")).unwrap();
-    assert_eq!(Proposed::from(&created).proposed(now()).rule, None);
-    assert!(Proposed::from(&created).does_something());
+    assert_eq!(ProposedRule::from(&created).proposed(now()).rule, None);
+    assert!(ProposedRule::from(&created).does_something());
     let mut valued = draft("NoExecute");
     valued.taint.value = "x".to_owned();
     let step = decided(valued, &stored("None"), Existing::Overwritten).unwrap();
-    let taint = Proposed::from(&step).proposed(now()).taint;
+    let taint = ProposedRule::from(&step).proposed(now()).taint;
     assert_eq!((taint.value.as_str(), taint.time_added), ("x", Some(now())));
-    assert!(Proposed::from(&step).does_something());
+    assert!(ProposedRule::from(&step).does_something());
 }
 
 #[test]
@@ -337,9 +345,9 @@ fn a_taint_without_effect_is_reported_as_it_is_and_does_nothing() {
     for found in [stored("None"), named("another", "None")] {
         let step = kept(draft("None"), &found).unwrap();
         assert_eq!(
-            Proposed::from(&step).proposed(now()).taint.effect,
+            ProposedRule::from(&step).proposed(now()).taint.effect,
             Effect::None
         );
-        assert!(!Proposed::from(&step).does_something());
+        assert!(!ProposedRule::from(&step).does_something());
     }
 }

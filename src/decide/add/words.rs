@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::step::Step;
+use super::step::AddStep;
 use crate::decide::owner::owner;
 use crate::model::{Effect, RuleMetadata};
 use crate::naming::phrase::counted;
-use crate::report::life::after_add;
+use crate::report::rule_lifecycle::after_add;
 
-impl Step {
+impl AddStep {
     /// What is not done about a rule that is there although it was asked for, and why; one line each.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
@@ -50,7 +50,7 @@ impl Step {
 
 /// What comes next in the life of the rules.
 #[must_use]
-pub fn next_line(steps: &[Step]) -> String {
+pub fn next_line(steps: &[AddStep]) -> String {
     let names = steps.iter().map(|step| step.draft().name.as_str());
     let batch = steps.first().and_then(|step| {
         let key = RuleMetadata::BATCH;
@@ -69,7 +69,7 @@ pub fn next_line(steps: &[Step]) -> String {
 
 /// What is done, as the beginning of a question.
 #[must_use]
-pub fn deed(open: &[&Step]) -> String {
+pub fn action(open: &[&AddStep]) -> String {
     let Some(first) = open.first().map(|step| step.draft()) else {
         return "Go on".to_owned();
     };
@@ -87,8 +87,8 @@ mod tests {
     use crate::decide::RuleDraft;
     use crate::decide::testing::{rule, selector, taint};
 
-    fn created(name: &str, batch: &str) -> Step {
-        Step::Create(RuleDraft {
+    fn created(name: &str, batch: &str) -> AddStep {
+        AddStep::Create(RuleDraft {
             name: name.to_owned(),
             selector: selector("gpu-0"),
             taint: taint("NoSchedule"),
@@ -98,8 +98,8 @@ mod tests {
         })
     }
 
-    fn found(name: &str) -> Step {
-        Step::Keep {
+    fn found(name: &str) -> AddStep {
+        AddStep::Keep {
             draft: created(name, "b").draft().clone(),
             rule: Box::new(rule("NoSchedule")),
         }
@@ -129,10 +129,10 @@ mod tests {
     fn a_question_begins_with_what_is_done() {
         let (new, old) = (created("a", "b"), found("c"));
         let taint = &new.draft().taint;
-        assert_eq!(deed(&[&new]), format!("Add rule a with {taint}"));
-        assert_eq!(deed(&[&old]), format!("Change rule c to {taint}"));
+        assert_eq!(action(&[&new]), format!("Add rule a with {taint}"));
+        assert_eq!(action(&[&old]), format!("Change rule c to {taint}"));
         assert_eq!(
-            deed(&[&new, &old]),
+            action(&[&new, &old]),
             format!("Add or change 2 rules with {taint}")
         );
     }

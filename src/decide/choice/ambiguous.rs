@@ -1,7 +1,7 @@
 //! Is a number of hardware that of more than one device?
 
 use crate::decide::identity::Hardware;
-use crate::decide::identity::known::Means;
+use crate::decide::identity::identifying_attributes::AttributeMeaning;
 use crate::engine::{DeviceCondition, Semantics, filter_devices, with_siblings};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Snapshot};
@@ -9,7 +9,7 @@ use crate::naming::shell::word;
 
 /// A number of hardware that several chosen devices have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ambiguous {
+pub struct AmbiguousNumber {
     /// As it was typed, such as `uuid=GPU-18db…`.
     pub hardware: String,
     /// The devices, by name.
@@ -25,9 +25,9 @@ pub fn ambiguous(
     chosen: &[DeviceId],
     (snapshot, more): (&Snapshot, &[String]),
     semantics: &Semantics,
-) -> Vec<Ambiguous> {
+) -> Vec<AmbiguousNumber> {
     let numbers = identities.iter();
-    let numbers = numbers.filter(|number| number.means() == Means::Hardware);
+    let numbers = numbers.filter(|number| number.means() == AttributeMeaning::Hardware);
     let of = |number: &Hardware| {
         let is = DeviceCondition::Attribute(number.conditions(more));
         let mut devices = filter_devices(snapshot, &[is], semantics).devices;
@@ -35,7 +35,7 @@ pub fn ambiguous(
         let first = devices.first()?.clone();
         let whole = with_siblings(snapshot, &[first], semantics);
         let is_one = devices.iter().all(|device| whole.contains(device));
-        (!is_one).then(|| Ambiguous {
+        (!is_one).then(|| AmbiguousNumber {
             hardware: number.to_string(),
             devices,
         })
@@ -43,10 +43,10 @@ pub fn ambiguous(
     numbers.filter_map(of).collect()
 }
 
-impl Ambiguous {
+impl AmbiguousNumber {
     /// That several have it, in one line.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let names: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
         format!(
             "{} is ambiguous: several devices have it: {}",
@@ -59,7 +59,7 @@ impl Ambiguous {
     #[must_use]
     pub fn failure(&self) -> Failure {
         let first = self.devices.first().map(ToString::to_string);
-        Failure::new(ExitStatus::Failed, self.told()).hint(format!(
+        Failure::new(ExitStatus::Failed, self.describe()).hint(format!(
             "choose one, as in: {} {}",
             first.unwrap_or_default(),
             word(&self.hardware)

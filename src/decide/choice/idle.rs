@@ -6,7 +6,7 @@ use crate::model::{NamespacedName, Snapshot};
 
 /// A node or a pod that was named and has no devices, as far as slices and claims say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Idle {
+pub enum IdleName {
     /// A node of this name.
     Node(String),
     /// A pod of this name.
@@ -16,10 +16,12 @@ pub enum Idle {
 /// What one of the `conditions` names and what has no devices: it may be there all the same, or be
 /// mistyped.
 #[must_use]
-pub fn idle(conditions: &[DeviceCondition], snapshot: &Snapshot) -> Option<Idle> {
+pub fn idle(conditions: &[DeviceCondition], snapshot: &Snapshot) -> Option<IdleName> {
     conditions.iter().find_map(|condition| match condition {
-        DeviceCondition::Node(node) => Idle::node(node, snapshot),
-        DeviceCondition::Pod(pod) => (!uses_devices(pod, snapshot)).then(|| Idle::Pod(pod.clone())),
+        DeviceCondition::Node(node) => IdleName::node(node, snapshot),
+        DeviceCondition::Pod(pod) => {
+            (!uses_devices(pod, snapshot)).then(|| IdleName::Pod(pod.clone()))
+        }
         DeviceCondition::Claim(_)
         | DeviceCondition::Named(_)
         | DeviceCondition::Attribute(_)
@@ -27,7 +29,7 @@ pub fn idle(conditions: &[DeviceCondition], snapshot: &Snapshot) -> Option<Idle>
     })
 }
 
-impl Idle {
+impl IdleName {
     /// The node of that name, if no device is local to it.
     #[must_use]
     pub fn node(name: &str, snapshot: &Snapshot) -> Option<Self> {
@@ -65,7 +67,7 @@ impl Idle {
 
     /// That it is there, and has no devices.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Node(name) => format!("node {name} exists, but no device is local to it"),
             Self::Pod(name) => format!("pod {name} exists, but uses no device"),
@@ -75,7 +77,7 @@ impl Idle {
     /// That it is there, and has no devices, where some are needed.
     #[must_use]
     pub fn failure(&self) -> Failure {
-        Failure::new(ExitStatus::Failed, self.told())
+        Failure::new(ExitStatus::Failed, self.describe())
             .hint("list the devices with `kubectl devicetaint devices`")
     }
 }
@@ -122,7 +124,7 @@ mod tests {
                 DeviceCondition::Pod(testing::name(namespace, name))
             }));
             let idle = super::idle(&conditions, &snapshot)?;
-            Some((idle.told(), idle.is_there(&snapshot)))
+            Some((idle.describe(), idle.is_there(&snapshot)))
         };
         assert_eq!(idle(Some("node-7"), Some("team-a/train-0")), None);
         let node = |name: &str| format!("node {name} exists, but no device is local to it");

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | What was typed? | `typed` |
 //! | What does it mean by itself? | `parse` |
-//! | Which devices are that by what they are, and by who uses them? | [`picks`] |
+//! | Which devices are that by what they are, and by who uses them? | [`filters`] |
 //! | Which words are numbers of hardware? | `numbers` |
 //! | Which taints are that, in what was looked at? | `taints` |
 //! | What was probably meant where that is nothing? | `nothing`; is what was named there at all? [`mod@idle`] |
@@ -18,31 +18,31 @@
 //! | Is it every device? | [`wide`] |
 //! | What was probably meant by a name that cannot be? | [`wrong`] |
 
+pub mod all_devices;
 pub mod ambiguous;
-mod away;
 pub mod collapse;
+mod device_arguments;
+pub mod device_filters;
 pub mod idle;
-mod nothing;
+pub mod misspelt_name;
+mod no_match;
 mod numbers;
 mod parse;
-pub mod picks;
 pub mod shown;
 mod taints;
-mod typed;
 mod unknown;
-pub mod wide;
-pub mod wrong;
+mod unpublished;
 
-pub use ambiguous::Ambiguous;
-pub use away::with_drivers_away;
+pub use all_devices::refuse_wide;
+pub use ambiguous::AmbiguousNumber;
 pub use collapse::{Expansion, collapsed};
-pub use idle::Idle;
-pub use nothing::{no_such, no_such_node, refuse_empty_names, refuse_unknown_attributes};
+pub use device_arguments::DeviceArguments;
+pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
+pub use idle::IdleName;
+pub use misspelt_name::wrong_name;
+pub use no_match::{no_such, no_such_node, refuse_empty_names, refuse_unknown_attributes};
 pub use numbers::{noted_numbers, numbers};
-pub use parse::{By, Choice, Purpose, hardware_among, rule_names};
-pub use picks::{Picked, Picker, Picks};
-pub use shown::Shown;
-pub use typed::Typed;
+pub use parse::{Choice, ChoiceBasis, Purpose, hardware_among, rule_names};
+pub use shown::ShownDevices;
 pub use unknown::{NO_DEVICES, no_such_device, refuse_missing};
-pub use wide::refuse_wide;
-pub use wrong::wrong_name;
+pub use unpublished::with_drivers_away;

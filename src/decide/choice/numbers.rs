@@ -1,8 +1,8 @@
 //! Which words are numbers of hardware, in what was looked at?
 
 use crate::decide::identity::hardware::may_be_number;
-use crate::decide::identity::known::identifies;
-use crate::decide::identity::{Hardware, Noted};
+use crate::decide::identity::identifying_attributes::identifies;
+use crate::decide::identity::{Hardware, NotedHardware};
 use crate::model::{AttributeValue, DeviceSelector, DeviceTaintRule, Reading, Snapshot};
 
 /// Those of `words` that are the number of a published device, such as its serial number; `more` are
@@ -30,7 +30,7 @@ pub fn noted_numbers(words: &[&str], rules: &[DeviceTaintRule]) -> Vec<Hardware>
     let words = words.iter().filter(|word| may_be_number(word));
     let hardware = words.map(|word| Hardware::bare(word));
     let is_noted = |hardware: &Hardware| {
-        let mut noted = rules.iter().filter_map(Noted::on);
+        let mut noted = rules.iter().filter_map(NotedHardware::on);
         noted.any(|noted| noted.has(hardware))
     };
     hardware.filter(is_noted).collect()

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::device_arguments::DeviceArguments;
+use super::device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
+use super::misspelt_name::{meant_as_hardware, wrong_name};
 use super::numbers::{is_one_of, numbers, words_among};
-use super::picks::{Picked, Picker, Picks};
-use super::typed::Typed;
-use super::wrong::{meant_as_hardware, wrong_name};
 use crate::decide::identity::Hardware;
 use crate::engine::Semantics;
 use crate::error::Failure;
@@ -18,19 +18,19 @@ use crate::naming::{NamingError, Targets, rule};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// What says which devices are meant.
-    pub by: By,
+    pub by: ChoiceBasis,
     /// The taint that was named beside them.
     pub taint: Option<Taint>,
 }
 
 /// What says which devices are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum ChoiceBasis {
     /// Their names; one selector a taint, each once.
     Selectors(Vec<DeviceSelector>),
     /// What they are, and who uses them, of those that one of the selectors names; of all where there
     /// are none. Becomes selectors once it is known what there is.
-    Picked(Box<Picker>, Vec<DeviceSelector>),
+    Picked(Box<DeviceFilter>, Vec<DeviceSelector>),
     /// Rules that exist, by name.
     Rules(Vec<String>),
     /// Rules that are written down in files.
@@ -52,46 +52,55 @@ impl Choice {
     /// # Errors
     ///
     /// What is no name; no way to say it or more than one; a taint beside what has its own.
-    pub fn parse(typed: &Typed, purpose: Purpose) -> Result<Self, Failure> {
+    pub fn parse(typed: &DeviceArguments, purpose: Purpose) -> Result<Self, Failure> {
         let (hardware, typed) = &without_hardware(typed);
         let (named, taint) = arguments(typed, purpose)?;
-        let picker = Picker::parse(hardware)?;
+        let filter = DeviceFilter::parse(hardware)?;
         if purpose == Purpose::Add && taint.is_none() && typed.filenames.is_empty() {
             return Err(no_taint());
         }
-        let ways: Vec<(&str, By)> = [
-            ("DEVICE", By::Selectors(named)),
+        let ways: Vec<(&str, ChoiceBasis)> = [
+            ("DEVICE", ChoiceBasis::Selectors(named)),
             (
                 "--driver, --pool, --device",
-                By::Selectors(typed.flags.clone().into_iter().collect()),
+                ChoiceBasis::Selectors(typed.flags.clone().into_iter().collect()),
             ),
             (
                 "--all-devices",
-                By::Selectors(vec![
+                ChoiceBasis::Selectors(vec![
                     DeviceSelector::default();
                     usize::from(typed.all_devices)
                 ]),
             ),
-            ("--rule", By::Rules(rule_names(&typed.rules)?)),
-            ("--filename", By::Manifests(typed.filenames.clone())),
+            ("--rule", ChoiceBasis::Rules(rule_names(&typed.rules)?)),
+            (
+                "--filename",
+                ChoiceBasis::Manifests(typed.filenames.clone()),
+            ),
         ]
         .into_iter()
         .filter(|(_, by)| !by.is_empty())
         .collect();
-        if let Some(picker) = picker
-            && (picker.chooses() || !ways.is_empty())
+        if let Some(filter) = filter
+            && (filter.chooses() || !ways.is_empty())
         {
-            let by = picked(picker, ways, purpose)?;
+            let by = filtered(filter, ways, purpose)?;
             return Ok(Self { by, taint });
         }
         let by = match <[_; 1]>::try_from(ways) {
             Ok([(way, by)]) => match (&by, &taint) {
-                (By::Rules(_) | By::Manifests(_), Some(_)) => {
+                (ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), Some(_)) => {
                     return Err(Failure::usage(format!(
                         "a taint cannot be combined with {way}, which has its own"
                     )));
                 }
-                (By::Selectors(_) | By::Picked(..) | By::Rules(_) | By::Manifests(_), _) => by,
+                (
+                    ChoiceBasis::Selectors(_)
+                    | ChoiceBasis::Picked(..)
+                    | ChoiceBasis::Rules(_)
+                    | ChoiceBasis::Manifests(_),
+                    _,
+                ) => by,
             },
             Err(ways) => {
                 let failure = not_one_way(&ways, purpose);
@@ -105,10 +114,10 @@ impl Choice {
 impl Choice {
     /// What has to be known of devices to tell which are meant; nothing where names say it.
     #[must_use]
-    pub fn picker(&self) -> Option<&Picker> {
+    pub fn filter(&self) -> Option<&DeviceFilter> {
         match &self.by {
-            By::Picked(picker, _) => Some(picker),
-            By::Selectors(_) | By::Rules(_) | By::Manifests(_) => None,
+            ChoiceBasis::Picked(filter, _) => Some(filter),
+            ChoiceBasis::Selectors(_) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => None,
         }
     }
 
@@ -117,8 +126,8 @@ impl Choice {
     #[must_use]
     pub fn words(&self, reading: &Reading) -> Vec<&str> {
         let named = match &self.by {
-            By::Selectors(named) | By::Picked(_, named) => named,
-            By::Rules(_) | By::Manifests(_) => return Vec::new(),
+            ChoiceBasis::Selectors(named) | ChoiceBasis::Picked(_, named) => named,
+            ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => return Vec::new(),
         };
         words_among(named, reading)
     }
@@ -128,30 +137,32 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// As [`Picker::parse`].
+    /// As [`DeviceFilter::parse`].
     pub fn with_numbers(self, reading: &Reading, more: &[String]) -> Result<Self, Failure> {
         let words = self.words(reading);
         let hardware = numbers(&words, &reading.snapshot, more);
         if hardware.is_empty() {
             return Ok(self);
         }
-        let (picker, mut named) = match self.by {
-            By::Picked(picker, named) => (Some(picker), named),
-            By::Selectors(named) => (None, named),
-            by @ (By::Rules(_) | By::Manifests(_)) => return Ok(Self { by, ..self }),
+        let (filter, mut named) = match self.by {
+            ChoiceBasis::Picked(filter, named) => (Some(filter), named),
+            ChoiceBasis::Selectors(named) => (None, named),
+            by @ (ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_)) => {
+                return Ok(Self { by, ..self });
+            }
         };
         named.retain(|selector| !is_one_of(selector, &hardware));
-        let picker = match picker {
-            Some(picker) => Some(picker.with_hardware(hardware)?),
-            None => Picker::parse(&Picks {
+        let filter = match filter {
+            Some(filter) => Some(filter.with_hardware(hardware)?),
+            None => DeviceFilter::parse(&DeviceFilterFlags {
                 identities: hardware,
                 identity_attributes: more.to_vec(),
-                ..Picks::default()
+                ..DeviceFilterFlags::default()
             })?,
         };
-        let by = match picker {
-            Some(picker) => By::Picked(Box::new(picker), named),
-            None => By::Selectors(named),
+        let by = match filter {
+            Some(filter) => ChoiceBasis::Picked(Box::new(filter), named),
+            None => ChoiceBasis::Selectors(named),
         };
         Ok(Self { by, ..self })
     }
@@ -160,35 +171,35 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// As [`Picker::resolve`].
+    /// As [`DeviceFilter::resolve`].
     pub fn resolved(
         &self,
         reading: &Reading,
         semantics: &Semantics,
     ) -> Result<(Self, Vec<String>), Failure> {
-        let By::Picked(picker, named) = &self.by else {
+        let ChoiceBasis::Picked(filter, named) = &self.by else {
             return Ok((self.clone(), Vec::new()));
         };
-        let picked = picker.resolve(reading, &[named], semantics)?;
-        picked.refuse_ambiguous()?;
-        let Picked { devices, notes, .. } = picked;
-        let by = By::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
+        let filtered = filter.resolve(reading, &[named], semantics)?;
+        filtered.refuse_ambiguous()?;
+        let FilterResult { devices, notes, .. } = filtered;
+        let by = ChoiceBasis::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
         let taint = self.taint.clone();
         Ok((Self { by, taint }, notes))
     }
 }
 
 /// What was typed with arguments that name hardware among the other choices.
-fn without_hardware(typed: &Typed) -> (Picks, Typed) {
-    let mut picks = typed.picks.clone();
-    let (identities, arguments) = hardware_among(&typed.arguments, &picks.identity_attributes);
-    picks.identities.extend(identities);
-    let rest = Typed {
+fn without_hardware(typed: &DeviceArguments) -> (DeviceFilterFlags, DeviceArguments) {
+    let mut filters = typed.filters.clone();
+    let (identities, arguments) = hardware_among(&typed.arguments, &filters.identity_attributes);
+    filters.identities.extend(identities);
+    let rest = DeviceArguments {
         arguments,
-        picks: picks.clone(),
+        filters: filters.clone(),
         ..typed.clone()
     };
-    (picks, rest)
+    (filters, rest)
 }
 
 /// The arguments that name hardware, such as `uuid=GPU-18db…` or the number alone, and all others; `more` are
@@ -206,20 +217,29 @@ pub fn hardware_among(arguments: &[String], more: &[String]) -> (Vec<Hardware>, 
 }
 
 /// Devices by what they are, of those that were named.
-fn picked(picker: Picker, mut ways: Vec<(&str, By)>, purpose: Purpose) -> Result<By, Failure> {
+fn filtered(
+    filter: DeviceFilter,
+    mut ways: Vec<(&str, ChoiceBasis)>,
+    purpose: Purpose,
+) -> Result<ChoiceBasis, Failure> {
     if ways.len() > 1 {
         return Err(not_one_way(&ways, purpose));
     }
     match ways.pop() {
-        None => Ok(By::Picked(Box::new(picker), Vec::new())),
-        Some((_, By::Selectors(named))) => Ok(By::Picked(Box::new(picker), named)),
-        Some((way, By::Picked(..) | By::Rules(_) | By::Manifests(_))) => Err(Failure::usage(
-            format!("{way} selects the devices and cannot be combined with filters"),
-        )),
+        None => Ok(ChoiceBasis::Picked(Box::new(filter), Vec::new())),
+        Some((_, ChoiceBasis::Selectors(named))) => {
+            Ok(ChoiceBasis::Picked(Box::new(filter), named))
+        }
+        Some((
+            way,
+            ChoiceBasis::Picked(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_),
+        )) => Err(Failure::usage(format!(
+            "{way} selects the devices and cannot be combined with filters"
+        ))),
     }
 }
 
-impl By {
+impl ChoiceBasis {
     fn is_empty(&self) -> bool {
         match self {
             Self::Selectors(selectors) => selectors.is_empty(),
@@ -232,7 +252,7 @@ impl By {
 
 /// The devices, each once, and the taint among the arguments.
 fn arguments(
-    typed: &Typed,
+    typed: &DeviceArguments,
     purpose: Purpose,
 ) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
     let Targets {
@@ -254,7 +274,7 @@ fn arguments(
 
 /// The arguments, understood in one way whatever devices are named for: what is looked at can be added
 /// by changing the verb.
-fn targets(typed: &Typed, purpose: Purpose) -> Result<Targets, Failure> {
+fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure> {
     let texts = &typed.arguments;
     let mut taken = texts
         .iter()
@@ -276,7 +296,7 @@ fn targets(typed: &Typed, purpose: Purpose) -> Result<Targets, Failure> {
             suggestions,
         } = &error
             && beside.is_empty()
-            && !typed.picks.is_empty()
+            && !typed.filters.is_empty()
         {
             return without_effect(argument, suggestions);
         }
@@ -323,7 +343,7 @@ fn no_taint() -> Failure {
         .hint("add a taint as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware")
 }
 
-fn not_one_way(ways: &[(&str, By)], purpose: Purpose) -> Failure {
+fn not_one_way(ways: &[(&str, ChoiceBasis)], purpose: Purpose) -> Failure {
     match (ways, purpose) {
         ([(first, _), (second, _), ..], _) => {
             Failure::usage(format!("{first} cannot be used together with {second}"))
@@ -342,10 +362,10 @@ mod tests {
     use super::*;
     use crate::naming::device;
 
-    fn typed(arguments: &[&str]) -> Typed {
-        Typed {
+    fn typed(arguments: &[&str]) -> DeviceArguments {
+        DeviceArguments {
             arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-            ..Typed::default()
+            ..DeviceArguments::default()
         }
     }
 
@@ -355,11 +375,11 @@ mod tests {
             Err(failure) => return failure.to_string(),
         };
         let by = match &choice.by {
-            By::Selectors(selectors) | By::Picked(_, selectors) => {
+            ChoiceBasis::Selectors(selectors) | ChoiceBasis::Picked(_, selectors) => {
                 selectors.iter().map(device::format).collect()
             }
-            By::Rules(names) => names.clone(),
-            By::Manifests(files) => files
+            ChoiceBasis::Rules(names) => names.clone(),
+            ChoiceBasis::Manifests(files) => files
                 .iter()
                 .map(|file| file.display().to_string())
                 .collect(),
@@ -396,25 +416,25 @@ mod tests {
             ),
             (
                 "by flags",
-                Typed {
+                DeviceArguments {
                     flags: Some(flags),
-                    ..Typed::default()
+                    ..DeviceArguments::default()
                 },
                 "gpu.example.com/node-7/*",
             ),
             (
                 "all, only when that is said",
-                Typed {
+                DeviceArguments {
                     all_devices: true,
-                    ..Typed::default()
+                    ..DeviceArguments::default()
                 },
                 "*/*/*",
             ),
             (
                 "a rule as it is printed",
-                Typed {
+                DeviceArguments {
                     rules: vec!["devicetaintrule.resource.k8s.io/drain".to_owned()],
-                    ..Typed::default()
+                    ..DeviceArguments::default()
                 },
                 "drain",
             ),
@@ -439,7 +459,7 @@ mod tests {
             ),
             (
                 "two ways",
-                Typed {
+                DeviceArguments {
                     all_devices: true,
                     ..typed(&["gpu.example.com"])
                 },
@@ -447,7 +467,7 @@ mod tests {
             ),
             (
                 "flags would narrow or widen",
-                Typed {
+                DeviceArguments {
                     flags: Some(DeviceSelector::default()),
                     ..typed(&["gpu.example.com"])
                 },
@@ -455,16 +475,16 @@ mod tests {
             ),
             (
                 "a rule and a file",
-                Typed {
+                DeviceArguments {
                     rules: rule(),
                     filenames: vec!["f".into()],
-                    ..Typed::default()
+                    ..DeviceArguments::default()
                 },
                 "--rule cannot be used together with --filename",
             ),
             (
                 "a rule has its own taint",
-                Typed {
+                DeviceArguments {
                     rules: rule(),
                     ..typed(&["a.example.com/k:None"])
                 },
@@ -495,17 +515,20 @@ mod tests {
 
     #[test]
     fn a_taint_without_its_effect_beside_other_choices_is_told_as_that() {
-        let by_pod = || Picks {
+        let by_pod = || DeviceFilterFlags {
             pod: Some("team-a/train-0".to_owned()),
-            ..Picks::default()
+            ..DeviceFilterFlags::default()
         };
-        let with = |arguments: &[&str], picks: Picks| Typed {
-            picks,
+        let with = |arguments: &[&str], filters: DeviceFilterFlags| DeviceArguments {
+            filters,
             ..typed(arguments)
         };
         for typed in [
             with(&["example.com/x"], by_pod()),
-            with(&["uuid=GPU-1", "example.com/x"], Picks::default()),
+            with(
+                &["uuid=GPU-1", "example.com/x"],
+                DeviceFilterFlags::default(),
+            ),
         ] {
             for purpose in [Purpose::Look, Purpose::Add] {
                 let failure = Choice::parse(&typed, purpose).unwrap_err();
@@ -553,7 +576,7 @@ mod tests {
             ),
             (
                 "also beside flags",
-                Typed {
+                DeviceArguments {
                     all_devices: true,
                     ..typed(&[key])
                 },
@@ -564,7 +587,7 @@ mod tests {
             ("a taint alone", typed(&["a=b"]), "no devices specified"),
             (
                 "two ways",
-                Typed {
+                DeviceArguments {
                     all_devices: true,
                     ..typed(&[gpu, "a=b"])
                 },
@@ -572,7 +595,7 @@ mod tests {
             ),
             (
                 "a file has its own taint",
-                Typed {
+                DeviceArguments {
                     filenames: vec!["f".into()],
                     ..typed(&["a=b"])
                 },

@@ -1,31 +1,31 @@
 //! Which devices are shown?
 
+use super::device_arguments::DeviceArguments;
+use super::misspelt_name::{meant_as_hardware, wrong_name};
 use super::numbers::{is_one_of, words_among};
-use super::typed::Typed;
 use super::unknown::no_such_device;
-use super::wrong::{meant_as_hardware, wrong_name};
 use crate::decide::identity::Hardware;
-use crate::decide::identity::known::misspelt;
+use crate::decide::identity::identifying_attributes::misspelt;
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector, Reading};
 use crate::naming::{NamingError, device};
 
 /// Which devices to show: any of those that were named, as far as flags do not narrow that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownDevices {
     /// Any of these; all devices where there are none.
     any: Vec<DeviceSelector>,
     /// And this.
     also: Option<DeviceSelector>,
 }
 
-impl Shown {
+impl ShownDevices {
     /// Understands what was typed; to look at everything is no danger, so that `*/*/*` may be said.
     ///
     /// # Errors
     ///
     /// What can be no device.
-    pub fn parse(typed: &Typed) -> Result<Self, Failure> {
+    pub fn parse(typed: &DeviceArguments) -> Result<Self, Failure> {
         let mut any = Vec::new();
         let mut everything = false;
         for text in &typed.arguments {
@@ -115,10 +115,10 @@ fn names_it(selector: &DeviceSelector, id: &DeviceId) -> bool {
 mod tests {
     use super::*;
 
-    fn typed(arguments: &[&str]) -> Typed {
-        Typed {
+    fn typed(arguments: &[&str]) -> DeviceArguments {
+        DeviceArguments {
             arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-            ..Typed::default()
+            ..DeviceArguments::default()
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_is_no_device_is_told_as_what_it_is() {
         let refused = |text: &str| {
-            let failure = Shown::parse(&typed(&[text])).unwrap_err();
+            let failure = ShownDevices::parse(&typed(&[text])).unwrap_err();
             (failure.to_string(), failure.hints().join("\n"))
         };
         let (text, hint) = refused("example.com/x=y");
@@ -151,7 +151,7 @@ mod tests {
     fn names_widen_what_is_shown_and_flags_narrow_it() {
         let flags = device::from_parts(None, Some("node-7"), None).unwrap();
         let chosen = |arguments: &[&str], flags: Option<&DeviceSelector>| {
-            Shown::parse(&Typed {
+            ShownDevices::parse(&DeviceArguments {
                 flags: flags.cloned(),
                 ..typed(arguments)
             })

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::parse::{By, Choice};
-use super::wrong::wrong_name;
+use super::misspelt_name::wrong_name;
+use super::parse::{Choice, ChoiceBasis};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Warning};
@@ -27,7 +27,7 @@ impl Choice {
         now: Timestamp,
     ) -> Result<Vec<ProposedTaint>, Failure> {
         match &self.by {
-            By::Selectors(selectors) => {
+            ChoiceBasis::Selectors(selectors) => {
                 let taint = match &self.taint {
                     Some(taint) => taint.clone(),
                     None => taint::parse(DEFAULT_TAINT).map_err(wrong_name)?,
@@ -37,15 +37,15 @@ impl Choice {
                 };
                 Ok(selectors.iter().map(of).collect())
             }
-            By::Picked(..) => Err(Failure::new(
+            ChoiceBasis::Picked(..) => Err(Failure::new(
                 ExitStatus::Failed,
                 "devices have not been resolved",
             )),
-            By::Rules(names) => names
+            ChoiceBasis::Rules(names) => names
                 .iter()
                 .map(|name| Ok(ProposedTaint::of_rule(rule(name)?, now)))
                 .collect(),
-            By::Manifests(_) => Ok(manifests
+            ChoiceBasis::Manifests(_) => Ok(manifests
                 .iter()
                 .map(|rule| ProposedTaint::of_manifest(rule, snapshot, now))
                 .collect()),
@@ -57,11 +57,13 @@ impl Choice {
     #[must_use]
     pub fn warning(&self) -> Option<Warning> {
         match (&self.by, &self.taint) {
-            (By::Selectors(_), None) => Some(unnamed()),
-            (By::Selectors(_), Some(taint)) => {
+            (ChoiceBasis::Selectors(_), None) => Some(unnamed()),
+            (ChoiceBasis::Selectors(_), Some(taint)) => {
                 (taint.effect == Effect::None).then(looked_at_as_no_execute)
             }
-            (By::Picked(..) | By::Rules(_) | By::Manifests(_), _) => None,
+            (ChoiceBasis::Picked(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), _) => {
+                None
+            }
         }
     }
 }
@@ -91,15 +93,15 @@ fn looked_at_as_no_execute() -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::{Purpose, Typed};
+    use crate::decide::choice::{DeviceArguments, Purpose};
 
     #[test]
     fn a_taint_that_nobody_named_or_that_does_nothing_is_told() {
         let warned = |arguments: &[&str]| {
             let choice = Choice::parse(
-                &Typed {
+                &DeviceArguments {
                     arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-                    ..Typed::default()
+                    ..DeviceArguments::default()
                 },
                 Purpose::Look,
             )

@@ -60,13 +60,13 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
 mod tests {
     use super::*;
     use crate::decide::dedication::testing::terms;
-    use crate::decide::dedication::{Found, objects};
+    use crate::decide::dedication::{PolicyListing, objects};
 
     fn made() -> Policies {
         let wanted = objects(&terms("a", &["research"]), None).into_iter();
         Policies(
             wanted
-                .map(|one| (one.kind, Found::Read(vec![one.object])))
+                .map(|one| (one.kind, PolicyListing::Read(vec![one.object])))
                 .collect(),
         )
     }
@@ -82,16 +82,16 @@ mod tests {
                 .contains("in namespace research")
         );
         let mut missing = made();
-        missing.0[3].1 = Found::Read(Vec::new());
+        missing.0[3].1 = PolicyListing::Read(Vec::new());
         assert_eq!(code(&missing), "dedication-not-enforced");
         let mut denied = made();
-        denied.0[3].1 = Found::Unread("denied".to_owned());
+        denied.0[3].1 = PolicyListing::Unread("denied".to_owned());
         assert_eq!(code(&denied), "dedication-unknown");
         let none = Policies(
             made()
                 .0
                 .into_iter()
-                .map(|(kind, _)| (kind, Found::Read(Vec::new())))
+                .map(|(kind, _)| (kind, PolicyListing::Read(Vec::new())))
                 .collect(),
         );
         assert_eq!(code(&none), "dedication-without-policies");

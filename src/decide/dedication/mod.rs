@@ -41,13 +41,13 @@ pub use drift::{drift, merge_patch};
 pub use let_in::let_in;
 pub use namespaces::{KnownNamespaces, Missing, NamespaceFact, refuse_namespaces};
 pub use notes::notes;
-pub use objects::{PolicyKind, Wanted, api_version_of, objects, snippet};
+pub use objects::{DesiredObject, PolicyKind, api_version_of, objects, snippet};
 pub use overlap::{Overlap, overlaps, refuse_overlaps};
 pub use plan::{Overwrite, PolicyStep, is_ours, plan, removable, too_old_for_policies};
 pub use reported::{reported, tolerant_report};
 pub use state::{
-    DedicatedDevice, DedicationState, DeviceUser, Found, Policies, PolicyCondition, PolicyState,
-    is_our_rule, members_of_rules, names, state,
+    DedicatedDevice, DedicationState, DeviceUser, Policies, PolicyCondition, PolicyListing,
+    PolicyState, is_our_rule, members_of_rules, names, state,
 };
 pub use terms::{AdminAccess, Members, Terms, object_name};
 pub use tolerating::{

@@ -65,7 +65,7 @@ pub fn api_version_of(kind: PolicyKind, mutating: Option<&str>) -> String {
 
 /// An object of a dedication as it should be.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct DesiredObject {
     /// What it is.
     pub kind: PolicyKind,
     /// What it is called.
@@ -77,7 +77,7 @@ pub struct Wanted {
 /// The objects of a dedication, in the order in which they are made, where policies that change objects
 /// are served at the version `mutating`.
 #[must_use]
-pub fn objects(terms: &Terms, mutating: Option<&str>) -> Vec<Wanted> {
+pub fn objects(terms: &Terms, mutating: Option<&str>) -> Vec<DesiredObject> {
     let name = terms.object_name();
     let one = |kind: PolicyKind| {
         let spec = match kind {
@@ -87,7 +87,7 @@ pub fn objects(terms: &Terms, mutating: Option<&str>) -> Vec<Wanted> {
             PolicyKind::ValidatingBinding => validating_binding(terms),
         };
         let (label, value) = terms.label();
-        Wanted {
+        DesiredObject {
             kind,
             name: name.clone(),
             object: json!({

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::drift::{drift, merge_patch};
-use super::objects::{PolicyKind, Wanted};
+use super::objects::{DesiredObject, PolicyKind};
 use super::terms::Terms;
 use crate::error::Failure;
 use crate::model::{Minor, RuleMetadata};
@@ -21,24 +21,24 @@ pub enum Overwrite {
 #[derive(Clone, Debug, PartialEq)]
 pub enum PolicyStep {
     /// It is made.
-    Create(Wanted),
+    Create(DesiredObject),
     /// The one that is there is changed.
     Change {
         /// The object as it should be.
-        wanted: Wanted,
+        wanted: DesiredObject,
         /// The object as it is.
         found: Value,
         /// What is changed.
         patch: Value,
     },
     /// The one that is there is as it should be.
-    Keep(Wanted),
+    Keep(DesiredObject),
 }
 
 impl PolicyStep {
     /// The object as it should be.
     #[must_use]
-    pub fn wanted(&self) -> &Wanted {
+    pub fn wanted(&self) -> &DesiredObject {
         match self {
             Self::Create(wanted) | Self::Change { wanted, .. } | Self::Keep(wanted) => wanted,
         }
@@ -70,7 +70,7 @@ pub fn is_ours(object: &Value, dedication: &str) -> bool {
 /// One that was not made for this dedication, or is being deleted; one that is different, unless that is
 /// to be changed.
 pub fn plan(
-    wanted: Wanted,
+    wanted: DesiredObject,
     found: Option<&Value>,
     dedication: &str,
     overwrite: Overwrite,
@@ -150,7 +150,7 @@ mod tests {
     use crate::decide::dedication::objects::objects;
     use crate::decide::dedication::testing::terms;
 
-    fn wanted() -> Wanted {
+    fn wanted() -> DesiredObject {
         objects(&terms("a", &["a"]), None).remove(0)
     }
 

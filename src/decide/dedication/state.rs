@@ -19,7 +19,7 @@ use crate::model::{
 
 /// The policies and bindings of one kind, as far as they could be read.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum PolicyListing {
     /// All that there are.
     Read(Vec<Value>),
     /// They could not be read, for this reason.
@@ -28,18 +28,18 @@ pub enum Found {
 
 /// The policies and bindings of a cluster, each kind once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Policies(pub Vec<(PolicyKind, Found)>);
+pub struct Policies(pub Vec<(PolicyKind, PolicyListing)>);
 
 impl Policies {
     /// The object of that kind and name, or why it is not known whether there is one.
     fn one(&self, kind: PolicyKind, name: &str) -> Result<Option<&Value>, String> {
         let found = self.0.iter().find(|(found, _)| *found == kind);
         match found.map(|(_, found)| found) {
-            Some(Found::Read(objects)) => {
+            Some(PolicyListing::Read(objects)) => {
                 let is_named = |object: &&Value| object["metadata"]["name"] == name;
                 Ok(objects.iter().find(is_named))
             }
-            Some(Found::Unread(why)) => Err(why.clone()),
+            Some(PolicyListing::Unread(why)) => Err(why.clone()),
             None => Err("they were not read".to_owned()),
         }
     }
@@ -47,16 +47,16 @@ impl Policies {
     /// All objects that could be read.
     fn all(&self) -> impl Iterator<Item = &Value> {
         self.0.iter().flat_map(|(_, found)| match found {
-            Found::Read(objects) => objects.as_slice(),
-            Found::Unread(_) => &[],
+            PolicyListing::Read(objects) => objects.as_slice(),
+            PolicyListing::Unread(_) => &[],
         })
     }
 
     /// What could not be read, with the reason.
     pub fn unread(&self) -> impl Iterator<Item = (Kind, &str)> {
         self.0.iter().filter_map(|(kind, found)| match found {
-            Found::Unread(why) => Some((kind.kind(), why.as_str())),
-            Found::Read(_) => None,
+            PolicyListing::Unread(why) => Some((kind.kind(), why.as_str())),
+            PolicyListing::Read(_) => None,
         })
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let wanted = objects(&terms(name, &["research"]), None).into_iter();
         Policies(
             wanted
-                .map(|one| (one.kind, Found::Read(vec![one.object])))
+                .map(|one| (one.kind, PolicyListing::Read(vec![one.object])))
                 .collect(),
         )
     }
@@ -384,7 +384,7 @@ mod tests {
     fn a_policy_that_only_audits_or_is_ignored_on_failure_is_named_as_drift() {
         let mut policies = made("a");
         for (kind, found) in &mut policies.0 {
-            let Found::Read(objects) = found else {
+            let PolicyListing::Read(objects) = found else {
                 continue;
             };
             match kind {
@@ -409,9 +409,9 @@ mod tests {
     #[test]
     fn missing_unread_and_foreign_policies_are_told_apart() {
         let mut policies = made("a");
-        policies.0[1].1 = Found::Read(Vec::new());
-        policies.0[2].1 = Found::Unread("denied".to_owned());
-        if let Found::Read(objects) = &mut policies.0[3].1 {
+        policies.0[1].1 = PolicyListing::Read(Vec::new());
+        policies.0[2].1 = PolicyListing::Unread("denied".to_owned());
+        if let PolicyListing::Read(objects) = &mut policies.0[3].1 {
             objects[0]["metadata"]["labels"] = json!({});
         }
         assert_eq!(
@@ -425,7 +425,7 @@ mod tests {
         );
         assert_eq!(enforced(&policies), Some(false));
         let mut unread = made("a");
-        unread.0[2].1 = Found::Unread("denied".to_owned());
+        unread.0[2].1 = PolicyListing::Unread("denied".to_owned());
         assert_eq!(enforced(&unread), None, "an unknown is no yes");
     }
 }

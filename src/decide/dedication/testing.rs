@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{AdminAccess, Members, Terms};
 use crate::model::{
-    ClaimSpec, DeviceAmount, DeviceRequest, Effect, NamespacedName, Operator, RequestTerms,
-    ResourceClaim, Toleration, Wish,
+    ClaimSpec, DeviceAmount, DeviceRequest, Effect, NamespacedName, Operator, RequestKind,
+    RequestTerms, ResourceClaim, Toleration,
 };
 
 /// A dedication to namespaces by name.
@@ -48,7 +48,7 @@ pub(crate) fn claim(name: &str, tolerations: &[&str]) -> ResourceClaim {
     let (namespace, name) = name.split_once('/').unwrap();
     let request = |written: &&str| DeviceRequest {
         name: "gpu".into(),
-        wish: Wish::Exactly(RequestTerms {
+        kind: RequestKind::Exactly(RequestTerms {
             class: "gpu".into(),
             expressions: Vec::new(),
             amount: DeviceAmount::Exactly(1),

@@ -2,7 +2,8 @@
 
 use crate::engine::tolerate::tolerates;
 use crate::model::{
-    ClaimSpec, DeviceId, Kind, NamespacedName, RequestTerms, Snapshot, Taint, Toleration, Wish,
+    ClaimSpec, DeviceId, Kind, NamespacedName, RequestKind, RequestTerms, Snapshot, Taint,
+    Toleration,
 };
 
 /// How a taint is tolerated, the most deliberate first.
@@ -127,10 +128,10 @@ fn tolerant(kind: TolerantKind, spec: &ClaimSpec, taints: &[Taint]) -> Option<To
 fn requests(spec: &ClaimSpec) -> impl Iterator<Item = &RequestTerms> {
     spec.requests
         .iter()
-        .flat_map(|request| match &request.wish {
-            Wish::Exactly(terms) => vec![terms],
-            Wish::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
-            Wish::Unknown => Vec::new(),
+        .flat_map(|request| match &request.kind {
+            RequestKind::Exactly(terms) => vec![terms],
+            RequestKind::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
+            RequestKind::Unknown => Vec::new(),
         })
 }
 
@@ -152,7 +153,7 @@ pub fn unreadable(snapshot: &Snapshot) -> Vec<&NamespacedName> {
         spec.is_none_or(|spec| {
             spec.requests
                 .iter()
-                .any(|request| request.wish == Wish::Unknown)
+                .any(|request| request.kind == RequestKind::Unknown)
         })
     };
     let claims = snapshot.claims.iter();
@@ -245,7 +246,7 @@ mod tests {
         unknown.spec = None;
         let mut later = claim("a/later", &[""]);
         let mut spec = (**later.spec.as_ref().unwrap()).clone();
-        spec.requests[0].wish = Wish::Unknown;
+        spec.requests[0].kind = RequestKind::Unknown;
         later.spec = Some(Arc::new(spec));
         snapshot
             .claims

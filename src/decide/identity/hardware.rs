@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::known::{KNOWN, Means, identifies, means};
+use super::identifying_attributes::{AttributeMeaning, KNOWN, identifies, means};
 use crate::engine::expression::AttributeCondition;
 
 /// Hardware as it is typed.
@@ -48,11 +48,11 @@ impl Hardware {
 
     /// What it stands for: a place is that of whatever is in it.
     #[must_use]
-    pub fn means(&self) -> Means {
+    pub fn means(&self) -> AttributeMeaning {
         match &self.attribute {
             Some(name) => means(name),
-            None if is_place(&self.number) => Means::Place,
-            None => Means::Hardware,
+            None if is_place(&self.number) => AttributeMeaning::Place,
+            None => AttributeMeaning::Hardware,
         }
     }
 
@@ -219,7 +219,7 @@ mod tests {
     fn an_address_is_found_however_its_domain_is_written() {
         let is = |typed: &str, published: &str| {
             let typed = Hardware::parse(typed, &[]).unwrap();
-            assert_eq!(typed.means(), Means::Place);
+            assert_eq!(typed.means(), AttributeMeaning::Place);
             typed.is("resource.kubernetes.io/pciBusID", published)
         };
         for published in ["0000:17:00.0", "00000000:17:00.0", "17:00.0"] {

@@ -13,14 +13,14 @@
 //! | What is said about it, and what is refused? | `words` |
 
 pub mod hardware;
-pub mod known;
-mod noted;
-mod seen;
-mod standing;
+mod hardware_drift;
+pub mod identifying_attributes;
+mod noted_hardware;
+mod observed_hardware;
 mod words;
 
 pub use hardware::Hardware;
-pub use noted::{Noted, with_identities};
-pub use seen::{identities, made_for};
-pub use standing::{Identity, Standing, identity};
+pub use hardware_drift::{DeviceIdentity, HardwareDrift, identity};
+pub use noted_hardware::{NotedHardware, with_identities};
+pub use observed_hardware::{identities, made_for};
 pub use words::{OtherHardware, refuse_exchanged, refuse_other_hardware, warnings};

@@ -1,7 +1,7 @@
 //! What is said of rules whose hardware has another name, and what is refused?
 
-use super::noted::{Noted, named};
-use super::standing::{Identity, Standing, identity};
+use super::hardware_drift::{DeviceIdentity, HardwareDrift, identity};
+use super::noted_hardware::{NotedHardware, named};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
@@ -19,7 +19,7 @@ pub enum OtherHardware {
 struct Found<'a> {
     rule: &'a DeviceTaintRule,
     id: DeviceId,
-    identity: Identity,
+    identity: DeviceIdentity,
 }
 
 /// What became of the devices of those of `rules` that note what they were made for.
@@ -29,7 +29,7 @@ fn found<'a>(
     semantics: &Semantics,
 ) -> Vec<Found<'a>> {
     let noted = rules.iter().filter_map(|rule| {
-        let noted = Noted::on(rule)?;
+        let noted = NotedHardware::on(rule)?;
         let id = named(rule.selector.as_ref()?)?;
         Some((rule, noted, id))
     });
@@ -42,8 +42,8 @@ fn found<'a>(
     noted
         .map(|(rule, noted, id)| {
             let identity = if unread {
-                Identity {
-                    named: Standing::Unknown("resourceslices could not be read"),
+                DeviceIdentity {
+                    named: HardwareDrift::Unknown("resourceslices could not be read"),
                     elsewhere: Vec::new(),
                 }
             } else {
@@ -117,9 +117,9 @@ fn changed(found: &[Found<'_>]) -> Vec<String> {
 impl Found<'_> {
     fn warning(&self) -> Option<Warning> {
         let code = match (&self.identity.named, self.identity.is_changed()) {
-            (Standing::Same, _) => return None,
+            (HardwareDrift::Same, _) => return None,
             (_, true) => "identity-changed",
-            (Standing::Other { .. } | Standing::Unknown(_), false) => "identity-unknown",
+            (HardwareDrift::Other { .. } | HardwareDrift::Unknown(_), false) => "identity-unknown",
         };
         Some(Warning {
             code,
@@ -136,17 +136,17 @@ impl Found<'_> {
         let names: Vec<String> = identity.elsewhere.iter().map(ToString::to_string).collect();
         let names = names.join(" and ");
         let other = match &identity.named {
-            Standing::Same => None,
-            Standing::Other { attribute, was, is } => Some(format!(
+            HardwareDrift::Same => None,
+            HardwareDrift::Other { attribute, was, is } => Some(format!(
                 "{id} is not the hardware that rule {} was created for: {attribute} was {was} and \
                  is {is}",
                 rule.name
             )),
-            Standing::Unknown(why) if names.is_empty() => Some(format!(
+            HardwareDrift::Unknown(why) if names.is_empty() => Some(format!(
                 "cannot tell whether {id} is the hardware that rule {} was created for: {why}",
                 rule.name
             )),
-            Standing::Unknown(_) => None,
+            HardwareDrift::Unknown(_) => None,
         };
         let moved = (!names.is_empty()).then(|| {
             format!(
@@ -202,15 +202,15 @@ mod tests {
 
     #[test]
     fn hardware_that_was_exchanged_under_the_question_is_refused() {
-        let exchanged = |numbers: &[(&str, &str)]| {
+        let replaced_hardware = |numbers: &[(&str, &str)]| {
             refuse_exchanged(&rules(), (&reading(numbers), &semantics()))
         };
-        assert!(exchanged(&[("gpu-0", "GPU-A"), ("gpu-1", "GPU-B")]).is_ok());
+        assert!(replaced_hardware(&[("gpu-0", "GPU-A"), ("gpu-1", "GPU-B")]).is_ok());
         for other in [
             &[("gpu-0", "GPU-C"), ("gpu-1", "GPU-B")][..],
             &[("gpu-0", "GPU-B"), ("gpu-1", "GPU-A")],
         ] {
-            let failure = exchanged(other).unwrap_err();
+            let failure = replaced_hardware(other).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
             assert!(failure.to_string().contains("meanwhile, "), "{failure}");
         }

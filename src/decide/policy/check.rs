@@ -24,7 +24,7 @@ pub struct Policies(pub Vec<Policy>);
 
 /// A rule that is asked for or about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct CheckedRule {
     /// What it is called, such as `rule drain`.
     what: String,
     selector: Option<DeviceSelector>,
@@ -33,7 +33,7 @@ pub struct Asked {
     annotations: Option<BTreeMap<String, String>>,
 }
 
-impl Asked {
+impl CheckedRule {
     /// A rule that gets the effect `to`.
     #[must_use]
     pub fn of_rule(rule: &DeviceTaintRule, to: &Effect) -> Self {
@@ -61,15 +61,15 @@ impl Asked {
         }
     }
 
-    fn says(&self, key: &str) -> bool {
+    fn mentions(&self, key: &str) -> bool {
         let text = self.annotations.as_ref().and_then(|all| all.get(key));
         text.is_some_and(|text| !text.trim().is_empty())
     }
 
     fn keeps(&self, requirement: Requirement) -> bool {
         let (reason, ticket) = (
-            self.says(RuleMetadata::REASON),
-            self.says(RuleMetadata::TICKET),
+            self.mentions(RuleMetadata::REASON),
+            self.mentions(RuleMetadata::TICKET),
         );
         match requirement {
             Requirement::Reason => reason,
@@ -113,7 +113,7 @@ impl Policies {
 
     /// What is broken by the rules that are `asked` for.
     #[must_use]
-    pub fn violations(&self, asked: &[Asked], semantics: &Semantics) -> Vec<Violation> {
+    pub fn violations(&self, asked: &[CheckedRule], semantics: &Semantics) -> Vec<Violation> {
         let of = |policy: &Policy| {
             let found = asked.iter().flat_map(|asked| {
                 let terms = &policy.terms;
@@ -136,7 +136,7 @@ impl Policies {
     /// # Errors
     ///
     /// What is broken, and what to do about it.
-    pub fn refuse(&self, asked: &[Asked], semantics: &Semantics) -> Result<(), Failure> {
+    pub fn refuse(&self, asked: &[CheckedRule], semantics: &Semantics) -> Result<(), Failure> {
         let violations = self.violations(asked, semantics);
         if violations.is_empty() {
             return Ok(());
@@ -155,7 +155,7 @@ impl Policies {
 
     /// What `add` is told of each of the rules that are `asked` for what they do not say yet, each once.
     #[must_use]
-    pub fn unsaid(&self, asked: &[Asked]) -> Vec<&'static str> {
+    pub fn unsaid(&self, asked: &[CheckedRule]) -> Vec<&'static str> {
         let required = self.0.iter().flat_map(|policy| &policy.terms.require);
         let missing = |requirement: &&Requirement| {
             let mut asked = asked.iter().filter(|asked| asked.annotations.is_some());
@@ -181,7 +181,7 @@ impl Policies {
     /// What the policies will ask of those rules that are only looked at: nobody can say it before they
     /// are made.
     #[must_use]
-    pub fn asked_later(&self, asked: &[Asked]) -> Vec<Warning> {
+    pub fn asked_later(&self, asked: &[CheckedRule]) -> Vec<Warning> {
         let is_open = asked.iter().any(|asked| asked.annotations.is_none());
         let policies = self
             .0
@@ -219,7 +219,7 @@ fn flags(requirement: Requirement) -> &'static str {
     }
 }
 
-fn touches(policy: &Policy, asked: &Asked, protected: &Protected) -> Violation {
+fn touches(policy: &Policy, asked: &CheckedRule, protected: &Protected) -> Violation {
     let devices = device::format(&protected.device);
     let because = protected.because.iter();
     let because: String = because.map(|why| format!(": {why}")).collect();
@@ -233,7 +233,7 @@ fn touches(policy: &Policy, asked: &Asked, protected: &Protected) -> Violation {
     }
 }
 
-fn lacks(policy: &Policy, asked: &Asked, requirement: Requirement) -> Violation {
+fn lacks(policy: &Policy, asked: &CheckedRule, requirement: Requirement) -> Violation {
     Violation {
         policy: policy.name.clone(),
         code: "not-said".to_owned(),
@@ -244,9 +244,9 @@ fn lacks(policy: &Policy, asked: &Asked, requirement: Requirement) -> Violation 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::proposal::Proposed;
+    use crate::decide::proposal::ProposedRule;
     use crate::decide::testing::{rule, selector, taint};
-    use crate::decide::{RuleDraft, Step};
+    use crate::decide::{AddStep, RuleDraft};
     use crate::error::ExitStatus;
     use crate::model::Minor;
 
@@ -266,13 +266,13 @@ mod tests {
         }])
     }
 
-    fn asked(selector: Option<DeviceSelector>, effect: &str) -> Asked {
+    fn asked(selector: Option<DeviceSelector>, effect: &str) -> CheckedRule {
         let mut rule = rule(effect);
         rule.selector = selector;
-        Asked::of_rule(&rule, &effect.into())
+        CheckedRule::of_rule(&rule, &effect.into())
     }
 
-    fn codes(policies: &Policies, asked: Asked, minor: u32) -> Vec<String> {
+    fn codes(policies: &Policies, asked: CheckedRule, minor: u32) -> Vec<String> {
         let semantics = Semantics::of(Minor { minor, patch: None }).unwrap();
         let found = policies.violations(&[asked], &semantics).into_iter();
         found.map(|found| found.code).collect()
@@ -357,7 +357,7 @@ mod tests {
             let annotations = &mut rule.metadata.annotations;
             annotations.insert(RuleMetadata::REASON.to_owned(), reason.to_owned());
             annotations.insert(RuleMetadata::TICKET.to_owned(), ticket.to_owned());
-            Asked::of_rule(&rule, &Effect::NoExecute)
+            CheckedRule::of_rule(&rule, &Effect::NoExecute)
         };
         for (required, reason, ticket, missing) in [
             (&[Reason][..], "firmware", "", 0),
@@ -387,8 +387,8 @@ mod tests {
             selector: Some(selector("gpu-0")),
             taint: taint("NoExecute"),
         };
-        let looked_at = Asked::proposed(&proposed, None);
-        let later = |policies: &Policies, asked: &Asked| {
+        let looked_at = CheckedRule::proposed(&proposed, None);
+        let later = |policies: &Policies, asked: &CheckedRule| {
             let later = policies.asked_later(std::slice::from_ref(asked));
             later
                 .into_iter()
@@ -405,7 +405,7 @@ mod tests {
         assert!(later(&policies, &there).is_empty(), "it is missed at once");
         assert_eq!(codes(&policies, looked_at, 37), ["protected-device"]);
         let bare = rule("NoExecute");
-        let found = codes(&policies, Asked::proposed(&proposed, Some(&bare)), 37);
+        let found = codes(&policies, CheckedRule::proposed(&proposed, Some(&bare)), 37);
         assert_eq!(found, ["protected-device", "not-said"]);
     }
 
@@ -423,9 +423,9 @@ mod tests {
         let mut there = rule("None");
         there.metadata.annotations = note(RuleMetadata::TICKET);
         let both = [Requirement::Reason, Requirement::Ticket];
-        let created = Proposed::from(&Step::Create(draft.clone())).asked();
+        let created = ProposedRule::from(&AddStep::Create(draft.clone())).asked();
         assert_eq!(codes(&policies(&[], &both), created, 37), ["not-said"]);
-        let kept = Proposed::from(&Step::Keep {
+        let kept = ProposedRule::from(&AddStep::Keep {
             draft,
             rule: Box::new(there),
         });

@@ -11,5 +11,5 @@
 mod check;
 mod parse;
 
-pub use check::{Asked, Policies, Policy};
+pub use check::{CheckedRule, Policies, Policy};
 pub use parse::{policy, unreadable};

@@ -3,7 +3,7 @@
 use super::Policy;
 use crate::assess::Guard;
 use crate::error::Failure;
-use crate::model::{Content, Field, Written};
+use crate::model::{Content, Field, SourceNode};
 use crate::naming::device;
 use crate::naming::nearest::nearest;
 use crate::report::metadata::API_VERSION;
@@ -45,7 +45,7 @@ impl Problem {
 /// # Errors
 ///
 /// All that is no policy, by file and line.
-pub fn policy(name: &str, written: &Written) -> Result<Policy, Failure> {
+pub fn policy(name: &str, written: &SourceNode) -> Result<Policy, Failure> {
     let terms = terms(written).map_err(|problem| {
         let failure = unreadable(name, &format!("line {}: {}", problem.line, problem.message));
         problem.hint.into_iter().fold(failure, Failure::hint)
@@ -62,7 +62,7 @@ pub fn unreadable(name: &str, problem: &str) -> Failure {
     Failure::usage(format!("error parsing {name}: {problem}"))
 }
 
-fn terms(written: &Written) -> Result<DeviceTaintPolicy, Problem> {
+fn terms(written: &SourceNode) -> Result<DeviceTaintPolicy, Problem> {
     let fields = fields(written, "a policy", &FIELDS)?;
     let needed = |name: &str| {
         let found = fields.iter().find(|field| field.name == name);
@@ -84,7 +84,7 @@ fn terms(written: &Written) -> Result<DeviceTaintPolicy, Problem> {
 }
 
 /// The fields of `written`, none of which is another than those that are `known`.
-fn fields<'a>(written: &'a Written, what: &str, known: &[&str]) -> Result<&'a [Field], Problem> {
+fn fields<'a>(written: &'a SourceNode, what: &str, known: &[&str]) -> Result<&'a [Field], Problem> {
     let all = || format!("fields: {}", known.join(", "));
     let Content::Fields(fields) = &written.content else {
         return Err(Problem::at(written.line, format!("{what} has fields")).hint(all()));
@@ -122,7 +122,7 @@ fn one_of(field: &Field, only: &str) -> Result<(), Problem> {
     }
 }
 
-fn text<'a>(written: &'a Written, what: &str) -> Result<&'a str, Problem> {
+fn text<'a>(written: &'a SourceNode, what: &str) -> Result<&'a str, Problem> {
     match &written.content {
         Content::Text(text) => Ok(text),
         Content::List(_) | Content::Fields(_) | Content::Other => Err(Problem::at(
@@ -136,7 +136,7 @@ fn text<'a>(written: &'a Written, what: &str) -> Result<&'a str, Problem> {
 fn each<T>(
     fields: &[Field],
     name: &str,
-    read: impl Fn(&Written) -> Result<T, Problem>,
+    read: impl Fn(&SourceNode) -> Result<T, Problem>,
 ) -> Result<Vec<T>, Problem> {
     let Some(field) = fields.iter().find(|field| field.name == name) else {
         return Ok(Vec::new());
@@ -149,12 +149,12 @@ fn each<T>(
     }
 }
 
-fn guard(written: &Written) -> Result<Guard, Problem> {
+fn guard(written: &SourceNode) -> Result<Guard, Problem> {
     let parsed = text(written, "a guard")?.parse::<Guard>();
     parsed.map_err(|error| Problem::at(written.line, error.to_string()).hint(error.hint()))
 }
 
-fn requirement(written: &Written) -> Result<Requirement, Problem> {
+fn requirement(written: &SourceNode) -> Result<Requirement, Problem> {
     let name = text(written, "what is required")?;
     let mut all = Requirement::ALL.into_iter();
     all.find(|known| known.name() == name).ok_or_else(|| {
@@ -167,7 +167,7 @@ fn requirement(written: &Written) -> Result<Requirement, Problem> {
     })
 }
 
-fn protected(written: &Written) -> Result<Protected, Problem> {
+fn protected(written: &SourceNode) -> Result<Protected, Problem> {
     let fields = fields(written, "devices that must not be tainted", &OF_PROTECTED)?;
     let named = |name: &str| fields.iter().find(|field| field.name == name);
     let Some(field) = named("device") else {
@@ -189,12 +189,15 @@ mod tests {
     use super::*;
     use crate::error::ExitStatus;
     use crate::report::schema;
-    use crate::wire::written;
+    use crate::wire::parse_with_positions;
 
     const HEAD: &str = "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\n";
 
     fn read(rest: &str) -> Result<Policy, Failure> {
-        policy("team.yaml", &written(&format!("{HEAD}{rest}")).unwrap())
+        policy(
+            "team.yaml",
+            &parse_with_positions(&format!("{HEAD}{rest}")).unwrap(),
+        )
     }
 
     #[test]
@@ -304,7 +307,7 @@ mod tests {
                 "line 2: kind is \"Policy\"",
             ),
         ] {
-            let failure = policy("p", &written(text).unwrap()).unwrap_err();
+            let failure = policy("p", &parse_with_positions(text).unwrap()).unwrap_err();
             let told = failure.to_string();
             assert!(told.contains(message), "{text:?}: {told}");
         }
@@ -345,7 +348,7 @@ mod tests {
     #[test]
     fn the_example_is_a_policy() {
         let text = include_str!("../../../examples/policy.yaml");
-        let found = policy("examples/policy.yaml", &written(text).unwrap()).unwrap();
+        let found = policy("examples/policy.yaml", &parse_with_positions(text).unwrap()).unwrap();
         assert!(!found.terms.guards.is_empty() && !found.terms.never_taint.is_empty());
     }
 }

@@ -6,7 +6,7 @@ use super::completeness::Unknown;
 use super::expression_cache::ExpressionPlace;
 use super::pool::{NodeView, PoolStatus, is_for};
 use crate::model::{
-    ClaimSpec, ConstraintRule, DeviceAmount, DeviceClass, RequestTerms, SliceNodes, Wish,
+    ClaimSpec, ConstraintRule, DeviceAmount, DeviceClass, RequestKind, RequestTerms, SliceNodes,
 };
 
 /// The most devices that a claim gets.
@@ -127,13 +127,13 @@ pub(super) fn demands<'a>(
     requests
         .map(|request| {
             let choice = |alternative, terms| choice(alternative, terms, state);
-            let choices = match &request.wish {
-                Wish::Exactly(terms) => vec![choice(None, terms)?],
-                Wish::FirstAvailable(all) => all
+            let choices = match &request.kind {
+                RequestKind::Exactly(terms) => vec![choice(None, terms)?],
+                RequestKind::FirstAvailable(all) => all
                     .iter()
                     .map(|(name, terms)| choice(Some(&**name), terms))
                     .collect::<Result<_, _>>()?,
-                Wish::Unknown => {
+                RequestKind::Unknown => {
                     let what = format!(
                         "request {} is of a kind that this plugin does not know",
                         request.name
@@ -198,12 +198,12 @@ impl Choice<'_> {
     /// Upstream: `selectorsMatch`.
     pub(super) fn fits(&self, place: u32, state: &ClusterState<'_>) -> Result<bool, Unknown> {
         let refusal = self.refusal(place, state);
-        let refusal = refusal.map_err(|trouble| self.told(&trouble))?;
+        let refusal = refusal.map_err(|trouble| self.describe(&trouble))?;
         Ok(refusal.is_none())
     }
 
     /// What is wrong, and with whose expression.
-    pub(super) fn told(&self, trouble: &ExpressionFailure) -> Unknown {
+    pub(super) fn describe(&self, trouble: &ExpressionFailure) -> Unknown {
         trouble.why.with_context(|why| match trouble.at.whose {
             ExpressionOwner::Class => format!(
                 "a selector of device class {} fails: {why}",

@@ -46,7 +46,7 @@ mod tests {
     use crate::model::{
         AttributeValue, ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest,
         DeviceSelector, Effect, NodeName, NodeRequirement, NodeSelector, NodeTerm, Operator,
-        RequestTerms, ResourceClaim, Snapshot, Taint, Toleration, Uid, Wish,
+        RequestKind, RequestTerms, ResourceClaim, Snapshot, Taint, Toleration, Uid,
     };
 
     fn waiting(spec: ClaimSpec) -> ResourceClaim {
@@ -399,7 +399,7 @@ mod tests {
         let spec = ClaimSpec {
             requests: vec![DeviceRequest {
                 name: "r".into(),
-                wish: Wish::FirstAvailable(alternatives.into()),
+                kind: RequestKind::FirstAvailable(alternatives.into()),
             }],
             constraints: vec![DeviceConstraint {
                 requests: Vec::new(),

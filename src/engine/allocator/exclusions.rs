@@ -246,7 +246,7 @@ impl<'s, 'a> DeviceSurvey<'s, 'a> {
                     ExpressionOwner::Request => Exclusion::SelectorFails(selector, why),
                 });
             }
-            Err(trouble) => found.push(Exclusion::Unknown(choice.told(&trouble).to_string())),
+            Err(trouble) => found.push(Exclusion::Unknown(choice.describe(&trouble).to_string())),
         }
         if !state.completeness.slices {
             let why = "the list of devices is incomplete";

@@ -13,7 +13,7 @@ use super::replacement::Placeability;
 use super::search::{self, SearchTask};
 use super::taint_owner::TaintOwner;
 use super::usage::{Holdings, Usage};
-use crate::model::{ClaimSpec, DeviceId, ObjectName, ResourceClaim, Wish};
+use crate::model::{ClaimSpec, DeviceId, ObjectName, RequestKind, ResourceClaim};
 
 /// So many taints are taken away one by one to find out whether one of them is to blame.
 const MAX_OWNERS: usize = 16;
@@ -112,10 +112,10 @@ fn constraints(waiting: &PendingClaim<'_>) -> Vec<usize> {
 /// The first class that a request names and that is not there.
 fn missing_class(claim: &ResourceClaim, state: &ClusterState<'_>) -> Option<ObjectName> {
     let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
-    let mut classes = requests.flat_map(|request| match &request.wish {
-        Wish::Exactly(terms) => vec![&terms.class],
-        Wish::FirstAvailable(all) => all.iter().map(|(_, terms)| &terms.class).collect(),
-        Wish::Unknown => Vec::new(),
+    let mut classes = requests.flat_map(|request| match &request.kind {
+        RequestKind::Exactly(terms) => vec![&terms.class],
+        RequestKind::FirstAvailable(all) => all.iter().map(|(_, terms)| &terms.class).collect(),
+        RequestKind::Unknown => Vec::new(),
     });
     let missing = classes.find(|class| state.class(class.as_str()).is_none());
     missing.filter(|_| state.completeness.classes).cloned()

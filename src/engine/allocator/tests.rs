@@ -8,8 +8,8 @@ use crate::model::{
     Allocation, AllocationResult, AttributeValue, CapacityPolicy, ClaimSource, ClaimSpec,
     ConstraintRule, ConsumerReference, CounterSet, CounterUse, Deletion, Device, DeviceAmount,
     DeviceClass, DeviceConstraint, DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect,
-    NamespacedName, Node, Operator, Phase, Pod, PodClaim, Pool, RequestTerms, ResourceClaim,
-    ResourceSlice, SliceNodes, SliceTerms, Snapshot, Taint, Toleration, Wish,
+    NamespacedName, Node, Operator, Phase, Pod, PodClaim, Pool, RequestKind, RequestTerms,
+    ResourceClaim, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Taint, Toleration,
 };
 
 const DRIVER: &str = "gpu.example.com";
@@ -88,7 +88,7 @@ pub(super) fn asks(terms: RequestTerms) -> ClaimSpec {
     ClaimSpec {
         requests: vec![DeviceRequest {
             name: "r".into(),
-            wish: Wish::Exactly(terms),
+            kind: RequestKind::Exactly(terms),
         }],
         constraints: Vec::new(),
     }
@@ -375,7 +375,7 @@ fn the_first_alternative_that_can_be_had_is_enough() {
     let alternatives = |second: &str| ClaimSpec {
         requests: vec![DeviceRequest {
             name: "r".into(),
-            wish: Wish::FirstAvailable(vec![
+            kind: RequestKind::FirstAvailable(vec![
                 ("two".into(), terms(2)),
                 (
                     "one".into(),
@@ -617,7 +617,7 @@ fn a_search_that_would_take_too_long_is_no_answer() {
             requests: (0..16)
                 .map(|number| DeviceRequest {
                     name: format!("r{number}").as_str().into(),
-                    wish: Wish::Exactly(terms(1)),
+                    kind: RequestKind::Exactly(terms(1)),
                 })
                 .collect(),
         },

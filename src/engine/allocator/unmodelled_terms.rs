@@ -2,7 +2,7 @@
 
 use super::candidate_devices::FittingDevices;
 use super::cluster_state::ClusterState;
-use crate::model::{ClaimSpec, DeviceAmount, RequestTerms, Wish};
+use crate::model::{ClaimSpec, DeviceAmount, RequestKind, RequestTerms};
 
 /// What a bound over all claims does not look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,9 +74,9 @@ pub(super) fn unmodelled_terms<'f, 'a: 'f>(
 fn terms(spec: &ClaimSpec) -> impl Iterator<Item = &RequestTerms> {
     spec.requests
         .iter()
-        .flat_map(|request| match &request.wish {
-            Wish::Exactly(terms) => vec![terms],
-            Wish::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
-            Wish::Unknown => Vec::new(),
+        .flat_map(|request| match &request.kind {
+            RequestKind::Exactly(terms) => vec![terms],
+            RequestKind::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
+            RequestKind::Unknown => Vec::new(),
         })
 }

@@ -48,7 +48,7 @@ impl PendingPod {
                 origins.push((claim.name.clone(), place));
                 spec.requests.push(DeviceRequest {
                     name: named(&request.name),
-                    wish: request.wish.clone(),
+                    kind: request.kind.clone(),
                 });
             }
             for constraint in &own.constraints {

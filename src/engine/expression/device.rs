@@ -29,8 +29,8 @@ impl DeviceExpression {
         if text.len() > ExpressionError::MAXIMUM_LENGTH {
             return Err(ExpressionError::TooLong { bytes: text.len() });
         }
-        let parsed = parse(text).map_err(|wrong| wrong.told(text))?;
-        let checked = check(&parsed).map_err(|wrong| wrong.told(text))?;
+        let parsed = parse(text).map_err(|wrong| wrong.describe(text))?;
+        let checked = check(&parsed).map_err(|wrong| wrong.describe(text))?;
         Ok(Self { checked })
     }
 

@@ -128,7 +128,7 @@ impl Wrong {
     }
 
     /// The error as people are told it about `text`.
-    pub(super) fn told(self, text: &str) -> ExpressionError {
+    pub(super) fn describe(self, text: &str) -> ExpressionError {
         match self {
             Self::Text { detail, at } => ExpressionError::Compile {
                 detail,

@@ -14,7 +14,7 @@ use crate::engine::unreleased_devices::{WatchedDevices, still_held};
 use crate::model::{
     AttributeValue, ClaimInUse, ClaimSpec, ContainerInUse, Containers, CounterUse, Deletion,
     DeviceAmount, DeviceClass, DeviceInUse, DeviceRequest, DeviceTerms, Dialect, Gap, InUse, Kind,
-    PodInUse, PreparedClaim, Reading, RequestTerms, ResourceClaimTemplate, Source, Wish,
+    PodInUse, PreparedClaim, Reading, RequestKind, RequestTerms, ResourceClaimTemplate, Source,
 };
 
 const GPU_1: &str = "gpu.example.com/node-a/gpu-1";
@@ -545,7 +545,7 @@ fn asking(class: &str, tolerations: &[&str]) -> Arc<ClaimSpec> {
     Arc::new(ClaimSpec {
         requests: vec![DeviceRequest {
             name: "gpu".into(),
-            wish: Wish::Exactly(terms),
+            kind: RequestKind::Exactly(terms),
         }],
         constraints: Vec::new(),
     })

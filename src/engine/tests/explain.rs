@@ -18,7 +18,7 @@ struct Told {
     changes: Vec<(String, PodVerdict)>,
 }
 
-fn told(world: &World, assumed: &[ProposedTaint], semantics: &Semantics) -> Told {
+fn describe(world: &World, assumed: &[ProposedTaint], semantics: &Semantics) -> Told {
     asked(&world.snapshot, assumed, semantics, |chain, inquiry| Told {
         fate: inquiry.verdict(chain.pod, chain),
         changes: alterations(inquiry, chain)
@@ -142,7 +142,7 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
             vec![("scheduled", NOW_EVICTED)],
         ),
     ] {
-        let found = told(&world, &assumed, &Semantics::newest());
+        let found = describe(&world, &assumed, &Semantics::newest());
         assert_eq!(found.fate, fate, "{name}");
         let expected: Vec<(String, PodVerdict)> = changes
             .into_iter()
@@ -160,7 +160,7 @@ fn of_two_causes_one_that_goes_only_moves_the_moment() {
         .pod("team/pod", &["claim"])
         .rule("early", GPU_0, "example.com/early:NoExecute")
         .rule("late", GPU_0, "example.com/late:NoExecute");
-    let found = told(&world, &[], &Semantics::newest());
+    let found = describe(&world, &[], &Semantics::newest());
     assert_eq!(found.fate, NOW_EVICTED);
     let later = PodVerdict::Evicted { at: at(NOW + 60) };
     assert_eq!(
@@ -187,10 +187,10 @@ fn an_effect_that_changes_counts_from_now_however_old_the_rule_is() {
     let changed = ("with NoExecute of 0".to_owned(), evicted(NOW + 900));
     for minor in 35..=37 {
         for effect in ["None", "NoSchedule"] {
-            let found = told(&world(effect), &[], &semantics(minor));
+            let found = describe(&world(effect), &[], &semantics(minor));
             assert_eq!(found.changes[0], changed, "{effect} in 1.{minor}");
         }
-        let evicting = told(&world("NoExecute"), &[], &semantics(minor));
+        let evicting = describe(&world("NoExecute"), &[], &semantics(minor));
         assert_eq!(evicting.fate, evicted(old + 900), "1.{minor}");
     }
     // What no rule has yet is made with the time that its manifest says.
@@ -198,7 +198,7 @@ fn an_effect_that_changes_counts_from_now_however_old_the_rule_is() {
         rule: None,
         ..proposed(GPU_0, &taint("NoSchedule"))
     };
-    let found = told(&world("NoSchedule"), &[manifest], &Semantics::newest());
+    let found = describe(&world("NoSchedule"), &[manifest], &Semantics::newest());
     let changed = ("with NoExecute of 0".to_owned(), evicted(old + 900));
     assert_eq!(found.changes[0], changed);
 }
@@ -261,7 +261,7 @@ fn evicted(second: i64) -> PodVerdict {
 #[test]
 fn earlier_versions_have_no_toleration_to_offer() {
     let world = one_pod().rule("drain", GPU_0, TAINT);
-    let found = told(&world, &[], &semantics(34));
+    let found = describe(&world, &[], &semantics(34));
     assert_eq!(
         found.changes,
         [("without rule 0".to_owned(), PodVerdict::Untouched)]
@@ -317,7 +317,7 @@ fn a_reservation_is_current_or_it_is_said_whose_it_is() {
     let unreserved = one_pod()
         .rule("drain", GPU_0, TAINT)
         .but_claim(|claim| claim.reserved_for.clear());
-    let found = told(&unreserved, &[], &Semantics::newest());
+    let found = describe(&unreserved, &[], &Semantics::newest());
     assert_eq!(found.fate, PodVerdict::Untouched);
     assert_eq!(
         found.changes,

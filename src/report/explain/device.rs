@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::around::fate_of;
-use super::asked::{terms_of, terms_path};
 use super::origin::{origin, published, since};
+use super::pod_context::verdict_of;
+use super::request_text::{terms_of, terms_path};
 use super::step::{About, FieldSource, Step};
-use super::verdict::told;
+use super::verdict::describe;
 use super::view::{Explained, SubjectKind};
 use crate::assess::Basis;
 use crate::assess::completeness;
@@ -24,27 +24,23 @@ use crate::naming::phrase::counted;
 #[must_use]
 pub fn explain_device(
     id: &DeviceId,
-    supposed: &[ProposedTaint],
+    assumed: &[ProposedTaint],
     basis: &Basis<'_>,
 ) -> Option<Explained> {
     let snapshot = &basis.reading.snapshot;
-    let taints = taints_of(snapshot, supposed, basis.now);
+    let taints = taints_of(snapshot, assumed, basis.now);
     let input = ExplainInput {
         snapshot,
-        assumed: supposed.len(),
+        assumed: assumed.len(),
         taints: &taints,
         now: basis.now,
         semantics: basis.semantics,
     };
     let (publication, taints) = on_device(id, &input)?;
-    let teller = Teller {
-        id,
-        supposed,
-        basis,
-    };
+    let teller = DeviceSteps { id, assumed, basis };
     let holders = teller.holders();
     let known = (basis.semantics, completeness(basis.reading));
-    let suitors = candidate_claims(snapshot, id, supposed, known);
+    let candidates = candidate_claims(snapshot, id, assumed, known);
     let answer = format!(
         "{}, {}, {}",
         match holders.len() {
@@ -58,7 +54,7 @@ pub fn explain_device(
             0 => "no taint".to_owned(),
             count => counted(count, "taint"),
         },
-        queue(&suitors)
+        queue(&candidates)
     );
     let place = |weighed: &EvaluatedTaint<'_>| (weighed.place, publication);
     let tainted = taints.iter().map(|weighed| {
@@ -82,7 +78,7 @@ pub fn explain_device(
         .chain(tainted)
         .chain(holders)
         .chain(teller.siblings())
-        .chain(suitors.iter().map(|suitor| suitor_step(suitor)));
+        .chain(candidates.iter().map(|candidate| suitor_step(candidate)));
     Some(Explained {
         answer,
         steps: steps.collect(),
@@ -90,13 +86,13 @@ pub fn explain_device(
     })
 }
 
-struct Teller<'t> {
+struct DeviceSteps<'t> {
     id: &'t DeviceId,
-    supposed: &'t [ProposedTaint],
+    assumed: &'t [ProposedTaint],
     basis: &'t Basis<'t>,
 }
 
-impl<'t> Teller<'t> {
+impl<'t> DeviceSteps<'t> {
     fn is_unread(&self, kind: Kind) -> bool {
         let reading = self.basis.reading;
         let is_denied = reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
@@ -194,8 +190,12 @@ impl<'t> Teller<'t> {
         let mut pods = self.basis.reading.snapshot.pods.iter();
         let text = match pods.find(|pod| pod.uid == consumer.uid) {
             Some(pod) => {
-                let fate = fate_of(pod, self.supposed, self.basis);
-                format!("pod {}: {}", pod.name, told(fate, pod, self.basis.now))
+                let verdict = verdict_of(pod, self.assumed, self.basis);
+                format!(
+                    "pod {}: {}",
+                    pod.name,
+                    describe(verdict, pod, self.basis.now)
+                )
             }
             None if self.is_unread(Kind::Pod) => format!("pod {name}, which could not be read"),
             None => format!("pod {name}, which does not exist: the reservation is outdated"),
@@ -235,17 +235,17 @@ impl<'t> Teller<'t> {
 }
 
 /// How many requests wait for such a device, and how many of them could have it now.
-fn queue(suitors: &[CandidateClaim<'_>]) -> String {
+fn queue(candidates: &[CandidateClaim<'_>]) -> String {
     let requests = |is_meant: &dyn Fn(&CandidateClaim<'_>) -> bool| {
-        let meant = suitors.iter().filter(|suitor| is_meant(suitor));
+        let meant = candidates.iter().filter(|candidate| is_meant(candidate));
         let requests: BTreeSet<_> = meant
-            .map(|suitor| (&suitor.claim.name, suitor.request))
+            .map(|candidate| (&candidate.claim.name, candidate.request))
             .collect();
         requests.len()
     };
     match (
         requests(&|_| true),
-        requests(&|suitor| suitor.exclusions.is_empty()),
+        requests(&|candidate| candidate.exclusions.is_empty()),
     ) {
         (0, _) => "no waiting request matches it".to_owned(),
         (1, 0) => "1 waiting request matches it, but cannot get it now".to_owned(),
@@ -261,9 +261,9 @@ fn queue(suitors: &[CandidateClaim<'_>]) -> String {
 }
 
 /// Who could get it next, and what speaks against that for now.
-fn suitor_step(suitor: &CandidateClaim<'_>) -> Step {
-    let claim = suitor.claim;
-    let against: Vec<String> = suitor.exclusions.iter().map(against).collect();
+fn suitor_step(candidate: &CandidateClaim<'_>) -> Step {
+    let claim = candidate.claim;
+    let against: Vec<String> = candidate.exclusions.iter().map(against).collect();
     let could = if against.is_empty() {
         "could get it now".to_owned()
     } else {
@@ -271,14 +271,17 @@ fn suitor_step(suitor: &CandidateClaim<'_>) -> Step {
     };
     let spec = claim.spec.as_deref();
     let asked = spec.and_then(|spec| {
-        let (name, _) = terms_of(spec, suitor.request, suitor.alternative)?;
-        let wish = &spec.requests.get(suitor.request)?.wish;
-        Some((name, terms_path(wish, suitor.request, suitor.alternative)))
+        let (name, _) = terms_of(spec, candidate.request, candidate.alternative)?;
+        let kind = &spec.requests.get(candidate.request)?.kind;
+        Some((
+            name,
+            terms_path(kind, candidate.request, candidate.alternative),
+        ))
     });
     let (name, path) = asked.unwrap_or_default();
     let text = format!("request {name} of waiting claim {} {could}", claim.name);
     let source = FieldSource::new("ResourceClaim", &claim.name, path);
-    Step::new(About::Candidate, text, source).holding(suitor.exclusions.is_empty())
+    Step::new(About::Candidate, text, source).holding(candidate.exclusions.is_empty())
 }
 
 fn against(exclusion: &Exclusion) -> String {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | What is said, and where does it stand? | [`step`] |
 //! | What is there to say of everything that was asked about? | [`view`] |
-//! | What is asked about one pod? | `around` |
+//! | What is asked about one pod? | `context` |
 //! | What leads to a pod's verdict? | [`pod`] |
 //! | What does a request ask for, in words, and where does it stand? | `asked` |
 //! | What keeps a claim from devices, in words? | `blame` |
@@ -17,14 +17,14 @@
 //! | What does a rule select, and why? | [`rule`] |
 //! | Where does a taint stand? | `origin` |
 
-mod around;
-mod asked;
-mod blame;
-pub mod change;
 pub mod device;
+pub mod fixes;
 mod origin;
+mod pending_fixes;
 pub mod pod;
-mod releasing;
+mod pod_context;
+mod request_text;
+mod root_cause;
 pub mod rule;
 pub mod step;
 mod toleration;
@@ -32,11 +32,11 @@ mod verdict;
 pub mod view;
 pub mod waiting;
 
-pub use change::SingleChange;
 pub use device::explain_device;
+pub use fixes::SingleChange;
 pub use pod::{explain_pod, explain_pod_without_claims, explain_unread_pod};
 pub use rule::explain_rule;
 pub use step::{About, FieldSource, Step};
 pub use verdict::{ExplainedVerdict, VerdictCode};
 pub use view::{Explained, Explanation, RuleEviction, SubjectKind};
-pub use waiting::{BlameCode, Excluded, WaitingRequest};
+pub use waiting::{Excluded, RootCauseCode, WaitingRequest};

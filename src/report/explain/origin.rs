@@ -45,13 +45,13 @@ fn of_rule(
 ) -> (String, Option<FieldSource>) {
     match taint.and_then(|taint| taint.rule.as_ref()) {
         Some(rule) => {
-            let supposed = if number < input.assumed {
+            let assumed = if number < input.assumed {
                 ", as proposed"
             } else {
                 ""
             };
             (
-                format!("rule {rule}{supposed}"),
+                format!("rule {rule}{assumed}"),
                 FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
             )
         }

@@ -1,15 +1,15 @@
 //! What leads to a pod's verdict?
 
-use super::around::Around;
-use super::asked::request_step;
-use super::blame::{said_too, ungenerated};
-use super::change::SingleChange;
+use super::fixes::SingleChange;
 use super::origin::{origin, since};
+use super::pod_context::PodContext;
+use super::request_text::request_step;
+use super::root_cause::{said_too, ungenerated};
 use super::step::{About, FieldSource, Step};
 use super::toleration;
-use super::verdict::{ExplainedVerdict, moment, told};
+use super::verdict::{ExplainedVerdict, describe, moment};
 use super::view::{Explained, SubjectKind};
-use super::waiting::{self, Waits};
+use super::waiting::{self, PendingReasons};
 use crate::assess::Basis;
 use crate::engine::explain::{
     Chain, ClaimEntry, ClaimLink, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict,
@@ -26,26 +26,27 @@ use crate::report::impact::note::not_evicted;
 #[must_use]
 pub fn explain_pod(
     pod: &Pod,
-    supposed: &[ProposedTaint],
+    assumed: &[ProposedTaint],
     basis: &Basis<'_>,
 ) -> (Explained, Vec<Gap>) {
-    let around = Around::new(pod, supposed, basis);
-    let input = around.input(basis);
+    let context = PodContext::new(pod, assumed, basis);
+    let input = context.input(basis);
     let chain = Chain::new(pod, &input);
-    let teller = Teller {
+    let teller = PodSteps {
         input: &input,
         chain: &chain,
         basis,
     };
-    let fate = input.verdict(pod, &chain);
-    let waits = waiting::of(&chain, supposed, basis);
-    let is_waiting = fate == PodVerdict::Untouched && (waits.is_some() || teller.lacks_a_claim());
-    let verdict = if !teller.knows(fate) {
+    let outcome = input.verdict(pod, &chain);
+    let waits = waiting::of(&chain, assumed, basis);
+    let is_waiting =
+        outcome == PodVerdict::Untouched && (waits.is_some() || teller.lacks_a_claim());
+    let verdict = if !teller.knows(outcome) {
         ExplainedVerdict::UNKNOWN
     } else if is_waiting {
         ExplainedVerdict::WAITING
     } else {
-        ExplainedVerdict::new(fate)
+        ExplainedVerdict::new(outcome)
     };
     let (mut changes, mut together) = if verdict == ExplainedVerdict::UNKNOWN {
         (Vec::new(), Vec::new())
@@ -56,7 +57,7 @@ pub fn explain_pod(
     let steps = links
         .map(|link| teller.link(link, waits.as_ref()))
         .collect();
-    let answer = teller.answer(fate, &verdict, waits.as_ref());
+    let answer = teller.answer(outcome, &verdict, waits.as_ref());
     let blame = waits.as_ref().map(|waits| waits.code);
     let mut requests = Vec::new();
     if let Some(waits) = waits {
@@ -81,11 +82,11 @@ pub fn explain_pod(
 fn changes(chain: &Chain<'_>, input: &ExplainInput<'_>) -> (Vec<SingleChange>, Vec<SingleChange>) {
     let altering = alterations(input, chain);
     let together = together(input, chain, &altering);
-    let told = |change: &VerdictChange, fate| SingleChange::new(change, fate, chain, input);
+    let told = |change: &VerdictChange, verdict| SingleChange::new(change, verdict, chain, input);
     let single = altering.iter().map(|one| told(&one.change, one.verdict));
-    let together = together.iter().flat_map(|(changes, fate)| {
+    let together = together.iter().flat_map(|(changes, verdict)| {
         let changes = changes.iter();
-        changes.map(|change| told(change, *fate))
+        changes.map(|change| told(change, *verdict))
     });
     (single.collect(), together.collect())
 }
@@ -150,17 +151,17 @@ pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
 }
 
 /// Tells the links of one chain.
-struct Teller<'t, 'a> {
+struct PodSteps<'t, 'a> {
     input: &'t ExplainInput<'a>,
     chain: &'t Chain<'a>,
     basis: &'t Basis<'t>,
 }
 
-impl Teller<'_, '_> {
+impl PodSteps<'_, '_> {
     /// Whether what was read suffices to say what becomes of the pod: what is evicted for a reason that
     /// is known goes whatever else there is.
-    fn knows(&self, fate: PodVerdict) -> bool {
-        match fate {
+    fn knows(&self, verdict: PodVerdict) -> bool {
+        match verdict {
             PodVerdict::Evicted { .. } if self.chain.gaps.is_empty() => return true,
             PodVerdict::Terminating => return true,
             PodVerdict::Evicted { .. }
@@ -169,7 +170,7 @@ impl Teller<'_, '_> {
             | PodVerdict::Untouched => {}
         }
         let unread = |kind| self.is_unread(kind);
-        let is_supposed = self.input.assumed > 0 && fate != PodVerdict::Untouched;
+        let is_supposed = self.input.assumed > 0 && verdict != PodVerdict::Untouched;
         let needs_slices = !is_supposed || !self.input.semantics.reaches_unpublished;
         self.chain.gaps.is_empty()
             && !unread(Kind::ResourceClaim)
@@ -190,29 +191,29 @@ impl Teller<'_, '_> {
 
     fn answer(
         &self,
-        fate: PodVerdict,
+        outcome: PodVerdict,
         verdict: &ExplainedVerdict,
-        waits: Option<&Waits>,
+        waits: Option<&PendingReasons>,
     ) -> String {
         let now = self.input.now;
         if verdict == &ExplainedVerdict::UNKNOWN {
             return "outcome unknown: some objects could not be read".to_owned();
         }
-        let told = told(fate, self.chain.pod, now);
+        let told = describe(outcome, self.chain.pod, now);
         if let Some(waits) = waits {
             return waits.blame.clone();
         }
-        if fate == PodVerdict::Untouched && self.lacks_a_claim() {
+        if outcome == PodVerdict::Untouched && self.lacks_a_claim() {
             return said_too(&self.absent_claim(), self.chain);
         }
-        if self.input.assumed == 0 || fate != PodVerdict::Untouched {
+        if self.input.assumed == 0 || outcome != PodVerdict::Untouched {
             return told;
         }
         let present = self.input.present(self.chain.pod, self.chain);
         let present = if present == PodVerdict::Untouched {
             "nor is any other".to_owned()
         } else {
-            let told = self::told(present, self.chain.pod, now);
+            let told = self::describe(present, self.chain.pod, now);
             format!("as things are: {told}")
         };
         format!("not affected: it uses no device that the proposed taint selects; {present}")
@@ -243,7 +244,7 @@ impl Teller<'_, '_> {
         }
     }
 
-    fn link(&self, link: &ClaimLink<'_>, waits: Option<&Waits>) -> Step {
+    fn link(&self, link: &ClaimLink<'_>, waits: Option<&PendingReasons>) -> Step {
         let pod = &self.chain.pod.name;
         let (text, path) = match link.place {
             ClaimEntry::Entry(place, ClaimSource::Claim(name)) => (
@@ -336,7 +337,7 @@ impl Teller<'_, '_> {
         &self,
         link: &ClaimLink<'_>,
         claim: &ResourceClaim,
-        waits: Option<&Waits>,
+        waits: Option<&PendingReasons>,
     ) -> Vec<Step> {
         if claim.allocation.is_none() {
             let source = FieldSource::new("ResourceClaim", &claim.name, ".status.allocation");
@@ -480,7 +481,7 @@ impl Teller<'_, '_> {
             .enumerate()
             .map(|(place, (toleration, differences))| {
                 let decides = weighed.ruling.and_then(|ruling| ruling.by) == Some(place);
-                let text = toleration::told(toleration, differences, decides);
+                let text = toleration::describe(toleration, differences, decides);
                 let path = format!("{path}[{place}]");
                 let source = FieldSource::new("ResourceClaim", &claim.name, path);
                 Step::new(About::Toleration, text, source).holding(differences.is_empty())

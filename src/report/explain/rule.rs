@@ -2,10 +2,10 @@
 
 use super::origin::{published, since};
 use super::step::{About, FieldSource, Step};
-use super::verdict::told;
+use super::verdict::describe;
 use super::view::{Explained, RuleEviction, SubjectKind};
 use crate::assess::Basis;
-use crate::assess::{Knowledge, Subject};
+use crate::assess::{CountSubject, ReportCompleteness};
 use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{DeviceImpact, Impact, PodImpact, ProposedTaint, Verdict, selection};
@@ -17,7 +17,7 @@ use crate::naming::phrase::counted;
 use crate::naming::pod::arguments;
 use crate::naming::rule::qualified;
 use crate::report::history::RuleHistory;
-use crate::report::life::NO_CONDITION;
+use crate::report::rule_lifecycle::NO_CONDITION;
 use crate::report::time::Time;
 
 /// What the rule selects and why, what the controller says of it, and what each selected device does;
@@ -32,7 +32,7 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
     let impact = basis.impact(&as_it_is);
     let would = [ProposedTaint::of_rule(rule, basis.now)];
     let would = basis.impact(&would);
-    let teller = Teller {
+    let teller = RuleSteps {
         rule,
         basis,
         impact: &impact,
@@ -43,7 +43,7 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
         .into_iter()
         .chain([teller.taint(), teller.condition()])
         .chain(devices);
-    let selected = known(impact.devices.len(), Subject::Selected, &impact, basis);
+    let selected = known(impact.devices.len(), CountSubject::Selected, &impact, basis);
     let selected = worded(selected, "device");
     let pods = |impact: &Impact<'_>, verb: &str| pods(impact, verb, basis);
     let answer = match &rule.taint.effect {
@@ -99,7 +99,7 @@ fn pods(impact: &Impact<'_>, verb: &str, basis: &Basis<'_>) -> String {
         .rules
         .first()
         .map_or((0, 0), |rule| (rule.counts.pods, rule.terminating));
-    let pods = known(pods, Subject::Pods, impact, basis);
+    let pods = known(pods, CountSubject::Pods, impact, basis);
     let evicts = format!("{verb} {}", worded(pods, "pod"));
     match terminating {
         0 => evicts,
@@ -109,9 +109,9 @@ fn pods(impact: &Impact<'_>, verb: &str, basis: &Basis<'_>) -> String {
 }
 
 /// What is known of a number that was counted in `impact`.
-fn known(number: usize, subject: Subject, impact: &Impact<'_>, basis: &Basis<'_>) -> Count {
+fn known(number: usize, subject: CountSubject, impact: &Impact<'_>, basis: &Basis<'_>) -> Count {
     let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
-    Knowledge::new(gaps, basis.semantics).count(subject, number)
+    ReportCompleteness::new(gaps, basis.semantics).count(subject, number)
 }
 
 /// So many of them, as far as that is known.
@@ -123,13 +123,13 @@ fn worded(count: Count, noun: &str) -> String {
     }
 }
 
-struct Teller<'t, 'a> {
+struct RuleSteps<'t, 'a> {
     rule: &'t DeviceTaintRule,
     basis: &'t Basis<'t>,
     impact: &'t Impact<'a>,
 }
 
-impl Teller<'_, '_> {
+impl RuleSteps<'_, '_> {
     fn at(&self, path: &str) -> Option<FieldSource> {
         FieldSource::new("DeviceTaintRule", &self.rule.name, path)
     }
@@ -154,7 +154,7 @@ impl Teller<'_, '_> {
         let mut steps = Vec::new();
         let mut add = |text: String, path: &str, so_far: &DeviceSelector| {
             let found = self.selected(so_far);
-            let found = known(found, Subject::Selected, self.impact, self.basis);
+            let found = known(found, CountSubject::Selected, self.impact, self.basis);
             let text = format!("{text}: {}", worded(found, "device"));
             let step = Step::new(About::Selector, text, self.at(path));
             let is_known = found.is_some() || found.is_none();
@@ -339,11 +339,11 @@ impl Teller<'_, '_> {
     }
 
     fn pod(&self, impact: &PodImpact<'_>) -> Step {
-        let fate = PodVerdict::from(&impact.verdict);
+        let verdict = PodVerdict::from(&impact.verdict);
         let text = format!(
             "pod {}: {}",
             impact.pod.name,
-            told(fate, impact.pod, self.basis.now)
+            describe(verdict, impact.pod, self.basis.now)
         );
         let source = FieldSource::new("Pod", &impact.pod.name, "");
         let evicts = matches!(impact.verdict, Verdict::Evicted { .. });

@@ -4,7 +4,7 @@ use crate::engine::tolerate::TolerationMismatch;
 use crate::model::{Effect, Toleration};
 
 /// A toleration beside the taint, and if it does not cover it, which field differs.
-pub(super) fn told(
+pub(super) fn describe(
     toleration: &Toleration,
     differences: &[TolerationMismatch],
     decides: bool,

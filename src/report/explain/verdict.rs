@@ -57,12 +57,12 @@ impl ExplainedVerdict {
         at: None,
     };
 
-    pub(super) fn new(fate: PodVerdict) -> Self {
+    pub(super) fn new(verdict: PodVerdict) -> Self {
         let plain = |code| Self {
             code,
             ..Self::UNKNOWN
         };
-        match fate {
+        match verdict {
             PodVerdict::Evicted { at } => Self {
                 at: Some(Time(at)),
                 ..plain(VerdictCode::Evicted)
@@ -89,8 +89,8 @@ pub(super) fn moment(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// What becomes of the pod.
-pub(super) fn told(fate: PodVerdict, pod: &Pod, now: Timestamp) -> String {
-    match fate {
+pub(super) fn describe(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String {
+    match verdict {
         PodVerdict::Evicted { at } => format!("evicted {}", moment(at, now)),
         PodVerdict::Tolerates => "stays: it tolerates the taints that would evict it".to_owned(),
         PodVerdict::Terminating => terminating(pod.deletion.as_ref(), now).message,

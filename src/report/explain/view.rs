@@ -7,16 +7,16 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change::SingleChange;
+use super::fixes::SingleChange;
 use super::step::{Step, lines};
 use super::verdict::{ExplainedVerdict, VerdictCode};
-use super::waiting::{BlameCode, WaitingRequest};
-use crate::assess::{Basis, Knowledge};
+use super::waiting::{RootCauseCode, WaitingRequest};
+use crate::assess::{Basis, ReportCompleteness};
 use crate::model::Gap;
 use crate::naming::phrase::counted;
 use crate::report::answer::{Answer, beside};
+use crate::report::event_chart;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use crate::report::moments;
 use crate::report::table::{Chart, Heading, Section, Shown, Tone, View};
 use crate::report::time::Time;
 
@@ -67,7 +67,7 @@ pub struct Explained {
     /// What becomes of the pod; null for devices and rules.
     pub verdict: Option<ExplainedVerdict>,
     /// What keeps a pod that waits for devices; null for all others.
-    pub blame: Option<BlameCode>,
+    pub blame: Option<RootCauseCode>,
     /// How that comes about.
     pub steps: Vec<Step>,
     /// Single changes each of which would alter that, those first that decide whether the pod is
@@ -100,14 +100,14 @@ impl Explanation {
     #[must_use]
     pub fn new(subjects: Vec<Explained>, gaps: &[Gap], basis: &Basis<'_>) -> Self {
         let read = basis.reading.gaps.iter();
-        let knowledge = Knowledge::new(read.chain(gaps), basis.semantics);
+        let completeness = ReportCompleteness::new(read.chain(gaps), basis.semantics);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "Explanation".to_owned(),
             metadata: Metadata::new(basis),
             subjects,
             warnings: views(&[&basis.reading.warnings]),
-            incomplete: Incomplete::all(&knowledge),
+            incomplete: Incomplete::all(&completeness),
         }
     }
 }
@@ -187,8 +187,8 @@ impl Explanation {
         }
         let evicted: Vec<Timestamp> = earliest.into_values().collect();
         let now = self.metadata.observed_at.0;
-        let note = self.incomplete.first().map_or("", |_| moments::PARTIAL);
-        moments::picture(&evicted, "pod", note, now)
+        let note = self.incomplete.first().map_or("", |_| event_chart::PARTIAL);
+        event_chart::picture(&evicted, "pod", note, now)
     }
 }
 
@@ -384,7 +384,7 @@ mod tests {
             (Some(VerdictCode::Untouched), None, Some(Tone::Good)),
             (
                 Some(VerdictCode::Untouched),
-                Some(BlameCode::Devices),
+                Some(RootCauseCode::Devices),
                 Some(Tone::Doubtful),
             ),
             (None, None, None),

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{terms_of, terms_path};
-use super::blame::{blame, kept_off, plural, said_too, some};
-use super::change::SingleChange;
+use super::fixes::SingleChange;
 use super::origin::{published, published_taint};
-use super::releasing::changes;
+use super::pending_fixes::changes;
+use super::request_text::{terms_of, terms_path};
+use super::root_cause::{plural, root_cause, said_too, scheduling_exclusion, some};
 use super::step::{About, FieldSource, Step};
 use crate::assess::Basis;
 use crate::assess::completeness;
@@ -70,7 +70,8 @@ pub struct Excluded {
 /// What keeps a pod that waits for devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum BlameCode {
+#[schemars(rename = "BlameCode")]
+pub enum RootCauseCode {
     /// No device: some node has all that it needs, so that the scheduler has not come to it, or
     /// something else keeps it from the node.
     Elsewhere,
@@ -92,7 +93,7 @@ pub enum BlameCode {
     Unknown,
 }
 
-impl From<&RootCause> for BlameCode {
+impl From<&RootCause> for RootCauseCode {
     fn from(blame: &RootCause) -> Self {
         match blame {
             RootCause::Elsewhere => Self::Elsewhere,
@@ -108,9 +109,9 @@ impl From<&RootCause> for BlameCode {
 }
 
 /// What a pod waits for.
-pub(super) struct Waits {
+pub(super) struct PendingReasons {
     /// What keeps it.
-    pub(super) code: BlameCode,
+    pub(super) code: RootCauseCode,
     /// What the pod does, and what keeps it, in words.
     pub(super) blame: String,
     /// What there is for each request.
@@ -126,9 +127,9 @@ pub(super) struct Waits {
 /// What the pod of the chain waits for; absent where it waits for no device.
 pub(super) fn of(
     chain: &Chain<'_>,
-    supposed: &[ProposedTaint],
+    assumed: &[ProposedTaint],
     basis: &Basis<'_>,
-) -> Option<Waits> {
+) -> Option<PendingReasons> {
     let snapshot = &basis.reading.snapshot;
     let unallocated = |claim: &&ResourceClaim| claim.allocation.is_none();
     let mut waiting = chain.links.iter().filter_map(|link| link.claim);
@@ -136,8 +137,8 @@ pub(super) fn of(
         return None;
     }
     let Some(wanted) = PendingPod::of(chain, snapshot) else {
-        return Some(Waits {
-            code: BlameCode::Unknown,
+        return Some(PendingReasons {
+            code: RootCauseCode::Unknown,
             blame: said_too(
                 "waits for devices: the requests of its claims are unknown",
                 chain,
@@ -153,23 +154,25 @@ pub(super) fn of(
         claim: &wanted.claim,
         nodes: &wanted.nodes,
         selectors: &wanted.selectors,
-        proposed: supposed,
+        proposed: assumed,
         known: (basis.semantics, completeness(basis.reading)),
     };
     let found = diagnose(&question);
-    let view = |choice: &ChoiceDiagnosis| told(choice, &wanted, snapshot);
+    let view = |choice: &ChoiceDiagnosis| describe(choice, &wanted, snapshot);
     let views = found.choices.iter().filter_map(view);
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
     let (changes, together) = changes(&found, &wanted, &question);
-    let kept_off = kept_off(&found.root_cause, chain.pod, &question);
-    Some(Waits {
+    let scheduling_exclusion = scheduling_exclusion(&found.root_cause, chain.pod, &question);
+    Some(PendingReasons {
         changes,
         together,
-        code: kept_off
-            .as_ref()
-            .map_or_else(|| BlameCode::from(&found.root_cause), |_| BlameCode::Pod),
+        code: scheduling_exclusion.as_ref().map_or_else(
+            || RootCauseCode::from(&found.root_cause),
+            |_| RootCauseCode::Pod,
+        ),
         blame: said_too(
-            &kept_off.unwrap_or_else(|| blame(&found.root_cause, wanted.claim.spec.as_deref())),
+            &scheduling_exclusion
+                .unwrap_or_else(|| root_cause(&found.root_cause, wanted.claim.spec.as_deref())),
             chain,
         ),
         requests,
@@ -177,7 +180,7 @@ pub(super) fn of(
     })
 }
 
-impl Waits {
+impl PendingReasons {
     /// What there is for the requests of the claim.
     pub(super) fn steps_of(&self, claim: &ResourceClaim) -> Vec<Step> {
         let all = self.requests.iter().zip(&self.places);
@@ -237,14 +240,14 @@ impl Excluded {
 }
 
 /// What is asked for, and where that stands.
-struct Asked<'a> {
+struct RequestedItem<'a> {
     claim: NamespacedName,
     path: String,
     terms: &'a RequestTerms,
     class: Option<&'a DeviceClass>,
 }
 
-fn told(
+fn describe(
     choice: &ChoiceDiagnosis,
     wanted: &PendingPod,
     snapshot: &Snapshot,
@@ -254,9 +257,9 @@ fn told(
     let spec = claims.find(|known| known.name == *claim)?.spec.as_deref()?;
     let (name, terms) = terms_of(spec, *place, choice.alternative)?;
     let request = spec.requests.get(*place)?;
-    let asked = Asked {
+    let asked = RequestedItem {
         claim: claim.clone(),
-        path: terms_path(&request.wish, *place, choice.alternative),
+        path: terms_path(&request.kind, *place, choice.alternative),
         terms,
         class: snapshot
             .classes
@@ -350,7 +353,7 @@ fn reason(exclusion: &Exclusion) -> Reason {
     }
 }
 
-impl Asked<'_> {
+impl RequestedItem<'_> {
     /// The expression at that place, of the class or of the request, and where it stands.
     fn expression(&self, code: &str, place: usize) -> (Option<String>, Option<FieldSource>) {
         if code.starts_with("class") {
@@ -539,7 +542,7 @@ mod tests {
             ),
         ] {
             let told = told.replace("{taint}", &testing::TAINT.to_string());
-            assert_eq!(self::blame(&blame, Some(&spec)), told);
+            assert_eq!(self::root_cause(&blame, Some(&spec)), told);
         }
     }
 

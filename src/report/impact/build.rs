@@ -8,8 +8,8 @@ use super::arrangement::Arrangement;
 use super::budgets::Budget;
 use super::digest::{digest, hardware_digest};
 use super::finding::Finding;
-use super::freed::note_freed;
 use super::note::{self, NoteCode};
+use super::release_time::note_freed;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::view::{
@@ -17,8 +17,8 @@ use super::view::{
     Selector, Summary, TaintImpact, Workload,
 };
 use crate::assess::{
-    Assessed, Assessment, Basis, GuardOutcome, Knowledge, Limits, PodAssessment, Stakes, Subject,
-    TaintCounts,
+    Assessed, Assessment, Basis, CountSubject, DisruptionFacts, GuardOutcome, Limits,
+    PodAssessment, ReportCompleteness, TaintCounts,
 };
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
@@ -37,24 +37,29 @@ impl ImpactReport {
     /// The report of an answer; pods and devices are ordered by name.
     #[must_use]
     pub fn new(impact: &Impact<'_>, basis: &Basis<'_>, limits: &Limits<'_>) -> Self {
-        let stakes = Stakes::of(impact, basis);
-        let assessed = Assessed::new(impact, &stakes, basis, limits);
+        let disruption_facts = DisruptionFacts::of(impact, basis);
+        let assessed = Assessed::new(impact, &disruption_facts, basis, limits);
         let proposed: Vec<_> = impact.rules.iter().map(|rule| rule.proposed).collect();
-        let knowledge = &assessed.knowledge;
+        let completeness = &assessed.completeness;
         let pods = assessed.pods.iter();
         let pods: Vec<_> = pods.map(|found| pod(found, &proposed, basis.now)).collect();
-        let budgets: Vec<_> = stakes.disruption.budgets.iter().map(Budget::new).collect();
+        let budgets: Vec<_> = disruption_facts
+            .disruption
+            .budgets
+            .iter()
+            .map(Budget::new)
+            .collect();
         let mut devices = devices(impact, &proposed);
-        let holders = [Subject::Pods, Subject::Allocated];
+        let holders = [CountSubject::Pods, CountSubject::Allocated];
         if holders
             .iter()
-            .all(|subject| knowledge.is_complete(*subject))
+            .all(|subject| completeness.is_complete(*subject))
         {
             note_freed(&mut devices, &pods, Time(basis.now));
         }
         let rules = impact.rules.iter();
         let taints: Vec<_> = rules
-            .map(|rule| taint(rule, basis.semantics, knowledge))
+            .map(|rule| taint(rule, basis.semantics, completeness))
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
@@ -70,13 +75,13 @@ impl ImpactReport {
                 hardware_digest: hardware_digest(&taints, &devices),
             },
             guards: assessment.guards.iter().map(GuardResult::from).collect(),
-            incomplete: incomplete(impact, knowledge),
+            incomplete: incomplete(impact, completeness),
             taints,
             summary: Summary::from(&assessment.totals),
             pods,
             devices,
             budgets,
-            workloads: stakes
+            workloads: disruption_facts
                 .workloads
                 .workloads
                 .iter()
@@ -162,7 +167,7 @@ impl answer::Answer for ImpactReport {
     }
 
     /// Why a pod stays stands beside it.
-    fn says(&self, warning: &Warning) -> bool {
+    fn mentions(&self, warning: &Warning) -> bool {
         let is_told = |note: NoteCode| {
             let mut notes = self.pods.iter().flat_map(|pod| &pod.notes);
             notes.any(|found| found.code == note.as_str())
@@ -173,17 +178,25 @@ impl answer::Answer for ImpactReport {
     }
 }
 
-fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>) -> TaintImpact {
+fn taint(
+    rule: &RuleImpact<'_>,
+    semantics: &Semantics,
+    completeness: &ReportCompleteness<'_>,
+) -> TaintImpact {
     let proposed = rule.proposed;
-    let counts = TaintCounts::of(rule, knowledge);
+    let counts = TaintCounts::of(rule, completeness);
     // The counts of another effect are not those that the controller previews.
     let previews = semantics.has_condition && proposed.taint.effect.evicts();
     let exact = counts.is_exact();
     let missing = || {
-        let subjects = [Subject::Published, Subject::Allocated, Subject::Pods];
+        let subjects = [
+            CountSubject::Published,
+            CountSubject::Allocated,
+            CountSubject::Pods,
+        ];
         format!(
             "unknown: the message needs data that could not be read: {}",
-            knowledge.missing(&subjects)
+            completeness.missing(&subjects)
         )
     };
     TaintImpact {
@@ -233,8 +246,8 @@ fn selector(selector: &DeviceSelector) -> Selector {
 }
 
 /// What is missing. Who is evicted does not depend on it where nothing that is considered evicts.
-fn incomplete(impact: &Impact<'_>, knowledge: &Knowledge<'_>) -> Vec<Incomplete> {
-    let mut incomplete = Incomplete::all(knowledge);
+fn incomplete(impact: &Impact<'_>, completeness: &ReportCompleteness<'_>) -> Vec<Incomplete> {
+    let mut incomplete = Incomplete::all(completeness);
     let mut rules = impact.rules.iter();
     if !rules.any(|rule| rule.proposed.taint.effect.evicts()) {
         for gap in &mut incomplete {

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
-use super::consistent::contradiction;
-use super::mark::Mark;
-use super::objection::Objection;
+use super::refusal::ApprovalRefusal;
+use super::report_digest::ReportDigest;
+use super::self_check::contradiction;
 use super::view::{Device, ImpactReport, Pod, TaintImpact};
 use crate::report::metadata::{API_VERSION, Affects};
 use crate::report::taint::spelled;
@@ -21,7 +21,7 @@ pub struct ExpectedReport(Expected);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expected {
     Whole(Box<ImpactReport>),
-    Marked(Mark),
+    Marked(ReportDigest),
 }
 
 /// Why a text is no report that a change could be compared with.
@@ -86,9 +86,9 @@ impl ExpectedReport {
     ///
     /// When it is no digest, or too few of its digits; `None` where it is not meant to be one.
     pub fn with_digest(text: &str) -> Option<Result<Self, UnreadableReport>> {
-        let mark = Mark::parse(text)?;
-        let mark = mark.ok_or(UnreadableReport::NotADigest);
-        Some(mark.map(|mark| Self(Expected::Marked(mark))))
+        let report_digest = ReportDigest::parse(text)?;
+        let report_digest = report_digest.ok_or(UnreadableReport::NotADigest);
+        Some(report_digest.map(|report_digest| Self(Expected::Marked(report_digest))))
     }
 
     /// The report that somebody was shown a moment ago.
@@ -99,13 +99,15 @@ impl ExpectedReport {
 
     /// What speaks against a change that has the impact `found`; empty when nothing does.
     #[must_use]
-    pub fn objections(&self, found: &ImpactReport) -> Vec<Objection> {
+    pub fn objections(&self, found: &ImpactReport) -> Vec<ApprovalRefusal> {
         let known = match &self.0 {
             Expected::Whole(known) => known,
-            Expected::Marked(mark) => return mark.objection(found).into_iter().collect(),
+            Expected::Marked(report_digest) => {
+                return report_digest.objection(found).into_iter().collect();
+            }
         };
-        let mut objections: Vec<Objection> = other_taints(known, found).into_iter().collect();
-        objections.extend(exchanged(known, found));
+        let mut objections: Vec<ApprovalRefusal> = other_taints(known, found).into_iter().collect();
+        objections.extend(replaced_hardware(known, found));
         let incomplete = &known.incomplete;
         let known: BTreeMap<&str, &Pod> = known
             .pods
@@ -115,7 +117,7 @@ impl ExpectedReport {
             .collect();
         for pod in found.pods.iter().filter(|pod| pod.outcome.is_evicted()) {
             objections.extend(match known.get(pod.uid.as_str()) {
-                None => Some(Objection::NewPod {
+                None => Some(ApprovalRefusal::NewPod {
                     pod: pod.full_name(),
                 }),
                 Some(expected) => earlier(expected, pod),
@@ -126,7 +128,7 @@ impl ExpectedReport {
         for gap in decisive.filter(|gap| gap.affects == Affects::Evictions) {
             if !known.contains(gap.what.as_str()) {
                 let what = gap.what.clone();
-                objections.push(Objection::LessKnown { what });
+                objections.push(ApprovalRefusal::LessKnown { what });
             }
         }
         objections
@@ -135,7 +137,7 @@ impl ExpectedReport {
 
 /// The devices that are other hardware than they were, or of which that is not known any more. One number
 /// of the hardware that is as it was is enough.
-fn exchanged(known: &ImpactReport, found: &ImpactReport) -> Vec<Objection> {
+fn replaced_hardware(known: &ImpactReport, found: &ImpactReport) -> Vec<ApprovalRefusal> {
     let before: BTreeMap<&str, &Device> = known
         .devices
         .iter()
@@ -149,7 +151,7 @@ fn exchanged(known: &ImpactReport, found: &ImpactReport) -> Vec<Objection> {
         let other = before.iter().find(differs);
         let lost = || before.iter().next().filter(|_| !before.iter().any(is_same));
         let (attribute, was) = other.or_else(lost)?;
-        Some(Objection::Exchanged {
+        Some(ApprovalRefusal::Exchanged {
             device: device.device.clone(),
             attribute: attribute.clone(),
             was: was.clone(),
@@ -159,7 +161,7 @@ fn exchanged(known: &ImpactReport, found: &ImpactReport) -> Vec<Objection> {
     found.devices.iter().filter_map(one).collect()
 }
 
-fn other_taints(known: &ImpactReport, found: &ImpactReport) -> Option<Objection> {
+fn other_taints(known: &ImpactReport, found: &ImpactReport) -> Option<ApprovalRefusal> {
     let expected = described(&known.taints);
     let described = described(&found.taints);
     let names = |report: &ImpactReport| -> BTreeSet<String> {
@@ -180,7 +182,7 @@ fn other_taints(known: &ImpactReport, found: &ImpactReport) -> Option<Objection>
             .chain(rules.into_iter().map(|rule| format!("rule {rule}")))
             .collect()
     };
-    Some(Objection::OtherTaints {
+    Some(ApprovalRefusal::OtherTaints {
         expected: with_rules(expected, named),
         found: with_rules(described, wanted),
     })
@@ -200,11 +202,11 @@ fn described(taints: &[TaintImpact]) -> BTreeSet<String> {
 
 /// Whether the pod leaves earlier than expected: at an earlier time, or with less time left from the
 /// moment of the change. An eviction that only comes nearer because time passes is not earlier.
-fn earlier(expected: &Pod, found: &Pod) -> Option<Objection> {
+fn earlier(expected: &Pod, found: &Pod) -> Option<ApprovalRefusal> {
     let (then, now) = (expected.evict_at?, found.evict_at?);
     let delay = |pod: &Pod| pod.evict_in_seconds.unwrap_or_default().max(0);
     let (expected, left) = (delay(expected), delay(found));
-    (now != then && left < expected).then(|| Objection::Earlier {
+    (now != then && left < expected).then(|| ApprovalRefusal::Earlier {
         pod: found.full_name(),
         expected: SignedDuration::from_secs(expected),
         found: SignedDuration::from_secs(left),
@@ -288,7 +290,7 @@ mod tests {
             let text = serde_json::to_string(before).unwrap();
             let expected = ExpectedReport::parse(&text).unwrap();
             let objections = expected.objections(now);
-            assert!(objections.iter().all(Objection::is_about_hardware));
+            assert!(objections.iter().all(ApprovalRefusal::is_about_hardware));
             let texts = objections.iter().map(ToString::to_string);
             texts.collect::<Vec<_>>().join("; ")
         };

@@ -123,7 +123,7 @@ fn device(device: &Device) -> Vec<String> {
         if device.published { "yes" } else { "no" }.to_owned(),
         match (device.free_at, device.not_freed) {
             (Some(at), _) => at.to_string(),
-            (None, Some(why)) => format!("never: {}", why.told()),
+            (None, Some(why)) => format!("never: {}", why.describe()),
             (None, None) => UNKNOWN.to_owned(),
         },
         optional(Some(&device.claims.join(", "))),

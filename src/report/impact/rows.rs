@@ -22,7 +22,7 @@ const SEVERITIES: &[(&str, Option<Tone>)] = &[
 
 /// The pods that would be evicted, in one table or in one for each group, as the report is arranged; of
 /// a group of which nobody is evicted, who stays and why.
-pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
+pub(super) fn sections(report: &ImpactReport, shared: &SharedValues) -> Vec<Section> {
     let evicted = in_order(report, |pod| pod.outcome.is_evicted());
     let by = match report.arrangement.by {
         Some(Grouping::Pod) => return vec![flat(&evicted, shared)],
@@ -50,7 +50,7 @@ pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
     groups.iter().map(section).collect()
 }
 
-fn flat(evicted: &[&Pod], shared: &Shared) -> Section {
+fn flat(evicted: &[&Pod], shared: &SharedValues) -> Section {
     Section::table(table(evicted, shared)).captioned("Pods that would be evicted")
 }
 
@@ -108,7 +108,7 @@ fn in_order(report: &ImpactReport, is_meant: impl Fn(&Pod) -> bool) -> Vec<&Pod>
 
 /// What is the same of all pods that would be evicted, so that it stands once and not in every row.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedValues {
     node: Option<String>,
     device: Option<String>,
     cause: Option<String>,
@@ -116,7 +116,7 @@ pub(super) struct Shared {
     pods: usize,
 }
 
-impl Shared {
+impl SharedValues {
     /// What the pods of `report` share.
     pub(super) fn of(report: &ImpactReport) -> Self {
         let evicted = report.pods.iter().filter(|pod| pod.outcome.is_evicted());
@@ -162,7 +162,7 @@ impl Shared {
     }
 }
 
-fn table(pods: &[&Pod], shared: &Shared) -> Table {
+fn table(pods: &[&Pod], shared: &SharedValues) -> Table {
     let unless = |shared: &Option<String>, column: Column| {
         if shared.is_some() {
             column.wide()
@@ -290,7 +290,7 @@ mod tests {
     fn a_group_is_told_with_its_numbers_and_its_pods() {
         let mut report = Example::new().report();
         report.arrangement.by = Some(Grouping::Namespace);
-        let sections = sections(&report, &Shared::of(&report));
+        let sections = sections(&report, &SharedValues::of(&report));
         let titles = sections.iter().map(|section| section.title.as_deref());
         let titles: Vec<&str> = titles.flatten().collect();
         insta::assert_debug_snapshot!(titles, @r#"

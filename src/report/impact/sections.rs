@@ -3,7 +3,7 @@
 use super::budgets::Budget;
 use super::headline::headline;
 use super::page;
-use super::rows::{self, Shared};
+use super::rows::{self, SharedValues};
 use super::timeline::Timeline;
 use super::view::{ImpactReport, Pod, Selector, TaintImpact};
 use crate::assess::Hazard;
@@ -23,7 +23,7 @@ const NAMED: usize = 10;
 
 impl View for ImpactReport {
     fn sections(&self) -> Vec<Section> {
-        let shared = Shared::of(self);
+        let shared = SharedValues::of(self);
         let mut answer = headline(self);
         let timeline = Timeline::of(self);
         answer.extend(timeline.as_ref().and_then(Timeline::sentence));
@@ -63,7 +63,10 @@ impl View for ImpactReport {
         ));
         sections.push(Section::list("Hazards", hazards(&self.pods)).shown(Shown::Wide));
         sections.extend(guard::sections(&self.assessment.guards));
-        let warnings = self.warnings.iter().filter(|warning| !self.says(warning));
+        let warnings = self
+            .warnings
+            .iter()
+            .filter(|warning| !self.mentions(warning));
         let warnings = warnings.map(Warning::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();

@@ -8,7 +8,7 @@ use crate::engine::{ProposedTaint, Semantics, preview};
 use crate::model::{
     ClaimSpec, ConsumerReference, CounterSet, CounterUse, Device, DeviceAmount, DeviceClass,
     DeviceRequest, DeviceTerms, Effect, Gap, Kind, Operator, PodClaim, Pool, Reading, ReplicaSet,
-    RequestTerms, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Toleration, Wish,
+    RequestKind, RequestTerms, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Toleration,
 };
 use crate::report::ImpactReport;
 use crate::report::table::View;
@@ -55,7 +55,7 @@ fn one() -> ClaimSpec {
     ClaimSpec {
         requests: vec![DeviceRequest {
             name: "gpu".into(),
-            wish: Wish::Exactly(RequestTerms {
+            kind: RequestKind::Exactly(RequestTerms {
                 class: "gpu".into(),
                 expressions: Vec::new(),
                 amount: DeviceAmount::Exactly(1),

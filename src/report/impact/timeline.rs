@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::freed::{Departure, Freed, departures, is_stuck};
+use super::release_time::{Departure, DeviceReleases, departures, is_stuck};
 use super::view::{ImpactReport, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
-use crate::report::moments::{MOMENTS, PARTIAL, moment, when};
+use crate::report::event_chart::{MOMENTS, PARTIAL, moment, when};
 use crate::report::table::{Chart, Column, Moment, Table};
 use crate::report::time::Time;
 
@@ -21,7 +21,7 @@ const LONGEST: usize = 30;
 /// When each pod is evicted and when the last one is gone.
 pub(super) struct Timeline {
     /// How many pods are evicted, and how many devices are free again, by seconds from now.
-    moments: BTreeMap<i64, Happening>,
+    moments: BTreeMap<i64, TimelineEntry>,
     /// When the last pod is evicted, where the controller's rate delays it; zero where it does not.
     delayed_until: SignedDuration,
     /// When the last pod is gone if every one takes the whole of its grace period.
@@ -31,12 +31,12 @@ pub(super) struct Timeline {
     /// Whether there may be more pods than are known.
     is_whole: bool,
     /// What becomes of the devices.
-    freed: Freed,
+    freed: DeviceReleases,
 }
 
 /// How much happens at one moment, or in one span.
 #[derive(Clone, Copy, Debug, Default)]
-struct Happening {
+struct TimelineEntry {
     pods: usize,
     devices: usize,
 }
@@ -50,7 +50,7 @@ impl Timeline {
         let evicted = leaving.iter().map(|departure| departure.evicted).max()?;
         let evicted_in = evicted.duration_since(now.0);
         let due = leaving.iter().map(|departure| due(departure.pod)).max()?;
-        let freed = Freed::of(&report.devices, now);
+        let freed = DeviceReleases::of(&report.devices, now);
         let evicted = leaving
             .iter()
             .map(|departure| (seconds(departure, now), 1, 0));
@@ -115,7 +115,7 @@ impl Timeline {
         charts.filter(|chart| !chart.moments.is_empty()).collect()
     }
 
-    fn bars(&self, noun: &str, number: impl Fn(&Happening) -> usize) -> Vec<Moment> {
+    fn bars(&self, noun: &str, number: impl Fn(&TimelineEntry) -> usize) -> Vec<Moment> {
         let moments = self.moments.iter();
         let moments = moments.map(|(seconds, happening)| (*seconds, number(happening)));
         let moments = moments.filter(|(_, number)| *number > 0);
@@ -126,7 +126,8 @@ impl Timeline {
     pub(super) fn chart(&self) -> Option<Table> {
         let moments = || self.moments.values();
         let most = moments().map(|happening| happening.pods).max()?;
-        let times = |number: fn(&Happening) -> usize| moments().map(number).filter(|it| *it > 0);
+        let times =
+            |number: fn(&TimelineEntry) -> usize| moments().map(number).filter(|it| *it > 0);
         let frees = times(|happening| happening.devices).count();
         if times(|happening| happening.pods).count() < 2 && frees < 2 {
             return None;
@@ -135,7 +136,7 @@ impl Timeline {
             0 => String::new(),
             some => counted(some, noun),
         };
-        let row = |(seconds, happening): (&i64, &Happening)| {
+        let row = |(seconds, happening): (&i64, &TimelineEntry)| {
             let length = happening.pods.saturating_mul(LONGEST);
             let bar = "█".repeat(length.div_ceil(most.max(1)));
             let mut cells = vec![when(*seconds), cell(happening.pods, "pod"), bar];
@@ -176,7 +177,7 @@ fn seconds(departure: &Departure<'_>, now: Time) -> i64 {
 }
 
 /// What happens at each moment, or in spans of equal length where there are many moments.
-fn moments(happenings: &[(i64, usize, usize)]) -> BTreeMap<i64, Happening> {
+fn moments(happenings: &[(i64, usize, usize)]) -> BTreeMap<i64, TimelineEntry> {
     let moments = sums(happenings.iter().copied());
     let Some((last, _)) = moments.last_key_value() else {
         return moments;
@@ -192,8 +193,8 @@ fn moments(happenings: &[(i64, usize, usize)]) -> BTreeMap<i64, Happening> {
     }))
 }
 
-fn sums(happenings: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, Happening> {
-    let mut moments: BTreeMap<i64, Happening> = BTreeMap::new();
+fn sums(happenings: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, TimelineEntry> {
+    let mut moments: BTreeMap<i64, TimelineEntry> = BTreeMap::new();
     for (seconds, pods, devices) in happenings {
         let sum = moments.entry(seconds).or_default();
         sum.pods = sum.pods.saturating_add(pods);

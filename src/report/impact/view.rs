@@ -473,7 +473,7 @@ pub enum NotFreed {
 impl NotFreed {
     /// The reason in words.
     #[must_use]
-    pub fn told(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::PodStays => "a pod stays",
             Self::PodTerminating => "a pod is terminating",

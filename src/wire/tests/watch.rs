@@ -51,7 +51,7 @@ fn rules() -> WatchDecoder {
 }
 
 /// `+NAME@VERSION` for what is there, `-NAME@VERSION` for what is not, `=@VERSION` for nothing.
-fn told(events: &[WatchEvent]) -> Vec<String> {
+fn describe(events: &[WatchEvent]) -> Vec<String> {
     let told = events.iter().map(|event| {
         let version = &event.resource_version;
         match &event.change {
@@ -68,7 +68,7 @@ fn in_chunks(mut decoder: WatchDecoder, bytes: &[u8], chunk: usize) -> Vec<Strin
     for chunk in bytes.chunks(chunk) {
         events.extend(decoder.push(chunk).expect("a watch"));
     }
-    told(&events)
+    describe(&events)
 }
 
 fn rule(version: &str, effect: &str) -> String {

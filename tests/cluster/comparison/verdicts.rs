@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kubectl_devicetaint::cluster::{
-    self, ApiClient, Connection, ConnectionOptions, Environment, FileSource, Limits, Served, Silent,
+    self, ApiClient, Connection, ConnectionOptions, Environment, FileSource, Limits, ServedKinds,
+    Silent,
 };
 use kubectl_devicetaint::engine::{Condition, Origin, ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Reading, Snapshot, Taint};
@@ -32,13 +33,14 @@ pub async fn reading_with_budgets(plane: &ControlPlane) -> Reading {
     let (client, served) = connect(plane).await;
     let reading = cluster::read_devices(&client, &served, cluster::Detail::Names).await;
     let reading = reading.expect("everything can be read");
-    let reading = cluster::read_pods_and_stakes(&client, &served, reading, |_| true).await;
+    let reading =
+        cluster::read_pods_and_disruption_inputs(&client, &served, reading, |_| true).await;
     let reading = reading.expect("everything can be read");
     assert_eq!(reading.gaps, [], "the administrator may read everything");
     reading
 }
 
-async fn connect(plane: &ControlPlane) -> (ApiClient, Served) {
+async fn connect(plane: &ControlPlane) -> (ApiClient, ServedKinds) {
     let options = ConnectionOptions {
         kubeconfig: Some(plane.kubeconfig().to_owned()),
         request_timeout: Some(Duration::from_secs(60)),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::thread;
 
 use kubectl_devicetaint::cluster::{
-    ApiClient, Change, Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, Made,
-    Next, Rules, Silent, State, StoredRule, WriteMode, discover,
+    ApiClient, ChangeResult, ConflictAction, Connection, ConnectionOptions,
+    DEFAULT_REQUEST_TIMEOUT, Environment, ObjectChange, ObjectVersion, Rules, Silent, StoredRule,
+    WriteMode, discover,
 };
 use kubectl_devicetaint::decide::RulePatch;
 use kubectl_devicetaint::model::Effect;
@@ -41,7 +42,7 @@ async fn rules(plane: &ControlPlane) -> Rules {
 }
 
 /// Both have looked at the same state; what they want differs in value and effect.
-fn wish(race: usize, who: &str) -> RulePatch {
+fn kind(race: usize, who: &str) -> RulePatch {
     RulePatch {
         effect: Some(if race.is_multiple_of(2) {
             Effect::NoSchedule
@@ -54,20 +55,20 @@ fn wish(race: usize, who: &str) -> RulePatch {
 }
 
 /// The rule as it is after the change of its state `before`; `None` when somebody else was first.
-async fn changed(rules: &Rules, before: &StoredRule, wish: &RulePatch) -> Option<StoredRule> {
-    let first = Change::Patch {
-        on: State {
+async fn changed(rules: &Rules, before: &StoredRule, kind: &RulePatch) -> Option<StoredRule> {
+    let first = ObjectChange::Patch {
+        on: ObjectVersion {
             uid: before.fact.uid.to_string(),
             resource_version: before.fact.resource_version.clone(),
         },
-        patch: wish.body(),
+        patch: kind.body(),
     };
     let name = before.fact.name.as_str();
-    let made = rules.change(name, first, WriteMode::Store, |_| Next::End(()));
+    let made = rules.change(name, first, WriteMode::Store, |_| ConflictAction::End(()));
     match made.await.expect("an answer") {
-        Made::Done(stored) => Some(stored),
-        Made::Removed(removal) => panic!("{removal:?}"),
-        Made::Ended((), _) => None,
+        ChangeResult::Done(stored) => Some(stored),
+        ChangeResult::Removed(removal) => panic!("{removal:?}"),
+        ChangeResult::Ended((), _) => None,
     }
 }
 
@@ -80,7 +81,7 @@ fn of_two_changes_of_one_state_exactly_one_is_made() {
         let (one, two) = (rules(plane).await, rules(plane).await);
         for race in 0..RACES {
             let before = one.get(&name).await.expect("readable").expect("there");
-            let (wish_one, wish_two) = (wish(race, "one"), wish(race, "two"));
+            let (wish_one, wish_two) = (kind(race, "one"), kind(race, "two"));
             let (first, second) = futures::future::join(
                 changed(&one, &before, &wish_one),
                 changed(&two, &before, &wish_two),

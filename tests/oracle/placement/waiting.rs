@@ -6,7 +6,7 @@ use kubectl_devicetaint::assess::Basis;
 use kubectl_devicetaint::engine::Semantics;
 use kubectl_devicetaint::model::Reading;
 use kubectl_devicetaint::report::explain::{
-    BlameCode, Explained, SingleChange, WaitingRequest, explain_pod,
+    Explained, RootCauseCode, SingleChange, WaitingRequest, explain_pod,
 };
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ impl Tally {
             // Its class is not there.
             assert_eq!(
                 explained.blame,
-                Some(BlameCode::Class),
+                Some(RootCauseCode::Class),
                 "{seed}: {explained:#?}"
             );
             return;
@@ -119,9 +119,9 @@ impl Tally {
         let ask = |made: &Cluster, oracle: &mut Oracle| self::is_placed(&ask(made, oracle));
         let yaml = || serde_yaml::to_string(&made.list()).expect("YAML");
         match explained.blame.expect("it waits") {
-            BlameCode::Elsewhere => assert!(is_placed, "{seed}: {explained:#?}\n{}", yaml()),
-            BlameCode::Unknown => {}
-            BlameCode::Fails => {
+            RootCauseCode::Elsewhere => assert!(is_placed, "{seed}: {explained:#?}\n{}", yaml()),
+            RootCauseCode::Unknown => {}
+            RootCauseCode::Fails => {
                 self.failures += 1;
                 assert!(
                     fails(&answer),
@@ -129,16 +129,16 @@ impl Tally {
                     yaml()
                 );
             }
-            BlameCode::Class
-            | BlameCode::Constraint
-            | BlameCode::Devices
-            | BlameCode::Pod
-            | BlameCode::Taint
-            | BlameCode::Taints => {
+            RootCauseCode::Class
+            | RootCauseCode::Constraint
+            | RootCauseCode::Devices
+            | RootCauseCode::Pod
+            | RootCauseCode::Taint
+            | RootCauseCode::Taints => {
                 assert!(!is_placed, "{seed}: {explained:#?}\n{}", yaml());
             }
         }
-        if explained.blame == Some(BlameCode::Taint) {
+        if explained.blame == Some(RootCauseCode::Taint) {
             self.to_blame += 1;
             assert!(!explained.changes.is_empty(), "{seed}: {explained:#?}");
         }
@@ -172,7 +172,11 @@ impl Tally {
             assert!(ask(&changed, oracle), "{seed}: {change:#?}\n{}", yaml());
             self.changes += 1;
         }
-        let without_taints = [BlameCode::Constraint, BlameCode::Devices, BlameCode::Taints];
+        let without_taints = [
+            RootCauseCode::Constraint,
+            RootCauseCode::Devices,
+            RootCauseCode::Taints,
+        ];
         if explained
             .blame
             .is_some_and(|blame| without_taints.contains(&blame))
@@ -183,7 +187,7 @@ impl Tally {
             for device in published(&mut bare.slices) {
                 device.as_object_mut().expect("a device").remove("taints");
             }
-            let helps = explained.blame == Some(BlameCode::Taints);
+            let helps = explained.blame == Some(RootCauseCode::Taints);
             assert_eq!(
                 ask(&bare, oracle),
                 helps,

@@ -1,0 +1,74 @@
+//! What evictions do to others, and what the evicted find afterwards.
+
+use std::collections::BTreeMap;
+
+use super::basis::Basis;
+use super::replacements::Replacements;
+use super::siblings::Sibling;
+use crate::engine::disruption::Disruption;
+use crate::engine::job_fate::{JobFate, job_fates};
+use crate::engine::workloads::{Recovering, recovering};
+use crate::engine::{self, Impact, Workloads};
+use crate::model::{Gap, Kind, Reading, Uid};
+
+/// All that is looked at beyond a pod itself, to say how badly its eviction hurts.
+pub struct DisruptionFacts<'a> {
+    /// What becomes of budgets.
+    pub disruption: Disruption<'a>,
+    /// What becomes of workloads.
+    pub workloads: Workloads<'a>,
+    /// What Jobs do about each of their pods that they lose.
+    pub jobs: BTreeMap<&'a Uid, JobFate>,
+    /// Workloads that have not recovered from something else, and lose pods.
+    pub recovering: Recovering,
+    /// Whether claims could be placed again.
+    pub replacements: Replacements,
+    /// Who stays on the same hardware, by device.
+    pub siblings: Vec<Sibling>,
+    /// What of that is not known, budgets and workloads aside.
+    pub gaps: Vec<Gap>,
+}
+
+impl<'a> DisruptionFacts<'a> {
+    /// Of an answer.
+    #[must_use]
+    pub fn of(impact: &Impact<'a>, basis: &Basis<'a>) -> Self {
+        let reading = basis.reading;
+        let (replacements, unplaced) = Replacements::of(impact, basis);
+        Self {
+            disruption: engine::disruption(impact, &reading.snapshot.budgets, basis.now),
+            workloads: engine::workloads(impact, reading),
+            jobs: job_fates(impact, reading),
+            recovering: recovering(impact, reading),
+            siblings: Sibling::of(impact, basis),
+            gaps: unread(impact, reading)
+                .into_iter()
+                .chain(unplaced)
+                .collect(),
+            replacements,
+        }
+    }
+
+    /// Everything that is not known of it.
+    pub(super) fn gaps(&self) -> impl Iterator<Item = &Gap> {
+        let known = self.disruption.gaps.iter().chain(&self.workloads.gaps);
+        known.chain(&self.gaps)
+    }
+}
+
+/// What is missing of an answer about evictions whose budgets and nodes nobody has read; nothing where
+/// they were read, or where it is told already why they were not.
+fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
+    let mut evicted = impact.pods.iter().filter(|pod| pod.is_evicted()).peekable();
+    if evicted.peek().is_none() {
+        return Vec::new();
+    }
+    let has_node = evicted.any(|pod| pod.pod.node.is_some());
+    let kinds = [Kind::PodDisruptionBudget].into_iter();
+    let kinds = kinds.chain(has_node.then_some(Kind::Node));
+    let is_told = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+    kinds
+        .filter(|kind| !is_told(*kind))
+        .filter_map(|kind| reading.without(kind))
+        .collect()
+}

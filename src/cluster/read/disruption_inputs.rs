@@ -1,0 +1,94 @@
+//! What is at stake where pods lose devices.
+
+use std::collections::BTreeSet;
+
+use super::list::List;
+use super::nodes::nodes;
+use super::optional::{all, with};
+use super::placement_inputs::PlacementInputs;
+use super::pods::read_pods;
+use super::workloads::read_workloads;
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::model::{
+    DeviceId, Gap, Kind, Node, NodeName, PodDisruptionBudget, Reading, SliceNodes, Snapshot,
+};
+
+/// Adds to `reading` the pods that use a device that `selects` chooses, as [`read_pods`] does, and
+/// beside them all budgets and what says where claims could be placed again, then what these pods
+/// belong to and their nodes: for an answer that says how badly their loss would hurt.
+///
+/// # Errors
+///
+/// As [`read_pods`] and `read_workloads`, and when any other list cannot be read completely, unless
+/// permission is missing.
+pub async fn read_pods_and_disruption_inputs(
+    client: &ApiClient,
+    served: &ServedKinds,
+    reading: Reading,
+    selects: impl Fn(&DeviceId) -> bool,
+) -> Result<Reading, ClusterError> {
+    let likely = nodes_of_users(&reading.snapshot, &selects);
+    let early = nodes_called(client, served, &likely);
+    let budgets = all::<PodDisruptionBudget>(client, served);
+    let places = PlacementInputs::read(client, served, reading.known.clone());
+    let pods = read_pods(client, served, reading, selects);
+    let (reading, budgets, early, places) = futures::try_join!(pods, budgets, early, places)?;
+    let reading = with(reading, budgets);
+    let names = reading.snapshot.pods.iter();
+    let names: BTreeSet<NodeName> = names.filter_map(|pod| pod.node.clone()).collect();
+    let others: BTreeSet<NodeName> = names.difference(&likely).cloned().collect();
+    let late = nodes_called(client, served, &others);
+    let workloads = read_workloads(client, served, reading);
+    let (mut reading, late) = futures::try_join!(workloads, late)?;
+    match early.and_then(|early| Ok((early, late?))) {
+        Ok((early, late)) => {
+            if !names.is_empty() {
+                reading.known.insert(Kind::Node);
+            }
+            reading.warnings.extend(early.warnings);
+            reading.warnings.extend(late.warnings);
+            let of_pods = early.items.into_iter().chain(late.items).collect();
+            Ok(places.add_to(reading, of_pods))
+        }
+        // What is known of nodes without what they say of themselves would look like silence.
+        Err(error) if !names.is_empty() => {
+            reading.gaps.push(Gap::of(Kind::Node, &error.to_string()));
+            Ok(places.without_nodes().add_to(reading, Vec::new()))
+        }
+        Err(_) => Ok(places.add_to(reading, Vec::new())),
+    }
+}
+
+/// The nodes on which pods are that use a selected device, as far as slices tell: they can be read
+/// beside the pods.
+fn nodes_of_users(snapshot: &Snapshot, selects: &impl Fn(&DeviceId) -> bool) -> BTreeSet<NodeName> {
+    let used = snapshot.claims.iter();
+    let used = used.filter(|claim| !claim.reserved_for.is_empty());
+    let results = used.flat_map(|claim| claim.allocation.iter());
+    let results = results.flat_map(|allocation| &allocation.results);
+    let pools: BTreeSet<_> = results
+        .filter(|result| selects(&result.device))
+        .map(|result| (&result.device.driver, &result.device.pool))
+        .collect();
+    let slices = snapshot.slices.iter();
+    slices
+        .filter(|slice| pools.contains(&(&slice.driver, &slice.pool.name)))
+        .filter_map(|slice| match &slice.nodes {
+            SliceNodes::One(node) => Some(node.clone()),
+            SliceNodes::PerDevice | SliceNodes::Several => None,
+        })
+        .collect()
+}
+
+/// The nodes of these names, or why they may not be read.
+async fn nodes_called(
+    client: &ApiClient,
+    served: &ServedKinds,
+    names: &BTreeSet<NodeName>,
+) -> Result<Result<List<Node>, ClusterError>, ClusterError> {
+    match nodes(client, served, names).await {
+        Ok(nodes) => Ok(Ok(nodes)),
+        Err(error @ ClusterError::Forbidden { .. }) => Ok(Err(error)),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,94 @@
+//! Where could claims be placed again?
+//!
+//! All device classes, and all nodes: of nodes the metadata alone, for where devices are is decided by
+//! names and labels, and the rest of a node is much. Who may not read them gets an answer without.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::kinds::{Outcome, Reader};
+use super::lists::Selection;
+use super::optional::{all, with};
+use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::model::{DeviceClass, Gap, Kind, Node, NodeName, Reading};
+use crate::wire::{Detail, Fact};
+
+/// What became of both lists; of classes nothing where they were read before.
+pub(super) struct PlacementInputs {
+    classes: Option<Outcome<DeviceClass>>,
+    nodes: Option<Outcome<Node>>,
+}
+
+impl PlacementInputs {
+    /// Reads them side by side, without what is `known` already.
+    pub(super) async fn read(
+        client: &ApiClient,
+        served: &ServedKinds,
+        known: BTreeSet<Kind>,
+    ) -> Result<Self, ClusterError> {
+        let classes = async {
+            if known.contains(&Kind::DeviceClass) {
+                return Ok(None);
+            }
+            match all(client, served).await {
+                Err(ClusterError::NotFound { .. }) => Ok(Some(Outcome::Absent)),
+                outcome => outcome.map(Some),
+            }
+        };
+        let (classes, nodes) = futures::try_join!(classes, all_nodes(client, served))?;
+        Ok(Self {
+            classes,
+            nodes: Some(nodes),
+        })
+    }
+
+    /// These without the nodes.
+    pub(super) fn without_nodes(self) -> Self {
+        Self {
+            nodes: None,
+            ..self
+        }
+    }
+
+    /// Adds them to `reading`, beside the nodes `of_pods`, which were read whole and count more.
+    pub(super) fn add_to(self, reading: Reading, of_pods: Vec<Node>) -> Reading {
+        let mut reading = match self.classes {
+            Some(outcome) => or_gap(reading, outcome),
+            None => reading,
+        };
+        let mut nodes: BTreeMap<NodeName, Node> = BTreeMap::new();
+        if let Some(outcome) = self.nodes {
+            reading = or_gap(reading, outcome);
+            let listed = std::mem::take(&mut reading.snapshot.nodes);
+            nodes.extend(listed.into_iter().map(|node| (node.name.clone(), node)));
+        }
+        nodes.extend(of_pods.into_iter().map(|node| (node.name.clone(), node)));
+        reading.snapshot.nodes = nodes.into_values().collect();
+        reading
+    }
+}
+
+/// The reading with a kind without which it is only not known whether there are replacements.
+fn or_gap<T: Fact>(mut reading: Reading, outcome: Outcome<T>) -> Reading {
+    let reason = match outcome {
+        Outcome::Read(_) => return with(reading, outcome),
+        Outcome::Denied(error) => error.to_string(),
+        Outcome::Absent => format!("the server does not serve {}", T::KIND.plural()),
+    };
+    reading.gaps.push(Gap::of_replacements(&reason));
+    reading
+}
+
+async fn all_nodes(
+    client: &ApiClient,
+    served: &ServedKinds,
+) -> Result<Outcome<Node>, ClusterError> {
+    let reader = Reader {
+        client,
+        served,
+        detail: Detail::Names,
+    };
+    match reader.listing(Kind::Node, Selection::All) {
+        Some(listing) => Outcome::new(Kind::Node, listing.metadata(Node::of).await),
+        None => Ok(Outcome::Absent),
+    }
+}

@@ -1,0 +1,12 @@
+//! What was read for one question, and what is odd about it.
+
+use crate::model::Warning;
+
+/// Facts that answer one question beside those of a reading.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadResult<T> {
+    /// The facts.
+    pub facts: T,
+    /// Oddities of the objects that they were made from, which do not keep them from being used.
+    pub warnings: Vec<Warning>,
+}

@@ -1,0 +1,95 @@
+//! Devices, by what they are and who uses them.
+
+use crate::decide::choice::DeviceFilterFlags;
+
+/// Flags that choose devices by what they are, and by who uses them. Several have to be met at once.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct DeviceFilterArgs {
+    /// Devices for which this CEL expression is true
+    ///
+    /// An expression of at most 10 KiB about `device`, such as
+    /// 'device.attributes["gpu.example.com"].model == "H100"'. If it fails for a device, for
+    /// example because the device lacks an attribute, the command fails and names these devices;
+    /// --skip-errors skips them. Repeatable; all must be true.
+    #[arg(long = "where", value_name = "CEL", help_heading = "Devices")]
+    expressions: Vec<String>,
+
+    /// Devices that are local to this node
+    #[arg(long, help_heading = "Devices")]
+    pub(crate) node: Option<String>,
+
+    /// Devices that this DeviceClass selects
+    #[arg(
+        long,
+        value_name = "DEVICECLASS",
+        help_heading = "Devices",
+        hide_short_help = true
+    )]
+    class: Option<String>,
+
+    /// Devices that this pod uses, as [NAMESPACE/]NAME
+    #[arg(long, value_name = "POD", help_heading = "Devices")]
+    pod: Option<String>,
+
+    /// Devices allocated to this claim, as [NAMESPACE/]NAME
+    #[arg(
+        long,
+        value_name = "CLAIM",
+        help_heading = "Devices",
+        hide_short_help = true
+    )]
+    claim: Option<String>,
+
+    /// Devices with this attribute or capacity: model=H100
+    ///
+    /// Also with >=, <=, > and < for numbers, versions and quantities: 'memory>=40Gi'. A name
+    /// without a domain matches any domain. Repeatable; all must match.
+    #[arg(
+        long = "attribute",
+        value_name = "NAME=VALUE",
+        help_heading = "Devices",
+        hide_short_help = true
+    )]
+    attributes: Vec<String>,
+
+    /// Additional attribute that identifies hardware, besides built-in ones such as uuid
+    ///
+    /// An argument NAME=VALUE then selects hardware, and rules record the attribute of their
+    /// device. Repeatable.
+    #[arg(
+        long = "identity-attribute",
+        value_name = "NAME",
+        help_heading = "Devices",
+        hide_short_help = true
+    )]
+    pub(crate) identity_attributes: Vec<String>,
+
+    /// Skip devices for which --where, --class or --attribute fail
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    skip_errors: bool,
+
+    /// Include all devices that share hardware with the selected ones
+    ///
+    /// Devices that consume the same counters are parts of the same hardware.
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    with_partitions: bool,
+}
+
+impl DeviceFilterArgs {
+    /// What was typed; `namespace` is that of names that have none.
+    pub(crate) fn filters(&self, namespace: Option<&str>) -> DeviceFilterFlags {
+        DeviceFilterFlags {
+            expressions: self.expressions.clone(),
+            node: self.node.clone(),
+            class: self.class.clone(),
+            pod: self.pod.clone(),
+            claim: self.claim.clone(),
+            attributes: self.attributes.clone(),
+            identities: Vec::new(),
+            identity_attributes: self.identity_attributes.clone(),
+            skips_errors: self.skip_errors,
+            with_partitions: self.with_partitions,
+            namespace: namespace.map(str::to_owned),
+        }
+    }
+}

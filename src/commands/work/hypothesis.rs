@@ -1,0 +1,52 @@
+//! A taint that is asked about, in what was looked at.
+
+use super::cluster_view::ClusterView;
+use crate::commands::context::Context;
+use crate::decide::UnmatchedNames;
+use crate::decide::choice::{Choice, refuse_wide};
+use crate::engine::ProposedTaint;
+use crate::error::Failure;
+use crate::model::DeviceTaintRule;
+
+/// A look with what the question needs, and what was chosen in it.
+pub(crate) struct Hypothesis {
+    /// What was looked at, and what there is to say of the choice.
+    pub(crate) view: ClusterView,
+    /// The choice as it was typed, with words that are numbers of hardware as that.
+    pub(crate) typed: Choice,
+    /// The choice, with devices by their names.
+    pub(crate) choice: Choice,
+    /// The taints that it comes to.
+    pub(crate) proposed: Vec<ProposedTaint>,
+}
+
+impl Hypothesis {
+    /// What `choice` comes to in what was looked at, for which these manifests were read.
+    pub(crate) async fn new(
+        view: ClusterView,
+        choice: &Choice,
+        manifests: &[DeviceTaintRule],
+        absent: UnmatchedNames,
+        context: &Context,
+    ) -> Result<Self, Failure> {
+        let (view, typed) = Box::pin(view.with_numbers_of(choice.clone())).await?;
+        let mut view = view.with_attributes_for(typed.filter()).await?;
+        refuse_wide(manifests, &view.semantics)?;
+        let (choice, notes) = typed.resolved(&view.reading, &view.semantics)?;
+        for note in notes {
+            context.printer.note(&note);
+        }
+        let rule = |name: &str| view.rule(name);
+        let proposed = choice.proposed(manifests, rule, view.snapshot(), view.now)?;
+        if absent == UnmatchedNames::Refused {
+            view.refuse_missing(&proposed)?;
+        }
+        view.reading.warnings.extend(choice.warning());
+        Ok(Self {
+            view,
+            typed,
+            choice,
+            proposed,
+        })
+    }
+}

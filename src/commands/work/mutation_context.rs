@@ -1,0 +1,162 @@
+//! A cluster whose rules are about to be changed.
+
+use super::cluster_view::ClusterView;
+use super::connect::{Live, connect, failed};
+use super::resolve_rules::by_name;
+use super::rules_on::chosen_in;
+use crate::assess::Guard;
+use crate::cluster::{Detail, Rules};
+use crate::commands::context::Context;
+use crate::decide::choice::{Choice, DeviceFilter};
+use crate::decide::{Chooser, RuleWords, SelectedRules, Version};
+use crate::engine::ProposedTaint;
+use crate::error::Failure;
+use crate::model::{DeviceTaintRule, Effect};
+use crate::report::ImpactReport;
+
+/// The cluster as it was when it was looked at, and its rules to be changed.
+pub(crate) struct MutationContext {
+    pub(crate) live: Live,
+    pub(crate) rules: Rules,
+    /// Everything but the pods.
+    pub(crate) view: ClusterView,
+}
+
+impl MutationContext {
+    /// Connects and reads devices, claims and rules, with what a report about them needs.
+    pub(crate) async fn open(version: Version, context: &Context) -> Result<Self, Failure> {
+        let live = connect(context).await?;
+        let rules = live.rules()?;
+        let view = ClusterView::of_for(live.clone(), version, Detail::Terms).await?;
+        Ok(Self { live, rules, view })
+    }
+
+    /// As [`MutationContext::open`] on a connection that is there already, for whoever reports nothing.
+    pub(crate) async fn of(live: Live, version: Version) -> Result<Self, Failure> {
+        let rules = live.rules()?;
+        let view = ClusterView::of(live.clone(), version).await?;
+        Ok(Self { live, rules, view })
+    }
+
+    /// With what devices are beside their names, as far as `filter` asks for it.
+    pub(crate) async fn with_attributes_for(
+        self,
+        filter: Option<&DeviceFilter>,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            view: self.view.with_attributes_for(filter).await?,
+            ..self
+        })
+    }
+
+    /// The choice with its words that are numbers of hardware as such, where `more` attributes identify hardware
+    /// beside those that are known; with what it takes to know that.
+    pub(crate) async fn with_numbers_of(
+        self,
+        choice: Choice,
+        more: &[String],
+    ) -> Result<(Self, Choice), Failure> {
+        let view = self.view.identifying(more);
+        let (view, choice) = Box::pin(view.with_numbers_of(choice)).await?;
+        Ok((Self { view, ..self }, choice))
+    }
+
+    /// With what devices are beside their names.
+    pub(crate) async fn with_attributes(self) -> Result<Self, Failure> {
+        Ok(Self {
+            view: self.view.with_attributes(&[]).await?,
+            ..self
+        })
+    }
+
+    /// With what devices are beside their names, if one of `rules` notes what its device was.
+    pub(crate) async fn with_identities_of(
+        self,
+        rules: &[DeviceTaintRule],
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            view: self.view.with_identities_of(rules).await?,
+            ..self
+        })
+    }
+
+    /// Which rules are meant, with what it takes to know that.
+    pub(crate) async fn chosen(
+        self,
+        typed: &RuleWords<'_>,
+        context: &Context,
+    ) -> Result<(Self, Chooser), Failure> {
+        let (view, chooser) = Box::pin(chosen_in(typed, self.view, context)).await?;
+        Ok((Self { view, ..self }, chooser))
+    }
+
+    /// Looks at the cluster again.
+    pub(crate) async fn again(&self) -> Result<Self, Failure> {
+        Ok(Self {
+            live: self.live.clone(),
+            rules: self.rules.clone(),
+            view: self.view.again().await?,
+        })
+    }
+
+    /// The rules that are meant. Who may not list rules can still name some: those are read one by
+    /// one.
+    pub(crate) async fn meant(&self, chooser: &Chooser) -> Result<SelectedRules, Failure> {
+        let now = self.view.now;
+        let unlisted = match self.view.rules() {
+            Ok(rules) => return Ok(chooser.meant(rules, now)),
+            Err(failure) => failure,
+        };
+        match chooser {
+            Chooser::Names(names) => {
+                let found = by_name(names, &self.rules).await.map_err(failed)?;
+                Ok(chooser.meant(&found, now))
+            }
+            Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
+                Err(unlisted)
+            }
+        }
+    }
+
+    /// The failure of a change with whom it would hit now, as far as that can be found out: the rules
+    /// called `names`, as they are by now, with effect `to`.
+    pub(crate) async fn with_impact_warnings(
+        &self,
+        failure: Failure,
+        names: &[String],
+        to: &Effect,
+    ) -> Failure {
+        let Ok(mutation) = self.again().await else {
+            return failure;
+        };
+        let rules = names
+            .iter()
+            .filter_map(|name| mutation.view.rule(name).ok());
+        let proposed: Vec<ProposedTaint> = rules
+            .map(|rule| ProposedTaint::of_changed_rule(rule, to, mutation.view.now))
+            .collect();
+        if proposed.is_empty() {
+            return failure;
+        }
+        match mutation.report(&proposed, &[]).await {
+            Ok(report) => report
+                .summary_lines()
+                .into_iter()
+                .fold(failure, |failure, line| {
+                    failure.detail(format!("with {to} now: {line}"))
+                }),
+            Err(_) => failure,
+        }
+    }
+
+    /// Whom the considered taints hit.
+    pub(crate) async fn report(
+        &self,
+        proposed: &[ProposedTaint],
+        guards: &[Guard],
+    ) -> Result<ImpactReport, Failure> {
+        // On the heap: it reads many lists, more than once in what some commands do.
+        let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
+        Ok(view.report(proposed, guards))
+    }
+}

@@ -1,0 +1,324 @@
+//! What is looked at again and again while somebody waits, and how cheaply.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::clock::Clock;
+use super::cluster_view::ClusterView;
+use super::connect::{Live, failed};
+use super::nodes::{Nodes, NodesKnown};
+use super::resolve_rules::by_name;
+use super::source::detail;
+use crate::cluster::{ClusterError, Detail, Rules, Watched};
+use crate::decide::pending_evictions::{EvictionEvidence, Evictors};
+use crate::engine::hardware::Hardware;
+use crate::engine::settle::{Freshness, Goal, Settle, WaitFacts, WaitStep};
+use crate::engine::{self, Semantics};
+use crate::error::Failure;
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
+use crate::report::wait_progress::WaitProgress;
+
+/// How often is looked at what cannot be watched.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How often is looked although nothing has changed, since times pass.
+const TICK: Duration = Duration::from_secs(5);
+/// Changes of pods within this time are looked at together, and told in one line.
+const GATHER: Duration = INTERVAL;
+
+/// What is looked at.
+pub(crate) struct RuleObserver {
+    live: Live,
+    rules: Rules,
+    names: Vec<String>,
+    /// Everything but the pods; absent where nothing but rules is looked at.
+    pods: Option<ClusterView>,
+    watched: Watched,
+    /// Whether the rules are watched, or asked for by name.
+    rules_are_watched: bool,
+    clock: Clock,
+    nodes: Nodes,
+    evictors: Evictors,
+    goal: Goal,
+    /// Which devices are the same hardware; of interest where idle devices are waited for.
+    hardware: Hardware,
+}
+
+impl RuleObserver {
+    /// Looks at these rules, however they become, and at the pods that they evict, beginning with `view`.
+    pub(crate) fn on_pods(
+        view: ClusterView,
+        rules: &[DeviceTaintRule],
+        goal: Goal,
+    ) -> Result<Self, Failure> {
+        let Some(live) = view.live().cloned() else {
+            return Err(Failure::usage(
+                "saved files do not change, so there is nothing to wait for",
+            ));
+        };
+        let mut view = view;
+        let reading = Reading {
+            snapshot: std::mem::take(&mut view.reading.snapshot),
+            ..view.reading.clone()
+        };
+        let rules_are_watched = is_read(&reading, Kind::DeviceTaintRule);
+        let mut evictors = Evictors::new(goal);
+        evictors.see(rules, view.now);
+        let hardware = Hardware::of(&reading.snapshot.slices);
+        Ok(Self {
+            rules: live.rules()?,
+            names: rules.iter().map(|rule| rule.name.to_string()).collect(),
+            watched: watching(&live, &view.semantics, reading),
+            rules_are_watched,
+            clock: Clock::set(view.now),
+            nodes: Nodes::default(),
+            evictors,
+            goal,
+            hardware,
+            pods: Some(view),
+            live,
+        })
+    }
+
+    /// Looks at the rules of these names, and at nothing else.
+    pub(crate) async fn on_rules(
+        live: Live,
+        names: Vec<String>,
+        goal: Goal,
+    ) -> Result<Self, Failure> {
+        let rules = live.rules()?;
+        let watched = Watched::rules(&live.client, &live.served).await;
+        let (watched, rules_are_watched) = match watched {
+            Ok(watched) => (watched, true),
+            Err(ClusterError::Forbidden { .. }) => {
+                (Watched::nothing(&live.client, &live.served), false)
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Self {
+            rules,
+            names,
+            pods: None,
+            watched,
+            rules_are_watched,
+            clock: Clock::set(live.client.server_time().unwrap_or_default()),
+            nodes: Nodes::default(),
+            evictors: Evictors::new(goal),
+            goal,
+            hardware: Hardware::default(),
+            live,
+        })
+    }
+
+    /// The server's rules.
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// What is odd about what was asked for beside the reading.
+    pub(crate) fn oddities(&self) -> &[Warning] {
+        &self.nodes.known().warnings
+    }
+
+    /// Looks once, and tells `settle`, which waits since `began`.
+    pub(crate) async fn view(
+        &mut self,
+        freshness: Freshness,
+        settle: &mut Settle,
+        began: Instant,
+    ) -> Result<WaitProgress, Failure> {
+        if self.pods.is_none() {
+            return self.observe_rules(freshness, settle, began).await;
+        }
+        match freshness {
+            Freshness::Kept => self.observe_watched(settle, began).await,
+            Freshness::Read => self.observe_again(settle, began).await,
+        }
+    }
+
+    /// Waits for a change, at most for `rest`.
+    pub(crate) async fn rest(&mut self, rest: Duration) -> Result<(), Failure> {
+        let polled = !self.rules_are_watched || self.watched.asks_by_name();
+        let tick = if polled { INTERVAL } else { TICK };
+        let gather = self.pods.as_ref().map_or(Duration::ZERO, |_| GATHER);
+        let mut rest = rest.min(tick);
+        loop {
+            let asleep = Instant::now();
+            match tokio::time::timeout(rest, self.watched.changed()).await {
+                Err(_) => return Ok(()),
+                Ok(changed) => changed.map_err(failed)?,
+            }
+            // What comes at the same time, such as the ends of a thousand pods, is one look.
+            rest = rest.saturating_sub(asleep.elapsed()).min(gather);
+            if rest.is_zero() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn observe_rules(
+        &mut self,
+        freshness: Freshness,
+        settle: &mut Settle,
+        began: Instant,
+    ) -> Result<WaitProgress, Failure> {
+        let (rules, freshness) = self.rules_now(freshness).await?;
+        let facts = WaitFacts {
+            rules: &rules,
+            left: &[],
+            pods: &[],
+            claims: &[],
+            holders: &[],
+            departed: &[],
+            unread: &[],
+            unevaluated: &[],
+            freshness,
+        };
+        let now = self.clock.now();
+        let seen = settle.observe(&facts, began.elapsed());
+        Ok(WaitProgress::of_rules(seen, facts, now))
+    }
+
+    /// The rules that are waited for, and how sure that is.
+    async fn rules_now(
+        &self,
+        freshness: Freshness,
+    ) -> Result<(Vec<DeviceTaintRule>, Freshness), Failure> {
+        let is_kept = match freshness {
+            Freshness::Kept => self.rules_are_watched,
+            Freshness::Read => false,
+        };
+        if is_kept {
+            let rules = self.watched.reading().snapshot.rules.iter();
+            let named =
+                rules.filter(|rule| self.names.iter().any(|name| name == rule.name.as_str()));
+            return Ok((named.cloned().collect(), Freshness::Kept));
+        }
+        let rules = by_name(&self.names, &self.rules).await;
+        let rules = rules.map_err(failed)?;
+        Ok((rules, Freshness::Read))
+    }
+
+    /// The devices, and where idle ones are waited for, the same hardware by other names.
+    fn by_any_name(&self, devices: BTreeSet<DeviceId>) -> BTreeSet<DeviceId> {
+        match self.goal {
+            Goal::Idle => self.hardware.closure(&devices),
+            Goal::Evicted | Goal::Observed | Goal::Deleted => devices,
+        }
+    }
+
+    async fn observe_watched(
+        &mut self,
+        settle: &mut Settle,
+        began: Instant,
+    ) -> Result<WaitProgress, Failure> {
+        let (rules, _) = self.rules_now(Freshness::Kept).await?;
+        let Some(semantics) = self.pods.as_ref().map(|view| view.semantics) else {
+            return self.observe_rules(Freshness::Kept, settle, began).await;
+        };
+        let taints = self.evictors.see(&rules, self.clock.now());
+        let snapshot = &self.watched.reading().snapshot;
+        let selected = engine::selection(snapshot, &taints.all(), &semantics).devices;
+        let selected = self.by_any_name(selected);
+        let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
+        kept.map_err(failed)?;
+        let departed = self.watched.take_departed();
+        let evidence = EvictionEvidence {
+            reading: self.watched.reading(),
+            rules: &rules,
+            taints: &taints,
+            semantics: &semantics,
+            goal: self.goal,
+            hardware: &self.hardware,
+            departed: &departed,
+            freshness: Freshness::Kept,
+            now: self.clock.now(),
+        };
+        Ok(judged(&evidence, (settle, began), (&mut self.nodes, &self.live)).await)
+    }
+
+    /// Reads everything again; what is kept begins anew from that, unless it was the last look.
+    async fn observe_again(
+        &mut self,
+        settle: &mut Settle,
+        began: Instant,
+    ) -> Result<WaitProgress, Failure> {
+        let (rules, _) = self.rules_now(Freshness::Read).await?;
+        let Some(view) = &self.pods else {
+            return self.observe_rules(Freshness::Read, settle, began).await;
+        };
+        let view = view.again().await?;
+        let taints = self.evictors.see(&rules, view.now);
+        self.hardware = Hardware::of(&view.snapshot().slices).with_earlier(&self.hardware);
+        let selected = self.by_any_name(view.selected(&taints.all()).devices);
+        let mut view = view.with_pods(|id| selected.contains(id)).await?;
+        self.clock = Clock::set(view.now);
+        let semantics = view.semantics;
+        let departed = self.watched.take_departed();
+        let evidence = EvictionEvidence {
+            reading: &view.reading,
+            rules: &rules,
+            taints: &taints,
+            semantics: &semantics,
+            goal: self.goal,
+            hardware: &self.hardware,
+            departed: &departed,
+            freshness: Freshness::Read,
+            now: view.now,
+        };
+        let progress = judged(&evidence, (settle, began), (&mut self.nodes, &self.live)).await;
+        match progress.step {
+            WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
+                let reading = Reading {
+                    snapshot: std::mem::take(&mut view.reading.snapshot),
+                    ..view.reading.clone()
+                };
+                self.watched = watching(&self.live, &semantics, reading);
+            }
+            WaitStep::Met
+            | WaitStep::TimedOut
+            | WaitStep::ComesBack
+            | WaitStep::NotSeenReleased
+            | WaitStep::Never(_) => {}
+        }
+        self.pods = Some(view);
+        Ok(progress)
+    }
+}
+
+/// What the evidence comes to, once the nodes of those who are left were asked: without them, a pod
+/// that has not ended is still one that is left.
+async fn judged(
+    evidence: &EvictionEvidence<'_>,
+    (settle, began): (&mut Settle, Instant),
+    (nodes, live): (&mut Nodes, &Live),
+) -> WaitProgress {
+    let impacts = evidence.impacts();
+    let claims = &evidence.reading.snapshot.claims;
+    let left = impacts.left(&NodesKnown::default().around(claims), evidence.now);
+    nodes.ask(&left, live, evidence.now).await;
+    let around = nodes.known().around(claims);
+    evidence.judge(&impacts, &around, settle, began.elapsed())
+}
+
+/// What is read, kept current: without the slices where the controller does not look at them.
+fn watching(live: &Live, semantics: &Semantics, reading: Reading) -> Watched {
+    let always = [Kind::ResourceClaim, Kind::DeviceTaintRule];
+    let with_slices = [
+        Kind::ResourceClaim,
+        Kind::DeviceTaintRule,
+        Kind::ResourceSlice,
+    ];
+    let kinds = if semantics.reaches_unpublished {
+        &always[..]
+    } else {
+        &with_slices[..]
+    };
+    let detail: Detail = detail(semantics);
+    Watched::keep(&live.client, &live.served, detail, reading).watching(kinds)
+}
+
+fn is_read(reading: &Reading, kind: Kind) -> bool {
+    reading.resource_versions.contains_key(kind.plural())
+}

@@ -1,0 +1,89 @@
+//! The rules that are meant, read as far as that is allowed.
+
+use jiff::Timestamp;
+
+use super::connect::{Live, failed, server_time};
+use crate::cluster::{ClusterError, Rules};
+use crate::commands::context::Context;
+use crate::decide::{Chooser, SelectedRules};
+use crate::error::Failure;
+use crate::model::DeviceTaintRule;
+
+/// Reads the rules that `chooser` may mean, and chooses at `now`.
+///
+/// All are listed. Who may not list them, or gets no list, can still name rules: those are read one by
+/// one.
+pub(crate) async fn selected_rules(
+    chooser: &Chooser,
+    rules: &Rules,
+    now: Timestamp,
+    context: &Context,
+) -> Result<SelectedRules, Failure> {
+    let listed = match rules.list().await {
+        Ok(listed) => listed,
+        Err(error) => return unlisted(chooser, rules, now, error).await,
+    };
+    let found = listed.objects.into_iter().map(|stored| stored.fact);
+    let meant = chooser.meant(&found.collect::<Vec<_>>(), now);
+    // One that cannot be understood may be what was meant.
+    if !meant.missing.is_empty() || chooser.names().is_none() {
+        for odd in listed.odd {
+            context.printer.warn(&failed(odd).to_string());
+        }
+    }
+    Ok(meant)
+}
+
+/// What can be meant without a list, for which `error` is the reason.
+async fn unlisted(
+    chooser: &Chooser,
+    rules: &Rules,
+    now: Timestamp,
+    error: ClusterError,
+) -> Result<SelectedRules, Failure> {
+    let Some(names) = chooser.names() else {
+        return Err(failed(error));
+    };
+    let found = by_name(&names, rules).await.map_err(failed)?;
+    let meant = chooser.meant(&found, now);
+    // Devices may be tainted by a rule of another name, which nobody can look for.
+    let is_sure = matches!(chooser, Chooser::Names(_)) || meant.missing.is_empty();
+    if is_sure {
+        Ok(meant)
+    } else {
+        Err(failed(error))
+    }
+}
+
+/// Those of the rules with these names that are there: one by one, or from the list for those who may
+/// only list.
+pub(crate) async fn by_name(
+    names: &[String],
+    rules: &Rules,
+) -> Result<Vec<DeviceTaintRule>, ClusterError> {
+    let mut found = Vec::new();
+    for name in names {
+        match rules.get(name).await {
+            Ok(stored) => found.extend(stored.map(|stored| stored.fact)),
+            Err(ClusterError::Forbidden { .. }) => {
+                let all = rules.list().await?.objects.into_iter();
+                let all = all.map(|stored| stored.fact);
+                let named = all.filter(|rule| names.iter().any(|name| name == rule.name.as_str()));
+                return Ok(named.collect());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// The server's clock, which decides what has expired; where the server does not tell it and nobody
+/// asks what has expired, any time does.
+pub(crate) fn time_of(chooser: &Chooser, live: &Live) -> Result<Timestamp, Failure> {
+    match chooser {
+        Chooser::Expired => server_time(live),
+        Chooser::Names(_) | Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::All => {
+            Ok(live.client.server_time().unwrap_or(Timestamp::UNIX_EPOCH))
+        }
+    }
+}

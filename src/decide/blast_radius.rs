@@ -1,0 +1,169 @@
+//! Is it more than anybody would expect of the command as it was typed?
+
+use super::chooser::Chooser;
+use super::others::{Requester, others};
+use super::owner::owner;
+use super::question::Question;
+use crate::model::DeviceTaintRule;
+use crate::naming::phrase::counted;
+
+/// What has to be asked before `found`, which is what `chooser` means, is deleted by `me`; `None` when
+/// nothing has to be: one rule, which I have made, or what `agreed` to.
+#[must_use]
+pub fn removal(
+    chooser: &Chooser,
+    found: &[DeviceTaintRule],
+    me: &Requester<'_>,
+    agreed: RemovalApproval,
+) -> Option<Question> {
+    let all = match chooser {
+        Chooser::All => true,
+        Chooser::Names(_) | Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired => false,
+    };
+    let action = format!("Delete {}", counted(found.len(), "rule"));
+    let owners = others(found, me);
+    if !owners.is_empty() && !agreed.others {
+        return Some(Question::Others { action, owners });
+    }
+    ((all || found.len() > 1) && !agreed.yes).then_some(Question::Yes { action })
+}
+
+/// What was agreed to beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RemovalApproval {
+    /// `--yes`: to more than one rule.
+    pub yes: bool,
+    /// `--others`: to rules that somebody else made or changed.
+    pub others: bool,
+}
+
+/// Those of `rules` that this plugin has not made, each with its owner, one line each: to be shown
+/// before anybody agrees to a change of them.
+#[must_use]
+pub fn foreign(rules: &[DeviceTaintRule]) -> Vec<String> {
+    let owners = rules.iter().map(|rule| (rule, owner(rule)));
+    owners
+        .filter(|(_, owner)| !owner.is_this_plugin())
+        .map(|(rule, owner)| format!("rule {} was not created by this plugin: {owner}", rule.name))
+        .collect()
+}
+
+/// What happens to a change of `rules` afterwards, where their owners set it back; one line each.
+#[must_use]
+pub fn set_back(rules: &[DeviceTaintRule]) -> Vec<String> {
+    let lines = rules
+        .iter()
+        .map(|rule| owner(rule).sets_back(rule.name.as_str()));
+    lines.flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{foreign as theirs, named};
+
+    fn names(names: &[&str]) -> Chooser {
+        Chooser::Names(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    const ANNA: Requester<'_> = Requester {
+        user: Some("anna"),
+        batch: None,
+        uids: &[],
+    };
+
+    fn asked(
+        chooser: &Chooser,
+        rules: &[DeviceTaintRule],
+        agreed: RemovalApproval,
+    ) -> Option<Question> {
+        removal(chooser, rules, &ANNA, agreed)
+    }
+
+    #[test]
+    fn one_rule_of_mine_is_removed_without_a_question() {
+        let ours = [named("a", "NoExecute")];
+        let none = RemovalApproval::default();
+        assert_eq!(asked(&names(&["a"]), &ours, none), None);
+        assert_eq!(asked(&Chooser::Expired, &ours, none), None);
+        let labelled = Chooser::Labelled("team=ml".parse().unwrap());
+        assert_eq!(asked(&labelled, &ours, none), None);
+    }
+
+    #[test]
+    fn more_than_one_rule_or_all_are_asked_about_and_yes_answers() {
+        let ours = named("a", "None");
+        let yes = RemovalApproval {
+            yes: true,
+            others: false,
+        };
+        let action = |action: &str| {
+            Some(Question::Yes {
+                action: action.to_owned(),
+            })
+        };
+        let two = [ours, named("b", "None")];
+        for (chooser, rules, expected) in [
+            (names(&["a", "b"]), &two[..], action("Delete 2 rules")),
+            (Chooser::All, &two[..1], action("Delete 1 rule")),
+        ] {
+            assert_eq!(asked(&chooser, rules, RemovalApproval::default()), expected);
+            assert_eq!(asked(&chooser, rules, yes), None);
+        }
+    }
+
+    #[test]
+    fn a_rule_of_somebody_else_is_asked_about_and_only_others_answers() {
+        let theirs = [theirs("b", "kubectl-create")];
+        for (yes, others, is_asked) in [
+            (false, false, true),
+            (true, false, true),
+            (false, true, false),
+            (true, true, false),
+        ] {
+            let found = asked(&names(&["b"]), &theirs, RemovalApproval { yes, others });
+            assert_eq!(found.is_some(), is_asked, "{yes} {others}");
+            if let Some(question) = found {
+                let Question::Others { owners, .. } = question else {
+                    panic!("{question:?}");
+                };
+                assert_eq!(owners.len(), 1);
+            }
+        }
+        // Several of them are still several.
+        let several = [theirs[0].clone(), named("a", "None")];
+        let others = RemovalApproval {
+            yes: false,
+            others: true,
+        };
+        assert!(matches!(
+            asked(&names(&["a", "b"]), &several, others),
+            Some(Question::Yes { .. })
+        ));
+    }
+
+    #[test]
+    fn rules_of_others_are_named_with_their_owner() {
+        let rules = [named("a", "None"), theirs("b", "kubectl-create")];
+        assert_eq!(
+            foreign(&rules),
+            ["rule b was not created by this plugin: created by kubectl-create"]
+        );
+        assert!(set_back(&rules).is_empty());
+    }
+
+    #[test]
+    fn what_is_set_back_is_told_of_each_rule() {
+        let mut applied = theirs("c", "argocd-controller");
+        applied.metadata.labels.insert(
+            "argocd.argoproj.io/instance".to_owned(),
+            "rack-4".to_owned(),
+        );
+        let told = set_back(&[named("a", "None"), applied]);
+        assert_eq!(told.len(), 1);
+        assert!(
+            told[0].starts_with("rule c is applied by Argo CD"),
+            "{told:?}"
+        );
+    }
+}

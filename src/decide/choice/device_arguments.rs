@@ -1,0 +1,40 @@
+//! What was typed to say which devices are meant?
+
+use std::path::PathBuf;
+
+use super::device_filters::DeviceFilterFlags;
+use crate::model::DeviceSelector;
+
+/// What was typed to say which devices are meant.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceArguments {
+    /// Devices, and perhaps a taint.
+    pub arguments: Vec<String>,
+    /// `--driver`, `--pool` and `--device`, if any of them was given.
+    pub flags: Option<DeviceSelector>,
+    /// `--all-devices`
+    pub all_devices: bool,
+    /// By what they are, and by who uses them.
+    pub filters: DeviceFilterFlags,
+    /// `--rule`
+    pub rules: Vec<String>,
+    /// `--filename`
+    pub filenames: Vec<PathBuf>,
+}
+
+impl DeviceArguments {
+    /// Whether nothing was typed that says which devices are meant, nor a taint.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let filters = DeviceFilterFlags {
+            namespace: None,
+            ..self.filters.clone()
+        };
+        self.arguments.is_empty()
+            && self.flags.is_none()
+            && !self.all_devices
+            && filters == DeviceFilterFlags::default()
+            && self.rules.is_empty()
+            && self.filenames.is_empty()
+    }
+}

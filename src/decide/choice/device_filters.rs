@@ -1,0 +1,671 @@
+//! Which devices are meant by what they are, and by who uses them?
+
+use super::ambiguous::{AmbiguousNumber, ambiguous};
+use super::idle::{IdleName, idle};
+use super::no_match::{no_such, nothing};
+use crate::decide::identity::Hardware;
+use crate::decide::identity::identifying_attributes::AttributeMeaning;
+use crate::engine::expression::{AttributeCondition, DeviceExpression, ExpressionError};
+use crate::engine::{DeviceCondition, FilteredDevices, Semantics, filter_devices, with_siblings};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
+use crate::naming::shell::word;
+
+/// What was typed to choose devices by what they are, and by who uses them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceFilterFlags {
+    /// `--where`
+    pub expressions: Vec<String>,
+    /// `--node`
+    pub node: Option<String>,
+    /// `--class`
+    pub class: Option<String>,
+    /// `--pod`
+    pub pod: Option<String>,
+    /// `--claim`
+    pub claim: Option<String>,
+    /// `--attribute`
+    pub attributes: Vec<String>,
+    /// Hardware by its numbers: `uuid=GPU-18db…`; any of them.
+    pub identities: Vec<Hardware>,
+    /// `--identity-attribute`: attributes that identify hardware beside those that are known.
+    pub identity_attributes: Vec<String>,
+    /// `--skip-errors`
+    pub skips_errors: bool,
+    /// `--with-partitions`
+    pub with_partitions: bool,
+    /// The namespace of names that have none.
+    pub namespace: Option<String>,
+}
+
+/// Conditions on devices that have been understood.
+#[derive(Clone, Debug)]
+pub struct DeviceFilter {
+    conditions: Vec<DeviceCondition>,
+    class: Option<String>,
+    typed: DeviceFilterFlags,
+}
+
+/// What conditions choose, and what there is to say about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilterResult {
+    /// The devices, by name.
+    pub devices: Vec<DeviceId>,
+    /// What to know about the choice.
+    pub notes: Vec<String>,
+    /// The numbers of hardware that several of them have.
+    pub ambiguous: Vec<AmbiguousNumber>,
+}
+
+impl FilterResult {
+    /// Refuses a number of hardware that several devices have: only one of them was meant.
+    ///
+    /// # Errors
+    ///
+    /// When there is one.
+    pub fn refuse_ambiguous(&self) -> Result<(), Failure> {
+        self.ambiguous
+            .first()
+            .map_or(Ok(()), |found| Err(found.failure()))
+    }
+}
+
+/// Two pickers are the same if the same was typed.
+impl PartialEq for DeviceFilter {
+    fn eq(&self, other: &Self) -> bool {
+        self.typed == other.typed
+    }
+}
+
+impl Eq for DeviceFilter {}
+
+impl DeviceFilterFlags {
+    /// Whether nothing was typed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.expressions.is_empty()
+            && self.identities.is_empty()
+            && self.attributes.is_empty()
+            && [&self.node, &self.class, &self.pod, &self.claim]
+                .iter()
+                .all(|way| way.is_none())
+    }
+}
+
+impl DeviceFilter {
+    /// Understands what was typed, and finds everything that can be wrong with it without a cluster;
+    /// absent where nothing was typed.
+    ///
+    /// # Errors
+    ///
+    /// An expression that an API server would refuse, or that this plugin cannot evaluate; a comparison
+    /// that is none; what only says how to choose where nothing is chosen.
+    pub fn parse(typed: &DeviceFilterFlags) -> Result<Option<Self>, Failure> {
+        if typed.is_empty() {
+            if typed.skips_errors {
+                return Err(Failure::usage(
+                    "--skip-errors needs --where, --class or --attribute",
+                ));
+            }
+            if !typed.with_partitions {
+                return Ok(None);
+            }
+        }
+        let mut conditions = Vec::new();
+        conditions.extend(typed.node.clone().map(DeviceCondition::Node));
+        let default = typed.namespace.as_deref();
+        if let Some(claim) = &typed.claim {
+            conditions.push(DeviceCondition::Claim(namespaced(claim, default)));
+        }
+        if let Some(pod) = &typed.pod {
+            let pod = pod.strip_prefix("pod/").unwrap_or(pod);
+            conditions.push(DeviceCondition::Pod(namespaced(pod, default)));
+        }
+        for text in &typed.attributes {
+            let condition = AttributeCondition::parse(text);
+            let condition = condition.ok_or_else(|| no_comparison(text))?;
+            conditions.push(DeviceCondition::Attribute(vec![condition]));
+        }
+        if !typed.identities.is_empty() {
+            let identities = typed.identities.iter();
+            let more = &typed.identity_attributes;
+            let identities = identities.flat_map(|hardware| hardware.conditions(more));
+            conditions.push(DeviceCondition::Attribute(identities.collect()));
+        }
+        for text in &typed.expressions {
+            let expression = DeviceExpression::compile(text);
+            conditions.push(DeviceCondition::Expression(
+                expression.map_err(|error| wrong_expression(text, &error))?,
+            ));
+        }
+        Ok(Some(Self {
+            conditions,
+            class: typed.class.clone(),
+            typed: typed.clone(),
+        }))
+    }
+
+    /// The hardware that was named, as arguments.
+    #[must_use]
+    pub fn hardware(&self) -> Vec<String> {
+        let identities = self.typed.identities.iter();
+        identities
+            .map(|hardware| word(&hardware.to_string()))
+            .collect()
+    }
+
+    /// What else was typed, as flags; names have their namespaces.
+    #[must_use]
+    pub fn flags(&self) -> Vec<String> {
+        let typed = &self.typed;
+        let flag = |name: &str, value: &str| format!("{name} {}", word(value));
+        let each = |name, values: &[String]| -> Vec<String> {
+            values.iter().map(|value| flag(name, value)).collect()
+        };
+        let mut flags = each("--where", &typed.expressions);
+        flags.extend(typed.node.iter().map(|node| flag("--node", node)));
+        flags.extend(typed.class.iter().map(|class| flag("--class", class)));
+        let conditions = self.conditions.iter();
+        flags.extend(conditions.filter_map(|condition| match condition {
+            DeviceCondition::Pod(name) => Some(flag("--pod", &name.to_string())),
+            DeviceCondition::Claim(name) => Some(flag("--claim", &name.to_string())),
+            DeviceCondition::Named(_)
+            | DeviceCondition::Node(_)
+            | DeviceCondition::Attribute(_)
+            | DeviceCondition::Expression(_) => None,
+        }));
+        flags.extend(each("--attribute", &typed.attributes));
+        flags.extend(each("--identity-attribute", &typed.identity_attributes));
+        let switches = [
+            (typed.skips_errors, "--skip-errors"),
+            (typed.with_partitions, "--with-partitions"),
+        ];
+        let switches = switches.into_iter().filter(|(is_on, _)| *is_on);
+        flags.extend(switches.map(|(_, switch)| switch.to_owned()));
+        flags
+    }
+
+    /// Whether it says which devices, and not only what else is meant with them.
+    #[must_use]
+    pub fn chooses(&self) -> bool {
+        !self.typed.is_empty()
+    }
+
+    /// Whether the devices' attributes or counters have to be read for it.
+    #[must_use]
+    pub fn needs_attributes(&self) -> bool {
+        let mut conditions = self.conditions.iter();
+        self.class.is_some()
+            || self.typed.with_partitions
+            || conditions.any(DeviceCondition::is_about_attributes)
+    }
+
+    /// Whether the classes have to be read for it.
+    #[must_use]
+    pub fn needs_classes(&self) -> bool {
+        self.class.is_some()
+    }
+
+    /// The devices of `reading` that meet all conditions and that one of each of `named` names; any where
+    /// there are none.
+    ///
+    /// # Errors
+    ///
+    /// When nothing does, with what may have been meant; when it cannot be said of a device and that
+    /// is not to be skipped; and when what is asked about could not be read.
+    pub fn resolve(
+        &self,
+        reading: &Reading,
+        named: &[&[DeviceSelector]],
+        semantics: &Semantics,
+    ) -> Result<FilterResult, Failure> {
+        let snapshot = &reading.snapshot;
+        self.refuse_unread(reading)?;
+        let mut conditions = Vec::new();
+        let named = named.iter().filter(|named| !named.is_empty());
+        conditions.extend(named.map(|named| DeviceCondition::Named(named.to_vec())));
+        conditions.extend(self.conditions.iter().cloned());
+        conditions.extend(self.of_class(snapshot)?);
+        let FilteredDevices {
+            mut devices,
+            mut failed,
+        } = filter_devices(snapshot, &conditions, semantics);
+        if self.finds_all_hardware(snapshot, &conditions, semantics) {
+            failed.retain(|(_, error)| *error != ExpressionError::Unpublished);
+        }
+        let mut notes = Vec::new();
+        if !failed.is_empty() {
+            let unsure = failed.iter().any(|(_, error)| !error.is_of_the_device());
+            if !self.typed.skips_errors || unsure {
+                return Err(self.undecided(&failed));
+            }
+            notes.push(format!(
+                "{} skipped: whether they match is unknown",
+                counted(failed.len())
+            ));
+        }
+        if devices.is_empty() {
+            return Err(nothing(&conditions, snapshot, semantics));
+        }
+        let identities = &self.typed.identities;
+        let more = &self.typed.identity_attributes[..];
+        let ambiguous = ambiguous(identities, &devices, (snapshot, more), semantics);
+        if self.typed.with_partitions {
+            let before = devices.len();
+            devices = with_siblings(snapshot, &devices, semantics);
+            let more = devices.len().saturating_sub(before);
+            if more > 0 {
+                notes.push(format!(
+                    "also includes {} that share hardware with the selected devices",
+                    counted(more)
+                ));
+            }
+        }
+        Ok(FilterResult {
+            devices,
+            notes,
+            ambiguous,
+        })
+    }
+
+    /// What was named and has no devices: it may be there all the same, or be mistyped.
+    #[must_use]
+    pub fn idle(&self, snapshot: &Snapshot) -> Option<IdleName> {
+        idle(&self.conditions, snapshot)
+    }
+
+    /// These conditions with more `hardware` among what was named.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceFilter::parse`].
+    pub fn with_hardware(&self, hardware: Vec<Hardware>) -> Result<Self, Failure> {
+        let mut typed = self.typed.clone();
+        typed.identities.extend(hardware);
+        Ok(Self::parse(&typed)?.unwrap_or_else(|| self.clone()))
+    }
+
+    /// Whether devices are chosen by the numbers of their hardware alone.
+    #[must_use]
+    pub fn is_by_hardware_alone(&self) -> bool {
+        let others = DeviceFilterFlags {
+            identities: Vec::new(),
+            ..self.typed.clone()
+        };
+        !self.typed.identities.is_empty() && others.is_empty()
+    }
+
+    /// The hardware that was named.
+    #[must_use]
+    pub fn identities(&self) -> &[Hardware] {
+        &self.typed.identities
+    }
+
+    /// Whether all hardware that was named is published and chosen. It is in one place, so that what
+    /// nobody publishes is other hardware.
+    fn finds_all_hardware(
+        &self,
+        snapshot: &Snapshot,
+        conditions: &[DeviceCondition],
+        semantics: &Semantics,
+    ) -> bool {
+        let identities = &self.typed.identities;
+        let is_found = |hardware: &Hardware| {
+            let is =
+                DeviceCondition::Attribute(hardware.conditions(&self.typed.identity_attributes));
+            let also = [conditions, &[is]].concat();
+            hardware.means() == AttributeMeaning::Hardware
+                && !filter_devices(snapshot, &also, semantics)
+                    .devices
+                    .is_empty()
+        };
+        !identities.is_empty() && identities.iter().all(is_found)
+    }
+
+    /// What is not known to be all is not chosen from.
+    fn refuse_unread(&self, reading: &Reading) -> Result<(), Failure> {
+        let by_claims = self.typed.pod.is_some() || self.typed.claim.is_some();
+        let mut kinds = Vec::new();
+        if by_claims {
+            kinds.push((Kind::ResourceClaim, "the devices of a claim or a pod"));
+        }
+        if self.typed.node.is_some() || self.needs_attributes() {
+            kinds.push((Kind::ResourceSlice, "the attributes of devices"));
+        }
+        if self.needs_classes() {
+            kinds.push((Kind::DeviceClass, "the devices of a class"));
+        }
+        for (kind, what) in kinds {
+            if let Some(gap) = reading.without(kind) {
+                let reason = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
+                let gap = reason.unwrap_or(&gap);
+                return Err(Failure::new(
+                    ExitStatus::Failed,
+                    format!("{what} are unknown: {}", gap.why),
+                )
+                .hint("specify devices as DRIVER/POOL/DEVICE"));
+            }
+        }
+        Ok(())
+    }
+
+    /// It cannot be said of some devices whether they are meant.
+    fn undecided(&self, failed: &[(DeviceId, ExpressionError)]) -> Failure {
+        const FEW: usize = 5;
+        let failure = Failure::new(
+            ExitStatus::Failed,
+            format!("cannot tell whether {} match", counted(failed.len())),
+        );
+        let shown = failed.iter().take(FEW);
+        let failure = shown.fold(failure, |failure, (id, error)| {
+            failure.detail(format!("{id}: {error}"))
+        });
+        let more = failed.len().saturating_sub(FEW);
+        let failure = if more > 0 {
+            failure.detail(format!("and {more} more"))
+        } else {
+            failure
+        };
+        let mut errors = failed.iter().map(|(_, error)| error);
+        let is_unpublished = |error: &ExpressionError| *error == ExpressionError::Unpublished;
+        if errors.clone().all(is_unpublished) {
+            return failure.hint(
+                "limit it to a driver, as 'DRIVER/*/*', or skip these devices: --skip-errors",
+            );
+        }
+        if !errors.all(ExpressionError::is_of_the_device) {
+            return failure.hint("rewrite the expression");
+        }
+        failure.hint(if self.typed.expressions.is_empty() && self.class.is_none() {
+            "compare with a value of the same type, such as 3, 580.12 or 40Gi, or skip these \
+             devices: --skip-errors"
+        } else {
+            "make it optional with has(…) or .?x.orValue(…), or skip these devices: --skip-errors"
+        })
+    }
+
+    /// The expressions of the class.
+    fn of_class(&self, snapshot: &Snapshot) -> Result<Vec<DeviceCondition>, Failure> {
+        let Some(name) = &self.class else {
+            return Ok(Vec::new());
+        };
+        let mut classes = snapshot.classes.iter();
+        let Some(class) = classes.find(|class| class.name.as_str() == name) else {
+            let known = snapshot.classes.iter().map(|class| class.name.to_string());
+            return Err(no_such("device class", name, known));
+        };
+        let expressions = class.expressions.iter().map(|text| {
+            let compiled = DeviceExpression::stored(text);
+            compiled.map(DeviceCondition::Expression).map_err(|error| {
+                Failure::new(
+                    ExitStatus::Failed,
+                    format!("the selector of class {name} cannot be used: {error}"),
+                )
+            })
+        });
+        expressions.collect()
+    }
+}
+
+/// A text that compares an attribute in no way that there is.
+fn no_comparison(text: &str) -> Failure {
+    let failure = Failure::usage(format!("--attribute {text:?} is not a comparison"));
+    if let Some((name, value)) = text.split_once("!=") {
+        let expression = format!("!(device.attributes[\"DRIVER\"].{name} == {value:?})");
+        return failure.hint(format!(
+            "for inequality, use an expression: --where {}",
+            word(&expression)
+        ));
+    }
+    if let Some((name, value)) = text.split_once("==") {
+        let single = word(&format!("{name}={value}"));
+        return failure.hint(format!("use a single =: --attribute {single}"));
+    }
+    failure.hint("use NAME=VALUE, or >=, <=, > or <: --attribute 'memory>=40Gi'")
+}
+
+fn counted(count: usize) -> String {
+    crate::naming::phrase::counted(count, "device")
+}
+
+/// The expression with the place that is wrong in it.
+fn wrong_expression(text: &str, error: &ExpressionError) -> Failure {
+    let failure = Failure::usage(format!("--where: {error}"));
+    let Some(at) = error.position() else {
+        return failure;
+    };
+    let line = text
+        .lines()
+        .nth(at.line.saturating_sub(1))
+        .unwrap_or_default();
+    // As much of a long line as stands around it.
+    let from = at.column.saturating_sub(40);
+    let shown: String = line.chars().skip(from).take(70).collect();
+    let gap = " ".repeat(at.column.saturating_sub(from).saturating_sub(1));
+    failure.detail(shown).detail(format!("{gap}^"))
+}
+
+/// NAMESPACE/NAME, or NAME in the namespace that is meant elsewhere.
+fn namespaced(text: &str, default: Option<&str>) -> NamespacedName {
+    let default = default.unwrap_or("default");
+    let (namespace, name) = text.split_once('/').unwrap_or((default, text));
+    NamespacedName {
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_found_without_a_cluster() {
+        let expression = |text: &str| DeviceFilterFlags {
+            expressions: vec![text.to_owned()],
+            ..DeviceFilterFlags::default()
+        };
+        let attribute_is = |text: &str| DeviceFilterFlags {
+            attributes: vec![text.to_owned()],
+            ..DeviceFilterFlags::default()
+        };
+        let skips = DeviceFilterFlags {
+            skips_errors: true,
+            ..DeviceFilterFlags::default()
+        };
+        for (name, typed, said) in [
+            (
+                "no comparison",
+                attribute_is("model"),
+                "--attribute \"model\" is not a comparison",
+            ),
+            (
+                "twice the sign",
+                attribute_is("model==H100"),
+                "--attribute \"model==H100\" is not a comparison",
+            ),
+            (
+                "a negation",
+                attribute_is("model!=H100"),
+                "--attribute \"model!=H100\" is not a comparison",
+            ),
+            (
+                "a type",
+                expression("device.driver == 1"),
+                "--where: compilation failed at column 15: found no matching overload for '_==_' applied to '(string, int)'",
+            ),
+            (
+                "nothing to skip",
+                skips,
+                "--skip-errors needs --where, --class or --attribute",
+            ),
+        ] {
+            let failure = DeviceFilter::parse(&typed).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Usage);
+            assert_eq!(failure.to_string(), said, "{name}");
+        }
+        assert_eq!(
+            DeviceFilter::parse(&DeviceFilterFlags::default()).unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn a_wrong_expression_is_pointed_at() {
+        let text = format!("{}nope", " ".repeat(60));
+        let failure = wrong_expression(&text, &DeviceExpression::compile(&text).unwrap_err());
+        let [shown, mark] = failure.details() else {
+            panic!("two lines");
+        };
+        assert_eq!(shown.find("nope"), mark.find('^'));
+    }
+
+    /// One published GPU, and one that only a claim knows.
+    fn half_published() -> Reading {
+        use crate::model::{Allocation, AllocationResult, ResourceClaim};
+        use crate::report::testing;
+        let attributes = [("uuid", "GPU-1"), ("pciBusID", "0")];
+        let result = AllocationResult {
+            request: "gpu".into(),
+            device: testing::device("gone"),
+            admin_access: false,
+            share_id: None,
+            tolerations: Vec::new(),
+            consumed_capacity: None,
+        };
+        Reading {
+            snapshot: Snapshot {
+                slices: vec![testing::slice(vec![testing::published(
+                    "gpu-0",
+                    &attributes,
+                )])],
+                claims: vec![ResourceClaim {
+                    name: testing::name("ml", "claim"),
+                    uid: "1".into(),
+                    controller: None,
+                    spec: None,
+                    allocation: Some(Allocation {
+                        node: None,
+                        results: vec![result],
+                    }),
+                    reserved_for: Vec::new(),
+                }],
+                ..Snapshot::default()
+            },
+            ..testing::reading()
+        }
+    }
+
+    #[test]
+    fn hardware_that_is_published_is_in_one_place_only() {
+        let newest = crate::model::Minor {
+            minor: 37,
+            patch: None,
+        };
+        let semantics = Semantics::of(newest).unwrap();
+        let chosen = |identities: &[(&str, &str)], named: &[&[DeviceSelector]]| {
+            let identities = identities.iter();
+            let filters = DeviceFilterFlags {
+                identities: identities
+                    .map(|(name, value)| Hardware::named(name, value))
+                    .collect(),
+                ..DeviceFilterFlags::default()
+            };
+            let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
+            let filtered = filter.resolve(&half_published(), named, &semantics);
+            filtered.map(|filtered| filtered.devices.len()).ok()
+        };
+        let known = [("uuid", "GPU-1")];
+        assert_eq!(chosen(&known, &[]), Some(1));
+        // The other may be the one that nobody publishes, and another may be in such a place.
+        assert_eq!(chosen(&[("uuid", "GPU-1"), ("uuid", "GPU-2")], &[]), None);
+        assert_eq!(chosen(&[("uuid", "GPU-2")], &[]), None);
+        assert_eq!(chosen(&[("pciBusID", "0")], &[]), None);
+        let names = |device: &str| crate::decide::testing::selector(device);
+        assert_eq!(chosen(&[("pciBusID", "0")], &[&[names("gpu-0")]]), Some(1));
+        assert_eq!(chosen(&known, &[&[names("gpu-0")], &[names("gone")]]), None);
+        assert_eq!(chosen(&known, &[&[], &[names("gpu-0")]]), Some(1));
+    }
+
+    #[test]
+    fn a_comparison_that_there_is_not_is_told_with_one_that_there_is() {
+        for (text, hint) in [
+            ("a==b", "use a single =: --attribute a=b"),
+            (
+                "a!=b",
+                r#"for inequality, use an expression: --where '!(device.attributes["DRIVER"].a == "b")'"#,
+            ),
+        ] {
+            assert_eq!(no_comparison(text).hints(), [hint]);
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_told_without_expressions_where_there_is_none() {
+        let mut reading = half_published();
+        reading.snapshot.claims.clear();
+        let device = &mut reading.snapshot.slices[0].devices[0];
+        device.capacity = [("memory".into(), "80Gi".into())].into_iter().collect();
+        let said = |filters: DeviceFilterFlags| {
+            let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
+            let semantics = crate::report::testing::semantics(37);
+            let failure = filter.resolve(&reading, &[], &semantics).unwrap_err();
+            [failure.details(), failure.hints()].concat().join("\n")
+        };
+        let hints = said(DeviceFilterFlags {
+            attributes: vec!["memory>=40GB".to_owned()],
+            ..DeviceFilterFlags::default()
+        });
+        assert!(hints.contains("40GB is not a quantity"), "{hints}");
+        assert!(!hints.contains("has("), "{hints}");
+        let hints = said(DeviceFilterFlags {
+            expressions: vec!["device.attributes['gpu.example.com'].nothing == 1".to_owned()],
+            ..DeviceFilterFlags::default()
+        });
+        assert!(hints.contains("has("), "{hints}");
+    }
+
+    #[test]
+    fn a_number_that_two_devices_have_is_ambiguous_unless_they_are_parts_of_one() {
+        use crate::model::{CounterUse, DeviceTerms};
+        let semantics = crate::report::testing::semantics(37);
+        let mut reading = half_published();
+        reading.snapshot.claims.clear();
+        let devices = &mut reading.snapshot.slices[0].devices;
+        let mut twin = devices[0].clone();
+        twin.name = "gpu-1".into();
+        devices.push(twin);
+        let ambiguous = |reading: &Reading, identity: (&str, &str), named: &[&[DeviceSelector]]| {
+            let filters = DeviceFilterFlags {
+                identities: vec![Hardware::named(identity.0, identity.1)],
+                ..DeviceFilterFlags::default()
+            };
+            let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
+            let filtered = filter.resolve(reading, named, &semantics).unwrap();
+            let refused = filtered.refuse_ambiguous().err();
+            refused.map(|failure| (failure.to_string(), failure.hints().join("\n")))
+        };
+        let uuid = ("uuid", "GPU-1");
+        let (text, hint) = ambiguous(&reading, uuid, &[]).expect("two of them");
+        let (first, second) = (
+            "gpu.example.com/node-7/gpu-0",
+            "gpu.example.com/node-7/gpu-1",
+        );
+        assert!(text.contains(first) && text.contains(second), "{text}");
+        assert!(hint.ends_with(&format!("{first} uuid=GPU-1")), "{hint}");
+        let named = [crate::decide::testing::selector("gpu-1")];
+        assert_eq!(ambiguous(&reading, uuid, &[&named]), None);
+        // Whatever is in a place may be several.
+        assert_eq!(ambiguous(&reading, ("pciBusID", "0"), &[]), None);
+        for device in &mut reading.snapshot.slices[0].devices {
+            device.terms = Some(Box::new(DeviceTerms {
+                consumes: vec![CounterUse {
+                    set: "gpu".into(),
+                    ..CounterUse::default()
+                }],
+                ..DeviceTerms::default()
+            }));
+        }
+        assert_eq!(ambiguous(&reading, uuid, &[]), None);
+    }
+}

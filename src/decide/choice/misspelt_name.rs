@@ -1,0 +1,116 @@
+//! What was probably meant by a name that cannot be?
+
+use crate::decide::identity::identifying_attributes::misspelt;
+use crate::error::Failure;
+use crate::naming::shell::word;
+use crate::naming::{NamingError, device};
+
+/// A name that cannot be, with what it may have been meant as.
+#[must_use]
+pub fn wrong_name(error: NamingError) -> Failure {
+    let hint = match &error {
+        // What has no dot is hardly a driver, and none that anybody has seen.
+        NamingError::TwoSegments {
+            argument,
+            suggestions,
+        } if !argument
+            .split('/')
+            .next()
+            .is_some_and(|first| first.contains('.')) =>
+        {
+            Some(format!("did you mean {}?", word(&suggestions[1])))
+        }
+        NamingError::TwoSegments { suggestions, .. } => Some(format!(
+            "did you mean {} or {}?",
+            word(&suggestions[0]),
+            word(&suggestions[1])
+        )),
+        NamingError::Invalid {
+            field: "taint key",
+            value,
+            ..
+        } if device::parse(value).is_ok_and(|selector| selector.device.is_some()) => Some(format!(
+            "separate device and taint by a space: {value} KEY:EFFECT"
+        )),
+        NamingError::Everything { .. } => Some("to select every device: --all-devices".to_owned()),
+        NamingError::UnknownEffect {
+            nearest: Some(effect),
+            ..
+        } => Some(format!("did you mean {effect}?")),
+        NamingError::NotExplained { argument, kind } => {
+            let ways = ways_to(kind, argument).into_iter();
+            return ways.fold(Failure::usage(error), Failure::hint);
+        }
+        NamingError::UnknownEffect { nearest: None, .. }
+        | NamingError::EmptySegment { .. }
+        | NamingError::Invalid { .. }
+        | NamingError::NoEffect { .. } => None,
+    };
+    hint.into_iter().fold(Failure::usage(error), Failure::hint)
+}
+
+/// The failure with the hardware that one of the arguments was probably to name.
+#[must_use]
+pub fn meant_as_hardware(arguments: &[String], failure: Failure) -> Failure {
+    match arguments.iter().find_map(|text| misspelt(text)) {
+        Some(meant) => failure.hint(format!("did you mean hardware {}?", word(&meant))),
+        None => failure,
+    }
+}
+
+/// How to get to know something about an object of another type, which was typed as TYPE/NAME; and what to
+/// type for a pod in a namespace that is called like the type.
+fn ways_to(kind: &str, argument: &str) -> Vec<String> {
+    let (of_type, name) = argument.split_once('/').unwrap_or((argument, ""));
+    let meant = word(name);
+    let way = match kind {
+        "node" => format!(
+            "its devices, and the impact of a taint on them: \
+             `kubectl devicetaint devices --node {meant}`, \
+             `kubectl devicetaint preview --node {meant}`"
+        ),
+        "resourceclaim" => format!(
+            "its pods, and the impact of a taint on its devices: \
+             `kubectl devicetaint preview --claim {meant}`"
+        ),
+        "deviceclass" => format!(
+            "the devices that it selects: \
+            `kubectl devicetaint devices --class {meant}`"
+        ),
+        "resourceslice" => {
+            "list devices, to explain one of them: `kubectl devicetaint devices`".to_owned()
+        }
+        "resourceclaimtemplate" => {
+            "explain a pod that it generates a claim for: `kubectl devicetaint explain pod/NAME`"
+                .to_owned()
+        }
+        "namespace" => {
+            format!("its pods by their labels: `kubectl devicetaint explain -l LABELS -n {meant}`")
+        }
+        _ => "its pods by their labels: `kubectl devicetaint explain -l LABELS -n NAMESPACE`"
+            .to_owned(),
+    };
+    let mut ways = vec![way];
+    if !name.contains('/') && !of_type.contains('.') {
+        ways.push(format!(
+            "a pod {name} in a namespace {of_type}: `kubectl devicetaint explain pod/{argument}`"
+        ));
+    }
+    ways
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_driver_is_proposed_that_nobody_named() {
+        let hint = |text: &str| {
+            let failure = wrong_name(device::parse(text).unwrap_err());
+            failure.hints().join("\n")
+        };
+        assert_eq!(hint("node-7/gpu-0"), "did you mean '*/node-7/gpu-0'?");
+        let both = "did you mean 'gpu.example.com/node-7/*' or '*/gpu.example.com/node-7'?";
+        assert_eq!(hint("gpu.example.com/node-7"), both);
+    }
+}

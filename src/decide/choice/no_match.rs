@@ -1,0 +1,429 @@
+//! No device meets what was asked: what was probably meant?
+
+use std::collections::BTreeSet;
+
+use super::idle::IdleName;
+use super::unknown::no_such_device;
+use crate::decide::identity::identifying_attributes::{KNOWN, identifies};
+use crate::engine::expression::AttributeCondition;
+use crate::engine::{self, DeviceCondition, Semantics, filter_devices};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{
+    AttributeValue, Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot,
+};
+use crate::naming::device;
+use crate::naming::nearest::nearest;
+use crate::naming::phrase::each_once;
+use crate::naming::shell::word;
+
+/// Nothing meets the `conditions`: most likely one of them names what is not there.
+#[must_use]
+pub fn nothing(
+    conditions: &[DeviceCondition],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Failure {
+    let chooses_nothing = |condition: &&DeviceCondition| {
+        let alone = filter_devices(snapshot, std::slice::from_ref(condition), semantics);
+        alone.devices.is_empty() && alone.failed.is_empty()
+    };
+    match conditions.iter().find(chooses_nothing) {
+        Some(DeviceCondition::Node(name)) => no_such_node(name, snapshot),
+        Some(DeviceCondition::Claim(name)) => no_such_claim(name, snapshot),
+        Some(DeviceCondition::Pod(name)) => no_such_pod(name, snapshot),
+        Some(DeviceCondition::Attribute(conditions)) => no_such_value(conditions, snapshot),
+        Some(DeviceCondition::Named(selectors)) => no_such_name(selectors, snapshot, semantics),
+        Some(DeviceCondition::Expression(_)) | None => no_match(),
+    }
+}
+
+fn no_match() -> Failure {
+    Failure::new(ExitStatus::Failed, "no device matches all filters")
+        .hint("remove a filter, or list the devices with `kubectl devicetaint devices`")
+}
+
+/// There is nothing of that name, but perhaps something like it.
+#[must_use]
+pub fn no_such(what: &str, name: &str, known: impl IntoIterator<Item = String>) -> Failure {
+    let failure = Failure::new(ExitStatus::Failed, format!("no {what} {name}"));
+    let known: BTreeSet<String> = known.into_iter().collect();
+    meant(failure, &nearest(name, known))
+}
+
+fn meant(failure: Failure, names: &[String]) -> Failure {
+    match names {
+        [] => failure.hint("list the devices with `kubectl devicetaint devices`"),
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
+    }
+}
+
+/// No device is local to the node of that name: it has none, or there is none of that name.
+#[must_use]
+pub fn no_such_node(name: &str, snapshot: &Snapshot) -> Failure {
+    let idle = IdleName::Node(name.to_owned());
+    if idle.is_there(snapshot) {
+        return idle.failure();
+    }
+    let nodes = snapshot.slices.iter().flat_map(|slice| {
+        let devices = slice.devices.iter();
+        devices.filter_map(|device| slice.node_of(device))
+    });
+    let nodes = nodes.map(ToString::to_string);
+    // Without any node it is not known which there are.
+    if snapshot.nodes.is_empty() {
+        return no_such("node with devices", name, nodes);
+    }
+    let failure = Failure::new(ExitStatus::Failed, format!("node {name} not found"));
+    let known: BTreeSet<String> = nodes.collect();
+    meant(failure, &nearest(name, known))
+}
+
+fn no_such_pod(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
+    let idle = IdleName::Pod(name.clone());
+    let pods = snapshot.claims.iter().flat_map(|claim| {
+        let consumers = claim.reserved_for.iter();
+        let pods = consumers.filter(|consumer| &*consumer.resource == "pods");
+        pods.map(|pod| NamespacedName {
+            namespace: claim.name.namespace.clone(),
+            name: pod.name.clone(),
+        })
+    });
+    let pods: BTreeSet<NamespacedName> = pods.collect();
+    if idle.is_there(snapshot) || pods.contains(name) {
+        return idle.failure();
+    }
+    elsewhere("pod with devices", name, &pods)
+}
+
+fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
+    let mut claims = snapshot.claims.iter();
+    if claims.any(|claim| claim.name == *name) {
+        return Failure::new(
+            ExitStatus::Failed,
+            format!("claim {name} exists, but has no devices allocated"),
+        )
+        .hint("list the devices with `kubectl devicetaint devices`");
+    }
+    let holding = snapshot.claims.iter().filter(|claim| {
+        let allocation = claim.allocation.as_ref();
+        allocation.is_some_and(|found| !found.results.is_empty())
+    });
+    let holding = holding.map(|claim| claim.name.clone());
+    elsewhere("claim with allocated devices", name, &holding.collect())
+}
+
+/// Nothing has that name: perhaps it is in another namespace.
+fn elsewhere(what: &str, name: &NamespacedName, known: &BTreeSet<NamespacedName>) -> Failure {
+    let same = known.iter().filter(|found| found.name == name.name);
+    let same: Vec<String> = same.take(3).map(ToString::to_string).collect();
+    if same.is_empty() {
+        let known = known.iter().map(ToString::to_string);
+        return no_such(what, &name.to_string(), known);
+    }
+    let failure = Failure::new(ExitStatus::Failed, format!("no {what} {name}"));
+    meant(failure, &same)
+}
+
+fn no_such_name(
+    selectors: &[DeviceSelector],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Failure {
+    let Some(first) = selectors.first() else {
+        return no_match();
+    };
+    let known = engine::devices(snapshot, semantics).devices;
+    let known: Vec<DeviceId> = known.into_iter().map(|state| state.id).collect();
+    let failure = no_such_device(first, &known);
+    match (&first.driver, &first.pool, &first.device) {
+        (Some(word), None, None) => failure.hint(format!(
+            "to use it as a taint, add an effect: {word}:NoExecute"
+        )),
+        _ => failure.detail(format!(
+            "other flags only filter the devices that {} names",
+            device::format(first)
+        )),
+    }
+}
+
+/// No device has such a value: there is no such attribute, or it has other values.
+fn no_such_value(conditions: &[AttributeCondition], snapshot: &Snapshot) -> Failure {
+    let spelled = |condition: &AttributeCondition| match number_alone(condition, conditions) {
+        Some(number) => number.to_owned(),
+        None => condition.to_string(),
+    };
+    let shown = each_once(conditions.iter().map(spelled));
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("no device with {}", shown.join(" or ")),
+    );
+    let is_named = |condition: &&AttributeCondition| number_alone(condition, conditions).is_none();
+    let names: BTreeSet<String> = conditions
+        .iter()
+        .filter(is_named)
+        .flat_map(|condition| nearest(condition.name(), attributes(snapshot, condition.name())))
+        .collect();
+    if !names.is_empty() {
+        return meant(failure, &names.into_iter().collect::<Vec<_>>());
+    }
+    let values = conditions.iter().flat_map(|condition| {
+        let values = similar(condition, snapshot).into_iter();
+        let is_alone = number_alone(condition, conditions).is_some();
+        values.map(move |value| match is_alone {
+            true => word(&value),
+            false => word(&format!("{}={value}", condition.name())),
+        })
+    });
+    let values: BTreeSet<String> = values.collect();
+    meant(failure, &values.into_iter().collect::<Vec<_>>())
+}
+
+/// The number of a condition that is one of those on every attribute that identifies hardware: it was typed
+/// without the name of one.
+fn number_alone<'a>(
+    condition: &'a AttributeCondition,
+    all: &[AttributeCondition],
+) -> Option<&'a str> {
+    let number = condition.exactly()?;
+    let names = |known: &str| {
+        let mut all = all.iter();
+        all.any(|one| one.name() == known && one.exactly() == Some(number))
+    };
+    KNOWN
+        .iter()
+        .all(|(known, _)| names(known))
+        .then_some(number)
+}
+
+/// The values that devices have and that were probably meant: those that begin so, else those that look so.
+fn similar(condition: &AttributeCondition, snapshot: &Snapshot) -> Vec<String> {
+    let Some(wanted) = condition.exactly() else {
+        return Vec::new();
+    };
+    let values = devices(snapshot).flat_map(|device| {
+        let attributes = device.attributes.iter();
+        let is_meant = |name: &str| last(name) == last(condition.name());
+        attributes
+            .filter(move |(name, _)| is_meant(name))
+            .filter_map(|(_, value)| text(value))
+    });
+    let values: BTreeSet<String> = values.collect();
+    let begins = |value: &&String| value.to_lowercase().starts_with(&wanted.to_lowercase());
+    let longer: Vec<String> = values.iter().filter(begins).take(3).cloned().collect();
+    // A number that looks like another is that of another card.
+    let is_number = identifies(condition.name(), &[]);
+    if longer.is_empty() && !is_number {
+        nearest(wanted, values)
+    } else {
+        longer
+    }
+}
+
+fn text(value: &AttributeValue) -> Option<String> {
+    match value {
+        AttributeValue::String(text) | AttributeValue::Version(text) => Some(text.to_string()),
+        AttributeValue::Int(_)
+        | AttributeValue::Bool(_)
+        | AttributeValue::Ints(_)
+        | AttributeValue::Bools(_)
+        | AttributeValue::Strings(_)
+        | AttributeValue::Versions(_)
+        | AttributeValue::Unknown => None,
+    }
+}
+
+/// Refuses names of columns that are none.
+///
+/// # Errors
+///
+/// A name of nothing at all.
+pub fn refuse_empty_names(names: &[String]) -> Result<(), Failure> {
+    if names.iter().any(|name| name.trim().is_empty()) {
+        return Err(
+            Failure::usage("--columns names an attribute without a name")
+                .hint("use --columns model,memory"),
+        );
+    }
+    Ok(())
+}
+
+/// Refuses the names of attributes and capacities that no published device has, where everything that is
+/// published was read.
+///
+/// # Errors
+///
+/// A name that is probably mistyped, with what may have been meant.
+pub fn refuse_unknown_attributes(names: &[String], reading: &Reading) -> Result<(), Failure> {
+    if reading.without(Kind::ResourceSlice).is_some() {
+        return Ok(());
+    }
+    for name in names {
+        let known = attributes(&reading.snapshot, name);
+        if !known.is_empty() {
+            return Err(no_such("attribute or capacity", name, known)
+                .hint("show all of them with --show-attributes"));
+        }
+    }
+    Ok(())
+}
+
+/// The names of all attributes, where none has that name.
+fn attributes(snapshot: &Snapshot, name: &str) -> Vec<String> {
+    let of_device = |device: &Device| -> Vec<String> {
+        let names = device.attributes.keys().chain(device.capacity.keys());
+        names.map(|name| last(name).to_owned()).collect()
+    };
+    let names: BTreeSet<String> = devices(snapshot).flat_map(of_device).collect();
+    if names.contains(last(name)) {
+        return Vec::new();
+    }
+    names.into_iter().collect()
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn devices(snapshot: &Snapshot) -> impl Iterator<Item = &Device> {
+    snapshot.slices.iter().flat_map(|slice| &slice.devices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::identity::Hardware;
+    use crate::report::testing;
+
+    /// Two devices on node-7, of which train-0 uses gpu-0; a claim that holds nothing, a pod and a node
+    /// without devices.
+    fn snapshot() -> Snapshot {
+        let device = |name, uuid| testing::published(name, &[("uuid", uuid), ("model", "H100")]);
+        let pod = testing::pod("team-a", "train-0");
+        let claim = testing::claim_in_use(&pod);
+        let idle = testing::pod("team-a", "idle-0");
+        let mut empty = testing::claim(&idle);
+        empty.allocation = None;
+        Snapshot {
+            slices: vec![testing::slice(vec![
+                device("gpu-0", "GPU-18dbA"),
+                device("gpu-1", "GPU-18dbB"),
+                device("gpu-2", "GPU-77"),
+            ])],
+            claims: vec![claim, empty],
+            pods: vec![idle],
+            nodes: vec![testing::node("node-8")],
+            ..Snapshot::default()
+        }
+    }
+
+    fn describe(condition: DeviceCondition) -> (String, String) {
+        let semantics = testing::semantics(37);
+        let failure = nothing(&[condition], &snapshot(), &semantics);
+        (failure.to_string(), failure.hints()[0].clone())
+    }
+
+    #[test]
+    fn what_is_there_and_has_no_devices_is_not_what_was_probably_meant() {
+        let name = |text: &str| testing::name("team-a", text);
+        for (condition, told_of) in [
+            (
+                DeviceCondition::Node("node-8".to_owned()),
+                "node node-8 exists",
+            ),
+            (
+                DeviceCondition::Pod(name("idle-0")),
+                "pod team-a/idle-0 exists",
+            ),
+            (
+                DeviceCondition::Claim(name("idle-0-gpu")),
+                "claim team-a/idle-0-gpu exists",
+            ),
+        ] {
+            let (text, hint) = describe(condition);
+            assert!(text.starts_with(told_of), "{text}");
+            assert!(!hint.contains("did you mean"), "{hint}");
+        }
+    }
+
+    #[test]
+    fn what_is_mistyped_is_told_with_what_has_devices() {
+        let name = testing::name;
+        for (condition, hint) in [
+            (
+                DeviceCondition::Node("node7".to_owned()),
+                "did you mean node-7?",
+            ),
+            (
+                DeviceCondition::Pod(name("team-a", "trian-0")),
+                "did you mean team-a/train-0?",
+            ),
+            (
+                DeviceCondition::Pod(name("default", "train-0")),
+                "did you mean team-a/train-0?",
+            ),
+            (
+                DeviceCondition::Claim(name("team-a", "tran-0-gpu")),
+                "did you mean team-a/train-0-gpu?",
+            ),
+            (
+                DeviceCondition::Attribute(vec![AttributeCondition::is("uudi", "GPU-77")]),
+                "did you mean uuid?",
+            ),
+            (
+                DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "gpu-18")]),
+                "did you mean one of uuid=GPU-18dbA, uuid=GPU-18dbB?",
+            ),
+            (
+                DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "gpu-77")]),
+                "did you mean uuid=GPU-77?",
+            ),
+            // Another number is other hardware.
+            (
+                DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
+                "list the devices with `kubectl devicetaint devices`",
+            ),
+            (
+                DeviceCondition::Attribute(Hardware::bare("gpu-18").conditions(&[])),
+                "did you mean one of GPU-18dbA, GPU-18dbB?",
+            ),
+            (
+                DeviceCondition::Attribute(vec![AttributeCondition::is("model", "H101")]),
+                "did you mean model=H100?",
+            ),
+        ] {
+            let shown = format!("{condition:?}");
+            assert_eq!(describe(condition).1, hint, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_was_typed_alone_is_told_alone() {
+        let (text, _) = describe(DeviceCondition::Attribute(
+            Hardware::bare("GPU-99").conditions(&[]),
+        ));
+        assert_eq!(text, "no device with GPU-99");
+    }
+
+    #[test]
+    fn a_word_that_is_no_driver_may_be_a_taint() {
+        let driver = device::parse("maintenance").unwrap();
+        let semantics = testing::semantics(37);
+        let failure = nothing(
+            &[DeviceCondition::Named(vec![driver])],
+            &snapshot(),
+            &semantics,
+        );
+        let hint = "to use it as a taint, add an effect: maintenance:NoExecute";
+        assert!(
+            failure.hints().iter().any(|found| found == hint),
+            "{failure:?}"
+        );
+    }
+
+    #[test]
+    fn a_column_has_a_name() {
+        assert!(refuse_empty_names(&["model".to_owned(), String::new()]).is_err());
+        assert!(refuse_empty_names(&["model".to_owned()]).is_ok());
+    }
+}

@@ -1,0 +1,153 @@
+//! On which nodes are the devices that rules select?
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::engine::DeviceState;
+use crate::error::Failure;
+use crate::model::{DeviceId, NodeName, Pod};
+use crate::naming::phrase::{counted, few};
+use crate::naming::shell::word;
+
+/// The nodes of devices, with how many are on each; devices that belong to no node, or of which nothing is published,
+/// are on those of the pods that use them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceNodes(BTreeMap<NodeName, usize>);
+
+impl DeviceNodes {
+    /// Where those of the devices of `inventory` are that are `selected`.
+    #[must_use]
+    pub fn of(inventory: &[DeviceState<'_>], selected: &BTreeSet<DeviceId>, pods: &[Pod]) -> Self {
+        let mut places: BTreeMap<NodeName, usize> = BTreeMap::new();
+        for state in inventory
+            .iter()
+            .filter(|state| selected.contains(&state.id))
+        {
+            let users = state.claims.iter().flat_map(|claim| &claim.reserved_for);
+            let users = users.filter_map(|user| pods.iter().find(|pod| pod.uid == user.uid));
+            let of_users = users.filter_map(|pod| pod.node.clone());
+            let nodes: BTreeSet<NodeName> =
+                state.node.cloned().into_iter().chain(of_users).collect();
+            for node in nodes {
+                let count = places.entry(node).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+        Self(places)
+    }
+
+    /// Refuses the kubelet of `node`, at `socket`, where all devices are on other nodes: what it says frees none of
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// When that is so.
+    pub fn refuse_elsewhere(&self, node: &NodeName, socket: &Path) -> Result<(), Failure> {
+        if self.0.is_empty() || self.0.contains_key(node) {
+            return Ok(());
+        }
+        let nodes: Vec<String> = self.0.keys().map(ToString::to_string).collect();
+        Err(Failure::usage(format!(
+            "the kubelet at {} belongs to node {node}, but the rules select devices of {}: it \
+             cannot confirm their release",
+            socket.display(),
+            few(&nodes)
+        ))
+        .hint("run this on the node of the devices"))
+    }
+
+    /// How the kubelets of the nodes are asked, one line each; of many, of the first.
+    #[must_use]
+    pub fn next_checks(&self) -> Vec<String> {
+        const SHOWN: usize = 3;
+        let nodes = self.0.keys().take(SHOWN);
+        nodes
+            .map(|node| {
+                let word = word(node.as_str());
+                format!(
+                    "next: before you pull a device, on {node}: \
+                     kubectl devicetaint podresources check --node {word}"
+                )
+            })
+            .collect()
+    }
+
+    /// That devices on other nodes than `node` are not verified, if there are any.
+    #[must_use]
+    pub fn beside(&self, node: &NodeName) -> Option<String> {
+        let others: BTreeMap<_, _> = self.0.iter().filter(|(other, _)| *other != node).collect();
+        if others.is_empty() {
+            return None;
+        }
+        let devices: usize = others.values().copied().sum();
+        let names: Vec<String> = others.keys().map(ToString::to_string).collect();
+        Some(format!(
+            "the kubelet of node {node} covers only its own node: for {} on {}, only the API was \
+             checked",
+            counted(devices, "device"),
+            few(&names)
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(nodes: &[(&str, usize)]) -> DeviceNodes {
+        let nodes = nodes.iter();
+        DeviceNodes(
+            nodes
+                .map(|(node, count)| (NodeName::from(*node), *count))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn the_kubelet_of_another_node_is_refused() {
+        let socket = Path::new("/kubelet.sock");
+        let node = NodeName::from("node-7");
+        let other = places(&[("node-8", 2), ("node-9", 1)]).refuse_elsewhere(&node, socket);
+        assert_eq!(
+            other.unwrap_err().to_string(),
+            "the kubelet at /kubelet.sock belongs to node node-7, but the rules select devices of \
+             node-8, node-9: it cannot confirm their release"
+        );
+        for fine in [
+            places(&[("node-7", 1)]),
+            places(&[("node-7", 1), ("node-8", 1)]),
+            places(&[]),
+        ] {
+            assert!(fine.refuse_elsewhere(&node, socket).is_ok(), "{fine:?}");
+        }
+    }
+
+    #[test]
+    fn what_comes_after_a_wait_is_to_ask_the_kubelets_of_the_first_nodes() {
+        let line = |node: &str| {
+            format!(
+                "next: before you pull a device, on {node}: \
+                 kubectl devicetaint podresources check --node {node}"
+            )
+        };
+        assert_eq!(places(&[("node-7", 2)]).next_checks(), [line("node-7")]);
+        let many = places(&[("a", 1), ("b", 1), ("c", 1), ("d", 1)]);
+        assert_eq!(many.next_checks(), ["a", "b", "c"].map(line));
+        assert!(places(&[]).next_checks().is_empty());
+    }
+
+    #[test]
+    fn devices_of_other_nodes_are_not_verified_and_that_is_said() {
+        let node = NodeName::from("node-7");
+        assert_eq!(places(&[("node-7", 2)]).beside(&node), None);
+        assert_eq!(
+            places(&[("node-7", 2), ("node-8", 1)])
+                .beside(&node)
+                .as_deref(),
+            Some(
+                "the kubelet of node node-7 covers only its own node: for 1 device on node-8, only \
+                 the API was checked"
+            )
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! What is noted of the hardware that a rule is made for?
+
+use std::collections::BTreeMap;
+
+use super::identifying_attributes::identifies;
+use crate::decide::RuleDraft;
+use crate::engine::{self, DeviceState, Semantics};
+use crate::model::{
+    AttributeValue, Device, DeviceId, DeviceSelector, DeviceTaintRule, DriverName, RuleMetadata,
+    Snapshot,
+};
+
+/// Attributes that identify hardware, by name with its domain, and what they were.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotedHardware {
+    pub(super) attributes: BTreeMap<String, String>,
+}
+
+impl NotedHardware {
+    /// What identifies a device, by the attributes that are known to, and those that are in `more`;
+    /// nothing where it has none of them.
+    #[must_use]
+    pub fn of(driver: &DriverName, device: &Device, more: &[String]) -> Option<Self> {
+        let names = device.attributes.keys();
+        let names = names.map(|name| qualified(driver, name));
+        let identifying = names.filter(|name| identifies(name, more));
+        let attributes: BTreeMap<String, String> = identifying
+            .filter_map(|name| {
+                let value = value_of(driver, device, &name)?;
+                Some((name, value))
+            })
+            .collect();
+        (!attributes.is_empty()).then_some(Self { attributes })
+    }
+
+    /// What a rule notes, if it notes anything. A note that cannot be read holds nothing.
+    #[must_use]
+    pub fn on(rule: &DeviceTaintRule) -> Option<Self> {
+        let text = rule.metadata.annotation(RuleMetadata::IDENTITY)?;
+        let attributes = serde_json::from_str(text).unwrap_or_default();
+        Some(Self { attributes })
+    }
+
+    /// The note as it stands in the annotation.
+    #[must_use]
+    pub fn text(&self) -> String {
+        serde_json::json!(self.attributes).to_string()
+    }
+}
+
+/// The name of an attribute with its domain; a name without one is the driver's.
+fn qualified(driver: &DriverName, name: &str) -> String {
+    if name.contains('/') {
+        name.to_owned()
+    } else {
+        format!("{driver}/{name}")
+    }
+}
+
+/// What a device has of the attribute `name`, which has its domain; nothing where it has none, or one that is no
+/// text or number.
+pub(super) fn value_of(driver: &DriverName, device: &Device, name: &str) -> Option<String> {
+    let mut attributes = device.attributes.iter();
+    let (_, value) = attributes.find(|(found, _)| qualified(driver, found) == name)?;
+    match value {
+        AttributeValue::String(text) | AttributeValue::Version(text) => Some(text.to_string()),
+        AttributeValue::Int(number) => Some(number.to_string()),
+        AttributeValue::Bool(_)
+        | AttributeValue::Ints(_)
+        | AttributeValue::Bools(_)
+        | AttributeValue::Strings(_)
+        | AttributeValue::Versions(_)
+        | AttributeValue::Unknown => None,
+    }
+}
+
+/// The one device that a selector names; nothing where it may select several.
+pub(super) fn named(selector: &DeviceSelector) -> Option<DeviceId> {
+    let is_plain = selector.device_class.is_none()
+        && selector.expressions.is_empty()
+        && selector.unknown_fields.is_empty();
+    let id = DeviceId {
+        driver: selector.driver.clone()?,
+        pool: selector.pool.clone()?,
+        device: selector.device.clone()?,
+    };
+    is_plain.then_some(id)
+}
+
+impl RuleDraft {
+    /// Whether it is for one device by its name, so that it notes what that is. A manifest says all
+    /// that its rule is to have.
+    #[must_use]
+    pub fn notes_hardware(&self) -> bool {
+        self.manifest.is_none() && named(&self.selector).is_some()
+    }
+}
+
+/// The drafts with what their devices are, as far as that is published; `more` are attributes that
+/// identify hardware beside those that are known.
+#[must_use]
+pub fn with_identities(
+    drafts: Vec<RuleDraft>,
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+    more: &[String],
+) -> Vec<RuleDraft> {
+    let inventory = engine::devices(snapshot, semantics);
+    let by_name: BTreeMap<&DeviceId, &DeviceState<'_>> = inventory
+        .devices
+        .iter()
+        .map(|state| (&state.id, state))
+        .collect();
+    let with_note = |mut draft: RuleDraft| {
+        if draft.notes_hardware()
+            && let Some(id) = named(&draft.selector)
+            && let Some(device) = by_name.get(&id).and_then(|state| state.device)
+            && let Some(noted) = NotedHardware::of(&id.driver, device, more)
+        {
+            let key = RuleMetadata::IDENTITY.to_owned();
+            draft.annotations.insert(key, noted.text());
+        }
+        draft
+    };
+    drafts.into_iter().map(with_note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing;
+
+    fn device(attributes: &[(&str, AttributeValue)]) -> Device {
+        Device {
+            name: "gpu-0".into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: attributes
+                .iter()
+                .map(|(name, value)| ((*name).into(), value.clone()))
+                .collect(),
+            capacity: Default::default(),
+            allow_multiple_allocations: false,
+            terms: None,
+        }
+    }
+
+    #[test]
+    fn what_identifies_is_noted_with_its_domain_and_read_again() {
+        let text = |text: &str| AttributeValue::String(text.into());
+        let device = device(&[
+            ("uuid", text("GPU-1")),
+            ("model", text("H100")),
+            ("slot", AttributeValue::Int(3)),
+            ("serial", AttributeValue::Unknown),
+            ("resource.kubernetes.io/pcieRoot", text("pci0000:01")),
+        ]);
+        let noted =
+            NotedHardware::of(&"gpu.example.com".into(), &device, &["slot".to_owned()]).unwrap();
+        let written = r#"{"gpu.example.com/slot":"3","gpu.example.com/uuid":"GPU-1","resource.kubernetes.io/pcieRoot":"pci0000:01"}"#;
+        assert_eq!(noted.text(), written);
+        let mut rule = testing::rule("None");
+        assert_eq!(NotedHardware::on(&rule), None);
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::IDENTITY.to_owned(), noted.text());
+        assert_eq!(NotedHardware::on(&rule), Some(noted));
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::IDENTITY.to_owned(), "{".to_owned());
+        assert_eq!(NotedHardware::on(&rule), Some(NotedHardware::default()));
+    }
+
+    #[test]
+    fn a_device_that_nothing_identifies_is_not_noted() {
+        let device = device(&[("model", AttributeValue::String("H100".into()))]);
+        assert_eq!(
+            NotedHardware::of(&"gpu.example.com".into(), &device, &[]),
+            None
+        );
+    }
+
+    #[test]
+    fn only_a_whole_name_names_hardware() {
+        let one = testing::selector("gpu-0");
+        assert!(named(&one).is_some());
+        for (name, selector) in [
+            (
+                "a pool",
+                DeviceSelector {
+                    device: None,
+                    ..one.clone()
+                },
+            ),
+            (
+                "any pool",
+                DeviceSelector {
+                    pool: None,
+                    ..one.clone()
+                },
+            ),
+            (
+                "any driver",
+                DeviceSelector {
+                    driver: None,
+                    ..one.clone()
+                },
+            ),
+            (
+                "a class",
+                DeviceSelector {
+                    device_class: Some("c".into()),
+                    ..one.clone()
+                },
+            ),
+            (
+                "an expression",
+                DeviceSelector {
+                    expressions: vec!["true".to_owned()],
+                    ..one.clone()
+                },
+            ),
+            (
+                "more",
+                DeviceSelector {
+                    unknown_fields: vec!["x".to_owned()],
+                    ..one
+                },
+            ),
+        ] {
+            assert_eq!(named(&selector), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Who is left of those that rules evict, or evicted until somebody changed that?
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::engine::hardware::Hardware;
+use crate::engine::holders::{HoldingClaim, holders, staying};
+use crate::engine::rule_lifecycle::{PendingEviction, TerminationFacts, blocks, pending_evictions};
+use crate::engine::settle::{Freshness, Goal, Settle, WaitFacts};
+use crate::engine::{self, Impact, ProposedTaint, Semantics};
+use crate::model::{DeviceTaintRule, Effect, Pod, Reading};
+use crate::report::wait_progress::WaitProgress;
+
+/// Rules as they were when they evicted last, over all looks of a wait.
+#[derive(Debug)]
+pub struct Evictors {
+    goal: Goal,
+    last: Vec<DeviceTaintRule>,
+}
+
+impl Evictors {
+    /// None were seen yet.
+    #[must_use]
+    pub fn new(goal: Goal) -> Self {
+        Self {
+            goal,
+            last: Vec::new(),
+        }
+    }
+
+    /// Whether the rule does what is waited for: for idle devices it is enough that it keeps new pods off.
+    fn counts(&self, rule: &DeviceTaintRule) -> bool {
+        match self.goal {
+            Goal::Idle => blocks(&rule.taint.effect),
+            Goal::Evicted | Goal::Observed | Goal::Deleted => evicts(rule),
+        }
+    }
+
+    /// Notes the rules as they are now, and gives the taints that pods leave for.
+    pub fn see(&mut self, rules: &[DeviceTaintRule], now: Timestamp) -> EvictionTaints {
+        let mut last: Vec<DeviceTaintRule> = rules
+            .iter()
+            .filter(|rule| self.counts(rule))
+            .cloned()
+            .collect();
+        let proposed = last.iter().map(|rule| taint(rule, now)).collect();
+        let earlier = self
+            .last
+            .iter()
+            .filter(|rule| last.iter().all(|newer| newer.name != rule.name));
+        let earlier: Vec<DeviceTaintRule> = earlier.cloned().collect();
+        let eased = earlier.iter().map(|rule| taint(rule, now)).collect();
+        last.extend(earlier);
+        self.last = last;
+        EvictionTaints { proposed, eased }
+    }
+}
+
+fn evicts(rule: &DeviceTaintRule) -> bool {
+    rule.taint.effect == Effect::NoExecute
+}
+
+fn taint(rule: &DeviceTaintRule, now: Timestamp) -> ProposedTaint {
+    ProposedTaint::of_changed_rule(rule, &rule.taint.effect, now)
+}
+
+/// The taints that pods leave for.
+#[derive(Debug)]
+pub struct EvictionTaints {
+    /// Those of rules that evict.
+    proposed: Vec<ProposedTaint>,
+    /// Those of rules that evicted once, and are gone by now or do less, as they were then.
+    eased: Vec<ProposedTaint>,
+}
+
+impl EvictionTaints {
+    /// All of them, for whoever reads the pods that they can hit.
+    #[must_use]
+    pub fn all(&self) -> Vec<ProposedTaint> {
+        [&self.proposed[..], &self.eased].concat()
+    }
+}
+
+/// What a verdict about the pods is made from.
+pub struct EvictionEvidence<'a> {
+    /// What was read.
+    pub reading: &'a Reading,
+    /// The rules that are waited for, as they are.
+    pub rules: &'a [DeviceTaintRule],
+    /// What the pods leave for.
+    pub taints: &'a EvictionTaints,
+    /// How the cluster behaves.
+    pub semantics: &'a Semantics,
+    /// What is waited for.
+    pub goal: Goal,
+    /// Which devices are the same hardware; read only where idle devices are waited for.
+    pub hardware: &'a Hardware,
+    /// Pods that were told to be gone since the look before, as they were last.
+    pub departed: &'a [Pod],
+    /// Whether it was read just now or kept current.
+    pub freshness: Freshness,
+    /// When it was.
+    pub now: Timestamp,
+}
+
+/// Whom the taints evict, and evicted before somebody changed that.
+pub struct Impacts<'a> {
+    now: Impact<'a>,
+    before: Impact<'a>,
+}
+
+impl<'a> EvictionEvidence<'a> {
+    /// Whom the taints evict.
+    #[must_use]
+    pub fn impacts(&self) -> Impacts<'a> {
+        let of = |taints| {
+            let snapshot = &self.reading.snapshot;
+            engine::preview(snapshot, taints, self.now, self.semantics)
+        };
+        Impacts {
+            now: of(&self.taints.proposed),
+            before: of(&self.taints.eased),
+        }
+    }
+
+    /// Who holds the devices by any name, where that is waited for.
+    fn holders(&self) -> Vec<HoldingClaim<'a>> {
+        match self.goal {
+            Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
+            Goal::Idle => {
+                let snapshot = &self.reading.snapshot;
+                let taints = self.taints.all();
+                let selected = engine::selection(snapshot, &taints, self.semantics).devices;
+                holders(snapshot, &self.hardware.closure(&selected))
+            }
+        }
+    }
+
+    /// Tells `settle`, which waits for so long already, who is left.
+    #[must_use]
+    pub fn judge(
+        &self,
+        impacts: &Impacts<'a>,
+        around: &TerminationFacts<'_>,
+        settle: &mut Settle,
+        waited: Duration,
+    ) -> WaitProgress {
+        let left = impacts.left(around, self.now);
+        let holders = self.holders();
+        let staying = staying(&impacts.now, &left);
+        let facts = WaitFacts {
+            rules: self.rules,
+            left: &left,
+            pods: &self.reading.snapshot.pods,
+            claims: &self.reading.snapshot.claims,
+            holders: &holders,
+            departed: self.departed,
+            unread: &self.reading.gaps,
+            unevaluated: &impacts.now.gaps,
+            freshness: self.freshness,
+        };
+        let seen = settle.observe(&facts, waited);
+        WaitProgress::new(seen, facts, self.now).with_staying(&staying)
+    }
+}
+
+impl<'a> Impacts<'a> {
+    /// The pods that are evicted and still there, with those that are terminating because of what was
+    /// the case before: they are not gone only because the rule is, or does less.
+    #[must_use]
+    pub fn left(&self, around: &TerminationFacts<'_>, now: Timestamp) -> Vec<PendingEviction<'a>> {
+        let mut left = pending_evictions(&self.now, around, now);
+        let terminating = pending_evictions(&self.before, around, now).into_iter();
+        let terminating: Vec<_> = terminating
+            .filter(|other| other.obstacle.is_terminating())
+            .filter(|other| left.iter().all(|known| known.pod.uid != other.pod.uid))
+            .collect();
+        left.extend(terminating);
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{named, rule};
+
+    fn now() -> Timestamp {
+        "2026-11-21T01:00:00Z".parse().unwrap()
+    }
+
+    fn names(taints: &[ProposedTaint]) -> Vec<String> {
+        let rules = taints.iter().filter_map(|taint| taint.rule.as_ref());
+        rules.map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn only_rules_that_evict_make_pods_leave() {
+        let mut evictors = Evictors::new(Goal::Evicted);
+        for effect in ["None", "NoSchedule", "Sideways"] {
+            let taints = evictors.see(&[rule(effect)], now());
+            assert!(taints.all().is_empty(), "{effect}");
+        }
+        let taints = evictors.see(&[named("a", "NoExecute"), named("b", "None")], now());
+        assert_eq!(names(&taints.proposed), ["a"]);
+        assert_eq!(names(&taints.eased), [""; 0]);
+    }
+
+    #[test]
+    fn a_rule_that_keeps_new_pods_off_is_enough_for_idle_devices() {
+        let mut evictors = Evictors::new(Goal::Idle);
+        let rules = [
+            named("a", "NoSchedule"),
+            named("b", "None"),
+            named("c", "NoExecute"),
+        ];
+        let taints = evictors.see(&rules, now());
+        assert_eq!(names(&taints.proposed), ["a", "c"]);
+        let effects = taints.proposed.iter().map(|it| it.taint.effect.as_str());
+        assert_eq!(effects.collect::<Vec<_>>(), ["NoSchedule", "NoExecute"]);
+    }
+
+    #[test]
+    fn rules_that_evicted_once_are_remembered_as_they_were() {
+        let mut evictors = Evictors::new(Goal::Evicted);
+        evictors.see(&[named("a", "NoExecute"), named("b", "NoExecute")], now());
+        // One does less, the other is gone.
+        let taints = evictors.see(&[named("a", "NoSchedule")], now());
+        assert_eq!(names(&taints.proposed), [""; 0]);
+        assert_eq!(names(&taints.eased), ["a", "b"]);
+        assert!(
+            taints
+                .eased
+                .iter()
+                .all(|it| it.taint.effect == Effect::NoExecute)
+        );
+        assert_eq!(names(&taints.all()), ["a", "b"]);
+        // However often is looked.
+        assert_eq!(names(&evictors.see(&[], now()).eased), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_rule_that_evicts_again_is_as_it_is_now() {
+        let mut evictors = Evictors::new(Goal::Evicted);
+        evictors.see(&[named("a", "NoExecute")], now());
+        evictors.see(&[named("a", "None")], now());
+        let mut again = named("a", "NoExecute");
+        again.taint.value = "other".to_owned();
+        let taints = evictors.see(&[again], now());
+        assert_eq!(names(&taints.proposed), ["a"]);
+        assert_eq!(taints.proposed[0].taint.value, "other");
+        assert_eq!(names(&taints.eased), [""; 0]);
+    }
+}

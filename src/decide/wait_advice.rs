@@ -1,0 +1,333 @@
+//! What is the case with rules that are waited for, for whoever has to go on from there?
+
+use jiff::Timestamp;
+
+use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Effect, Gap};
+use crate::naming::age::human_duration;
+use crate::report::ImpactReport;
+use crate::report::wait::Left;
+
+use super::conflict::changed_by;
+
+/// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
+/// `before` they were so, and when they were last `seen` they were so. One line each, with what can be
+/// done about it; those whose evictions go on first.
+#[must_use]
+pub fn ways_on(
+    names: &[String],
+    before: &[DeviceTaintRule],
+    seen: &[DeviceTaintRule],
+) -> Vec<String> {
+    let found = |name: &String| seen.iter().find(|rule| rule.name.as_str() == name);
+    let evicts = |name: &&String| found(name).is_some_and(evicts);
+    let evicting: Vec<&str> = names.iter().filter(evicts).map(String::as_str).collect();
+    let mut lines = Vec::new();
+    if !evicting.is_empty() {
+        let rules = evicting.join(" ");
+        let these = match evicting[..] {
+            _ if evicting.len() == names.len() => "the rules keep effect NoExecute".to_owned(),
+            [only] => format!("rule {only} keeps effect NoExecute"),
+            [..] => format!("rules {} keep effect NoExecute", evicting.join(", ")),
+        };
+        lines.push(format!(
+            "{these}, so evictions continue; to keep waiting: \
+             kubectl devicetaint wait {rules} --for evicted"
+        ));
+        lines.push(format!(
+            "to stop them: kubectl devicetaint deescalate {rules} --to None"
+        ));
+    }
+    for name in names.iter().filter(|name| !evicts(name)) {
+        lines.push(match found(name) {
+            None => format!("rule {name} was deleted meanwhile: it no longer evicts pods"),
+            Some(rule) => format!(
+                "rule {name} now has effect {}{}: it no longer evicts pods",
+                rule.taint.effect,
+                by_whom(before, rule)
+            ),
+        });
+    }
+    lines
+}
+
+/// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met.
+#[must_use]
+pub fn ended(
+    never: &UnreachableGoal,
+    before: &[DeviceTaintRule],
+    seen: &[DeviceTaintRule],
+) -> Failure {
+    let failed = |text: String| Failure::new(ExitStatus::Failed, text);
+    match never {
+        UnreachableGoal::Gone(name) => failed(format!("rule {name} was deleted during the wait"))
+            .detail(
+                "evicted pods stay evicted; the server does not report the user who deleted it",
+            ),
+        UnreachableGoal::Replaced(name) => {
+            let rule = seen.iter().find(|rule| rule.name == *name);
+            let now = rule.map_or_else(String::new, |rule| {
+                format!(" as {}{}", rule.taint, by_whom(before, rule))
+            });
+            failed(format!(
+                "rule {name} was deleted during the wait, and recreated{now}"
+            ))
+            .hint("evicted pods stay evicted; to wait for the new rule, run this again")
+        }
+        UnreachableGoal::Harmless { rule, effect } => {
+            let failure = failed(format!(
+                "rule {rule} has effect {effect}, which evicts no pods"
+            ));
+            let was = before.iter().find(|found| found.name == *rule);
+            let now = seen.iter().find(|found| found.name == *rule);
+            // Who ends by itself needs no eviction to be waited for.
+            let failure = match effect {
+                Effect::NoSchedule => failure.hint(format!(
+                    "to wait until the pods on its devices have ended: kubectl devicetaint wait {rule} --for idle"
+                )),
+                Effect::NoExecute | Effect::None | Effect::Unknown(_) => failure,
+            };
+            match (was, now) {
+                (Some(was), Some(now)) if was.taint.effect != *effect => failure.detail(format!(
+                    "it had effect {} when the wait began{}",
+                    was.taint.effect,
+                    by_whom(before, now)
+                )),
+                (Some(_) | None, Some(_) | None) => failure.hint(format!(
+                    "to evict pods: kubectl devicetaint escalate {rule} --to NoExecute"
+                )),
+            }
+        }
+        UnreachableGoal::KeepsNobodyOff { rule, effect } => failed(format!(
+            "rule {rule} has effect {effect}, which does not block new pods: its devices may be in \
+             use again at any time"
+        ))
+        .hint(format!(
+            "to block new pods: kubectl devicetaint escalate {rule} --to NoSchedule"
+        )),
+        UnreachableGoal::Unknowable(gaps) => {
+            let gaps: Vec<String> = gaps.iter().map(describe).collect();
+            failed(format!(
+                "cannot tell when all pods are gone: {}",
+                gaps.join("; ")
+            ))
+        }
+    }
+}
+
+/// A wait that has seen pods deleted by force: `left` names them.
+#[must_use]
+pub fn not_seen_released(left: &[Left]) -> Failure {
+    let failure = Failure::new(
+        ExitStatus::TimedOut,
+        "force-deleted: the API shows the devices as free, but their nodes have not confirmed the \
+         release",
+    );
+    let failure = left.iter().fold(failure, |failure, left| {
+        failure.detail(format!("left: {}", left.message))
+    });
+    failure.hint(
+        "check with the kubelet, on the node: kubectl devicetaint podresources check --node NODE",
+    )
+}
+
+/// Refuses a change that is waited for where the wait is over before the last pod of the `report` is due: it
+/// could only end badly, which is said before the first pod is evicted.
+///
+/// # Errors
+///
+/// When the time is too short.
+pub fn refuse_too_short(
+    report: &ImpactReport,
+    patience: Patience,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let last = report.summary.last_eviction;
+    let shortfall = last.and_then(|last| patience.shortfall(last.0, now));
+    shortfall.map_or(Ok(()), |short| Err(too_short(&short, patience)))
+}
+
+/// A change whose evictions cannot be over in the time that may be waited; nothing was changed yet.
+#[must_use]
+pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
+    Failure::refused(format!(
+        "{}; nothing was changed",
+        cannot_be_met(shortfall, patience)
+    ))
+    .hint(format!(
+        "use at least --timeout {}s, or omit --wait",
+        shortfall.needed.as_secs().saturating_add(1)
+    ))
+}
+
+/// That a wait cannot be met, in one line.
+#[must_use]
+pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
+    format!(
+        "the last eviction is due in {}, at {}: with --settle {}s, --timeout {}s ends earlier",
+        human_duration(
+            shortfall
+                .until_last
+                .try_into()
+                .unwrap_or(jiff::SignedDuration::MAX)
+        ),
+        shortfall.last,
+        patience.settle.as_secs_f64(),
+        patience.timeout.as_secs_f64(),
+    )
+}
+
+/// That a wait is over before anything can settle, in one line.
+#[must_use]
+pub fn cannot_settle(patience: Patience) -> String {
+    format!(
+        "--timeout ({}s) must be longer than --settle ({}s)",
+        patience.timeout.as_secs_f64(),
+        patience.settle.as_secs_f64(),
+    )
+}
+
+fn evicts(rule: &DeviceTaintRule) -> bool {
+    rule.taint.effect == Effect::NoExecute
+}
+
+fn describe(gap: &Gap) -> String {
+    format!("{}: {}", gap.what, gap.why)
+}
+
+/// `, changed by …`, as far as the rule tells.
+fn by_whom(before: &[DeviceTaintRule], rule: &DeviceTaintRule) -> String {
+    let was = before.iter().find(|found| found.name == rule.name);
+    let who = changed_by(was.unwrap_or(rule), rule);
+    who.map_or_else(String::new, |who| format!(", changed by {who}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::decide::testing::{manager, named};
+    use crate::model::Affects;
+
+    fn by(mut rule: DeviceTaintRule, program: &str) -> DeviceTaintRule {
+        rule.managers.push(manager(program, "2026-11-21T01:00:00Z"));
+        rule
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn whoever_leaves_learns_that_evictions_go_on_only_where_they_do() {
+        let before = [named("a", "NoExecute"), named("b", "NoExecute")];
+        let seen = [
+            named("a", "NoExecute"),
+            by(named("b", "NoSchedule"), "kubectl-edit"),
+        ];
+        let both = names(&["a", "b"]);
+        assert_eq!(
+            ways_on(&both, &before, &before),
+            [
+                "the rules keep effect NoExecute, so evictions continue; to keep waiting: \
+                 kubectl devicetaint wait a b --for evicted",
+                "to stop them: kubectl devicetaint deescalate a b --to None",
+            ]
+        );
+        assert_eq!(
+            ways_on(&both, &before, &seen),
+            [
+                "rule a keeps effect NoExecute, so evictions continue; to keep waiting: \
+                 kubectl devicetaint wait a --for evicted",
+                "to stop them: kubectl devicetaint deescalate a --to None",
+                "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
+            ]
+        );
+        assert_eq!(
+            ways_on(&names(&["b", "c"]), &before, &seen[1..]),
+            [
+                "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
+                "rule c was deleted meanwhile: it no longer evicts pods",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wait_that_cannot_be_met_says_who_did_what() {
+        let before = [named("a", "NoExecute")];
+        let eased = [by(named("a", "None"), "kubectl-edit")];
+        let harmless = UnreachableGoal::Harmless {
+            rule: "a".into(),
+            effect: Effect::None,
+        };
+        let failure = ended(&harmless, &before, &eased);
+        assert_eq!(
+            failure.to_string(),
+            "rule a has effect None, which evicts no pods"
+        );
+        assert_eq!(
+            failure.details(),
+            [
+                "it had effect NoExecute when the wait began, changed by kubectl-edit at 2026-11-21T01:00:00Z"
+            ]
+        );
+        let failure = ended(&harmless, &eased, &eased);
+        assert_eq!(
+            failure.hints(),
+            ["to evict pods: kubectl devicetaint escalate a --to NoExecute"]
+        );
+
+        let gone = ended(&UnreachableGoal::Gone("a".into()), &before, &[]);
+        assert_eq!(gone.to_string(), "rule a was deleted during the wait");
+        let replaced = ended(&UnreachableGoal::Replaced("a".into()), &before, &eased);
+        assert!(replaced.to_string().contains("recreated as"), "{replaced}");
+    }
+
+    #[test]
+    fn what_hides_evictions_is_named() {
+        let gap = Gap {
+            what: "pods".to_owned(),
+            why: "cannot list pods: access denied for alice".to_owned(),
+            affects: Affects::Evictions,
+        };
+        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[]);
+        assert_eq!(failure.status(), ExitStatus::Failed);
+        assert_eq!(
+            failure.to_string(),
+            "cannot tell when all pods are gone: pods: cannot list pods: access denied for alice"
+        );
+    }
+
+    #[test]
+    fn a_wait_in_which_nothing_can_settle_says_both_times() {
+        let told = cannot_settle(Patience {
+            timeout: Duration::from_secs(5),
+            settle: Duration::from_secs(10),
+        });
+        assert_eq!(told, "--timeout (5s) must be longer than --settle (10s)");
+    }
+
+    #[test]
+    fn a_wait_that_is_too_short_is_refused_with_the_time_that_it_takes() {
+        let patience = Patience {
+            settle: Duration::from_secs(10),
+            timeout: Duration::from_secs(25),
+        };
+        let now = "2026-11-21T01:00:00Z".parse().expect("a time");
+        let last = "2026-11-21T01:05:00Z".parse().expect("a time");
+        let short = patience.shortfall(last, now).expect("too short");
+        let failure = too_short(&short, patience);
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(
+            failure.to_string(),
+            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z: with --settle 10s, --timeout \
+             25s ends earlier; nothing was changed"
+        );
+        assert_eq!(
+            failure.hints(),
+            ["use at least --timeout 311s, or omit --wait"]
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! What is told of something that goes on for long?
+
+use std::time::{Duration, Instant};
+
+use super::Printer;
+
+/// How long nothing new is worth no line of its own.
+const REMINDER: Duration = Duration::from_secs(30);
+
+/// What is told of something that goes on for long: one line that changes in place on a terminal;
+/// elsewhere a line of its own when it has come further, and now and then as a sign of life.
+pub struct StatusLine<'a> {
+    printer: &'a Printer<'static>,
+    /// How far it was when that was last told, and when that was.
+    told: Option<(String, Instant)>,
+}
+
+impl<'a> StatusLine<'a> {
+    /// Nothing to say yet.
+    #[must_use]
+    pub fn new(printer: &'a Printer<'static>) -> Self {
+        Self {
+            printer,
+            told: None,
+        }
+    }
+
+    /// Says how far it is, in a few words that change only then, and all there is to say about it.
+    pub fn say(&mut self, state: &str, text: &str) {
+        if self.printer.progress().is_seen() {
+            self.printer.progress().update(text);
+        } else if self.is_news(state) {
+            self.printer.note(text);
+            self.told = Some((state.to_owned(), Instant::now()));
+        }
+    }
+
+    fn is_news(&self, state: &str) -> bool {
+        match &self.told {
+            Some((told, at)) => told != state || at.elapsed() >= REMINDER,
+            None => true,
+        }
+    }
+}
+
+impl Drop for StatusLine<'_> {
+    fn drop(&mut self) {
+        self.printer.progress().finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_written_when_it_has_come_further() {
+        let stderr = Lines::default();
+        let printer = Printer::plain(std::io::sink(), stderr.clone());
+        let mut account = StatusLine::new(&printer);
+        account.say("0 gone", "0 gone, 10s left");
+        account.say("0 gone", "0 gone, 9s left");
+        account.say("1 gone", "1 gone, 8s left");
+        let long_ago = Instant::now().checked_sub(REMINDER).unwrap();
+        account.told = Some(("1 gone".to_owned(), long_ago));
+        account.say("1 gone", "1 gone, 7s left");
+        account.say("1 gone", "1 gone, 6s left");
+        let written = stderr.0.lock().unwrap().clone();
+        let written = String::from_utf8(written).unwrap();
+        let lines: Vec<&str> = written.lines().collect();
+        assert_eq!(
+            lines,
+            ["0 gone, 10s left", "1 gone, 8s left", "1 gone, 7s left"]
+        );
+    }
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+}

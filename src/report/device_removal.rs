@@ -1,0 +1,402 @@
+//! May devices be pulled out of a node, and what speaks against it?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Answer;
+use super::card::Card;
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use super::table::{Column, Section, Table, Tone, View, optional};
+use crate::assess::{Basis, ReportCompleteness};
+use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
+use crate::engine::devices;
+use crate::model::DeviceId;
+use crate::naming::phrase::{counted, few};
+
+/// Which devices of a node may be pulled: what the API of the cluster and the kubelet say together.
+///
+/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
+/// know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PullReport")]
+pub struct DeviceRemovalReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "PullReport"))]
+    pub kind: String,
+    /// Where the API's part is from.
+    pub metadata: Metadata,
+    /// The node.
+    pub node: String,
+    /// The devices, by name.
+    pub devices: Vec<DeviceRemovalRow>,
+    /// Oddities that do not keep the question from being answered.
+    pub warnings: Vec<Warning>,
+    /// What could not be read.
+    pub incomplete: Vec<Incomplete>,
+    /// Whether devices were chosen, of each of which all is shown.
+    #[serde(skip)]
+    chosen: bool,
+}
+
+/// A device, and whether it may be pulled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PullRow")]
+pub struct DeviceRemovalRow {
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+    /// Whether all agree that it is idle and stays so. What could not be asked speaks against it.
+    pub safe_to_pull: bool,
+    /// Whether it is safe to pull, as a code that tells what is idle and not tainted.
+    pub verdict: RemovalVerdict,
+    /// Whether a taint keeps it from being allocated: without one it may be in use a moment later.
+    pub tainted: bool,
+    /// What speaks against it.
+    pub reasons: Vec<RemovalReason>,
+    /// What identifies it, and what is on the same hardware or close to it.
+    #[serde(flatten)]
+    pub card: Card,
+}
+
+/// Something that speaks against pulling a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PullReason")]
+pub struct RemovalReason {
+    /// What, as a code.
+    pub code: RemovalCode,
+    /// The pod, as NAMESPACE/NAME; null where it is about none.
+    pub pod: Option<String>,
+    /// The claim, as NAMESPACE/NAME; null where it is about none.
+    pub claim: Option<String>,
+    /// The other device that it is about, as DRIVER/POOL/DEVICE; null where it is about this one.
+    pub device: Option<String>,
+    /// All of that in words.
+    pub message: String,
+}
+
+/// What speaks against pulling a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "PullCode")]
+pub enum RemovalCode {
+    /// The kubelet says that a container uses it.
+    InUse,
+    /// The kubelet says that a container uses it, and to the API it is free.
+    InUseAndFree,
+    /// A pod uses it that its claim is not reserved for.
+    NotReserved,
+    /// A taint on it evicts a pod that uses it still.
+    TaintedAndInUse,
+    /// The kubelet has it prepared, but lists no pod that uses it: the pod was force-deleted.
+    Prepared,
+    /// The kubelet has noted a claim without its devices, and its driver may hold this one for it.
+    MayBePrepared,
+    /// It is allocated to a claim, but the kubelet lists no container that uses it.
+    ClaimedAndUnused,
+    /// A claim holds it.
+    Claimed,
+    /// A pod that uses it was deleted, and is not gone.
+    Leaving,
+    /// Its driver publishes nothing on the node any more.
+    DriverDown,
+    /// Whether its driver is at work is not known.
+    DriverUnknown,
+    /// Nothing shows that the kubelet that was asked is the one of the node.
+    NodeUnproven,
+    /// The kubelet cannot say which devices are in use.
+    KubeletBlind,
+    /// What the kubelet has noted for itself could not be read.
+    NotesUnread,
+    /// What the API has could not be read.
+    Unread,
+    /// Something speaks against another name or a part of the same hardware.
+    SameHardware,
+    /// A device is held that is not published: it may be the same hardware.
+    MayBeSameHardware,
+    /// No taint keeps new pods off.
+    NotTainted,
+    /// No taint keeps new pods off other names and parts of the same hardware.
+    PartsNotTainted,
+    /// A claim or a template puts up with its taints, so that a new pod may come.
+    Tolerated,
+    /// It was not idle for as long as it has to be.
+    NotSettled,
+}
+
+/// Whether a device may be pulled, as a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "PullVerdict")]
+pub enum RemovalVerdict {
+    /// It may.
+    SafeToPull,
+    /// It is not in use, but no taint blocks new pods: it may be in use again at any time.
+    IdleNotTainted,
+    /// It may not.
+    NotSafe,
+}
+
+impl RemovalVerdict {
+    fn of(check: &RemovalCheck) -> Self {
+        if check.objections.is_empty() {
+            Self::SafeToPull
+        } else if check.is_idle_and_not_tainted() {
+            Self::IdleNotTainted
+        } else {
+            Self::NotSafe
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::SafeToPull => "yes",
+            Self::IdleNotTainted => "idle, not tainted",
+            Self::NotSafe => "no",
+        }
+    }
+}
+
+impl RemovalReason {
+    /// The view of an objection.
+    #[must_use]
+    pub fn new(objection: &RemovalObjection) -> Self {
+        let subject = objection.subject();
+        Self {
+            code: code(objection),
+            pod: subject.pod.map(ToString::to_string),
+            claim: subject.claim.map(ToString::to_string),
+            device: subject.device.map(ToString::to_string),
+            message: message(objection),
+        }
+    }
+}
+
+fn code(objection: &RemovalObjection) -> RemovalCode {
+    match objection {
+        RemovalObjection::InUse { .. } => RemovalCode::InUse,
+        RemovalObjection::InUseAndFree { .. } => RemovalCode::InUseAndFree,
+        RemovalObjection::NotReserved { .. } => RemovalCode::NotReserved,
+        RemovalObjection::TaintedAndInUse => RemovalCode::TaintedAndInUse,
+        RemovalObjection::Prepared { .. } => RemovalCode::Prepared,
+        RemovalObjection::MayBePrepared { .. } => RemovalCode::MayBePrepared,
+        RemovalObjection::ClaimedAndUnused { .. } => RemovalCode::ClaimedAndUnused,
+        RemovalObjection::Claimed { .. } => RemovalCode::Claimed,
+        RemovalObjection::Leaving { .. } => RemovalCode::Leaving,
+        RemovalObjection::DriverDown => RemovalCode::DriverDown,
+        RemovalObjection::DriverUnknown => RemovalCode::DriverUnknown,
+        RemovalObjection::NodeUnproven => RemovalCode::NodeUnproven,
+        RemovalObjection::KubeletBlind => RemovalCode::KubeletBlind,
+        RemovalObjection::NotesUnread => RemovalCode::NotesUnread,
+        RemovalObjection::Unread(_) => RemovalCode::Unread,
+        RemovalObjection::SameHardware { .. } => RemovalCode::SameHardware,
+        RemovalObjection::MayBeSameHardware { .. } => RemovalCode::MayBeSameHardware,
+        RemovalObjection::NotTainted => RemovalCode::NotTainted,
+        RemovalObjection::PartsNotTainted { .. } => RemovalCode::PartsNotTainted,
+        RemovalObjection::Tolerated { .. } => RemovalCode::Tolerated,
+        RemovalObjection::NotSettled => RemovalCode::NotSettled,
+    }
+}
+
+#[rustfmt::skip] // A sentence an arm.
+fn message(objection: &RemovalObjection) -> String {
+    match objection {
+        RemovalObjection::InUse { pod, container, claim } => format!("container {container} of pod {pod} uses it through claim {claim}"),
+        RemovalObjection::InUseAndFree { pod } => format!("pod {pod} uses it, but in the API it is free"),
+        RemovalObjection::NotReserved { pod, claim } => format!("pod {pod} uses it, but claim {claim} is \
+            not reserved for that pod"),
+        RemovalObjection::TaintedAndInUse => "its NoExecute taint evicts a pod that still uses it".to_owned(),
+        RemovalObjection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
+            does not list its pod: the pod may be force-deleted"),
+        RemovalObjection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}, with \
+            unknown devices"),
+        RemovalObjection::ClaimedAndUnused { claim } => format!("it is allocated to claim {claim}, \
+            although the kubelet lists no container that uses it"),
+        RemovalObjection::Claimed { claim } => format!("it is allocated to claim {claim}"),
+        RemovalObjection::Leaving { pod } => format!("pod {pod} was deleted, but is still terminating"),
+        RemovalObjection::DriverDown => "its driver no longer publishes devices on the node, and may \
+            still use it: restart the driver".to_owned(),
+        RemovalObjection::DriverUnknown => "the status of its driver is unknown".to_owned(),
+        RemovalObjection::NodeUnproven => "cannot verify that this is the node's kubelet; if you are \
+            sure, add --confirm-node".to_owned(),
+        RemovalObjection::KubeletBlind => "the kubelet does not report which devices of claims are in \
+            use: it is older than 1.34, or the feature gate KubeletPodResourcesDynamicResources \
+            is off".to_owned(),
+        RemovalObjection::NotesUnread => "force-deleted pods are unknown, because the kubelet's \
+            dra_manager_state could not be read".to_owned(),
+        RemovalObjection::Unread(kind) => format!("{} could not be read", kind.plural()),
+        RemovalObjection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
+        RemovalObjection::MayBeSameHardware { device } => format!("{device} is allocated but not \
+            published, and may be the same hardware: restart its driver"),
+        RemovalObjection::NotTainted => "no taint blocks new pods, so it may be in use again at any time".to_owned(),
+        RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
+        RemovalObjection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new \
+            pod may be scheduled"),
+        RemovalObjection::NotSettled => "it has not been idle for --settle".to_owned(),
+    }
+}
+
+/// That new pods may come to other names of the hardware, with the first of them.
+fn parts_not_tainted(devices: &[DeviceId]) -> String {
+    let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+    format!(
+        "no taint blocks new pods on {} of the same hardware: {}; taint it --with-partitions, or \
+         by its other names",
+        counted(devices.len(), "device"),
+        few(&names)
+    )
+}
+
+impl DeviceRemovalReport {
+    /// What was found about the devices of `node`.
+    #[must_use]
+    pub fn new(node: &str, checks: &[RemovalCheck], basis: &Basis<'_>) -> Self {
+        let completeness = ReportCompleteness::new(&basis.reading.gaps, basis.semantics);
+        let inventory = devices(&basis.reading.snapshot, basis.semantics).devices;
+        let state = |id: &DeviceId| inventory.iter().find(|state| state.id == *id);
+        let row = |check: &RemovalCheck| DeviceRemovalRow {
+            device: check.device.to_string(),
+            safe_to_pull: check.objections.is_empty(),
+            verdict: RemovalVerdict::of(check),
+            tainted: check.is_tainted,
+            reasons: check.objections.iter().map(RemovalReason::new).collect(),
+            card: Card::new(check, state(&check.device), basis),
+        };
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "PullReport".to_owned(),
+            metadata: Metadata::new(basis),
+            node: node.to_owned(),
+            devices: checks.iter().map(row).collect(),
+            warnings: views(&[&basis.reading.warnings]),
+            incomplete: Incomplete::all(&completeness),
+            chosen: false,
+        }
+    }
+
+    /// The report on devices that were chosen, which shows all of each.
+    #[must_use]
+    pub fn of_chosen(self) -> Self {
+        Self {
+            chosen: true,
+            ..self
+        }
+    }
+
+    /// A block for each device, where devices were chosen.
+    fn cards(&self) -> impl Iterator<Item = Section> {
+        let chosen = self.devices.iter().filter(|_| self.chosen);
+        chosen.map(|row| {
+            let lines = row.card.lines(self.metadata.observed_at);
+            Section::list("", lines).titled(row.device.clone())
+        })
+    }
+}
+
+impl Answer for DeviceRemovalReport {
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    fn refusal(&self) -> Option<String> {
+        let unsafe_ones = self.devices.iter().filter(|row| !row.safe_to_pull).count();
+        match unsafe_ones {
+            0 => None,
+            1 => Some("1 device is not safe to pull".to_owned()),
+            count => Some(format!("{} are not safe to pull", counted(count, "device"))),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.devices.is_empty()
+    }
+}
+
+impl View for DeviceRemovalReport {
+    fn sections(&self) -> Vec<Section> {
+        let row = |row: &DeviceRemovalRow| {
+            let safe = row.verdict.as_str();
+            let tainted = if row.tainted { "yes" } else { "no" };
+            let reasons: Vec<&str> = row.reasons.iter().map(|one| one.message.as_str()).collect();
+            vec![
+                row.device.clone(),
+                safe.to_owned(),
+                tainted.to_owned(),
+                optional(Some(&reasons.join("; "))),
+            ]
+        };
+        let table = Table {
+            columns: vec![
+                Column::text("DEVICE"),
+                Column::text("SAFE-TO-PULL"),
+                Column::text("TAINTED"),
+                Column::prose("REASONS"),
+            ],
+            rows: self.devices.iter().map(row).collect(),
+        };
+        let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
+        let table = [Section::folded(table, &[0, 1, 2])].into_iter();
+        let sections = table.chain(self.cards());
+        sections
+            .chain([Section::list("Incomplete", incomplete)])
+            .collect()
+    }
+
+    /// The devices that are safe to pull.
+    fn names(&self) -> Vec<String> {
+        let safe = self.devices.iter().filter(|row| row.safe_to_pull);
+        safe.map(|row| row.device.clone()).collect()
+    }
+
+    fn tones(&self) -> &'static [(&'static str, Tone)] {
+        &[(crate::model::UNKNOWN, Tone::Doubtful)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    #[test]
+    fn reasons_stand_below_their_device_on_a_narrow_terminal_with_their_names_whole() {
+        let pod = testing::name("training", "llama-405b-pretrain-worker-0");
+        let claim = testing::name("training", "llama-405b-pretrain-worker-0-gpus-d52p4");
+        let check = RemovalCheck {
+            device: testing::device("gpu-0"),
+            is_tainted: true,
+            aliases: Vec::new(),
+            objections: vec![
+                RemovalObjection::InUse {
+                    pod,
+                    container: "main".to_owned(),
+                    claim: claim.clone(),
+                },
+                RemovalObjection::Claimed { claim },
+            ],
+        };
+        let reading = testing::reading();
+        let semantics = testing::semantics(37);
+        let basis = Basis {
+            reading: &reading,
+            semantics: &semantics,
+            now: testing::now(),
+        };
+        let report = PullReport::new("node-7", &[check], &basis);
+        let text = crate::render::at_80_columns(&report);
+        for name in [
+            "training/llama-405b-pretrain-worker-0 ",
+            "training/llama-405b-pretrain-worker-0-gpus-d52p4",
+        ] {
+            assert!(text.contains(name), "{name}: {text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What speaks against a change that was agreed to?
+
+use std::fmt;
+
+use jiff::SignedDuration;
+
+use crate::naming::age::human_duration;
+
+/// What keeps a change from being the one that was agreed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApprovalRefusal {
+    /// The report was about other taints.
+    OtherTaints {
+        /// The taints of the report.
+        expected: Vec<String>,
+        /// The taints of the change.
+        found: Vec<String>,
+    },
+    /// A pod would be evicted that was not in the report as such.
+    NewPod {
+        /// `NAMESPACE/NAME`.
+        pod: String,
+    },
+    /// A pod would be evicted earlier.
+    Earlier {
+        /// `NAMESPACE/NAME`.
+        pod: String,
+        /// In how long it was to be evicted.
+        expected: SignedDuration,
+        /// In how long it would be now.
+        found: SignedDuration,
+    },
+    /// Something could be read then and cannot be read now.
+    LessKnown {
+        /// What is missing.
+        what: String,
+    },
+    /// A device is not the same hardware as in the report.
+    Exchanged {
+        /// `DRIVER/POOL/DEVICE`.
+        device: String,
+        /// The attribute that says so.
+        attribute: String,
+        /// What it was.
+        was: String,
+        /// What it is; nothing where that is not known any more.
+        is: Option<String>,
+    },
+    /// One of the devices is not what a digest stands for: it is other hardware or another device.
+    OtherHardware {
+        /// The devices, each with what it is now.
+        devices: Vec<String>,
+    },
+    /// The impact is not the one that a digest stands for; which of them is more is not known.
+    OtherDigest {
+        /// Of what was agreed to.
+        expected: String,
+        /// Of what was found.
+        found: String,
+    },
+}
+
+impl fmt::Display for ApprovalRefusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherTaints { expected, found } => write!(
+                formatter,
+                "the report is for {}, the change for {}",
+                expected.join(", "),
+                found.join(", ")
+            ),
+            Self::NewPod { pod } => {
+                write!(
+                    formatter,
+                    "pod {pod} would be evicted, but the report does not list that eviction"
+                )
+            }
+            Self::Earlier {
+                pod,
+                expected,
+                found,
+            } => write!(
+                formatter,
+                "pod {pod} would be evicted in {}, but the report has {}",
+                human_duration(*found),
+                human_duration(*expected)
+            ),
+            Self::LessKnown { what } => {
+                write!(
+                    formatter,
+                    "{what} cannot be read now, but could be read for the report"
+                )
+            }
+            Self::Exchanged {
+                device,
+                attribute,
+                was,
+                is: Some(is),
+            } => write!(
+                formatter,
+                "{device} is not the same hardware as in the report: {attribute} was {was} and is {is}"
+            ),
+            Self::Exchanged {
+                device,
+                attribute,
+                was,
+                is: None,
+            } => write!(
+                formatter,
+                "{device} may not be the same hardware as in the report: {attribute} was {was} and is \
+                 now unknown"
+            ),
+            Self::OtherHardware { devices } => match devices.as_slice() {
+                [only] => write!(
+                    formatter,
+                    "{only} has changed since the preview: it is different hardware or a new device"
+                ),
+                several => write!(
+                    formatter,
+                    "one or more of these have changed since they were previewed: other hardware, \
+                     or new devices: {}",
+                    several.join("; ")
+                ),
+            },
+            Self::OtherDigest { expected, found } => write!(
+                formatter,
+                "its digest is now {found}, and {expected} was approved: review it again with \
+                 `preview`"
+            ),
+        }
+    }
+}
+
+impl ApprovalRefusal {
+    /// Whether all that is known is that the two are not the same.
+    #[must_use]
+    pub fn is_of_a_digest(&self) -> bool {
+        match self {
+            Self::OtherDigest { .. } => true,
+            Self::Exchanged { .. }
+            | Self::OtherHardware { .. }
+            | Self::OtherTaints { .. }
+            | Self::NewPod { .. }
+            | Self::Earlier { .. }
+            | Self::LessKnown { .. } => false,
+        }
+    }
+
+    /// Whether it is about what the devices are, and not about whom it hits.
+    #[must_use]
+    pub fn is_about_hardware(&self) -> bool {
+        match self {
+            Self::Exchanged { .. } | Self::OtherHardware { .. } => true,
+            Self::OtherTaints { .. }
+            | Self::NewPod { .. }
+            | Self::Earlier { .. }
+            | Self::LessKnown { .. }
+            | Self::OtherDigest { .. } => false,
+        }
+    }
+}

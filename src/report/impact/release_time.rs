@@ -1,0 +1,343 @@
+//! When is who gone, and when are devices free again?
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::finding::HazardCode;
+use super::view::{Device, NotFreed, Pod};
+use crate::assess::{Hazard, Outcome};
+use crate::report::time::Time;
+
+/// What an eviction takes of the controller's client once more than [`BURST`] are asked of it: between
+/// three and four requests, of which `--kube-api-qps` of kube-controller-manager lets 20 through in a
+/// second. Measured on a control plane with these defaults: 40 pods in 5.6 s, 200 in 32.6 s; see
+/// `tests/cluster/rules/pace.rs`.
+const PACE: SignedDuration = SignedDuration::from_millis(170);
+
+/// How far the client is ahead of its pace at first: the 30 requests of `--kube-api-burst`.
+const BURST: SignedDuration = SignedDuration::from_millis(1_500);
+
+/// A pod that would be evicted, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departure<'a> {
+    /// The pod.
+    pub(super) pod: &'a Pod,
+    /// When the controller's client sends its eviction.
+    pub(super) evicted: Timestamp,
+    /// When it is gone, if it takes all of its grace period.
+    pub(super) gone: Timestamp,
+}
+
+/// The pods that would be evicted, in that order: each when its time has come and the controller's client lets
+/// it through.
+pub(super) fn departures(pods: &[Pod], now: Time) -> Vec<Departure<'_>> {
+    let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
+    let due = |pod: &Pod| {
+        let seconds = pod.evict_in_seconds.unwrap_or_default().max(0);
+        after(now.0, SignedDuration::from_secs(seconds))
+    };
+    let mut pods: Vec<(&Pod, Timestamp)> = evicted.map(|pod| (pod, due(pod))).collect();
+    pods.sort_by_key(|(_, due)| *due);
+    // The moment from which on the client has its whole burst again, as in a token bucket.
+    let mut full_at = now.0;
+    let departures = pods.into_iter().map(|(pod, due)| {
+        full_at = after(full_at.max(due), PACE);
+        let evicted = due.max(before(full_at, BURST));
+        let grace = SignedDuration::from_secs(pod.grace_period_seconds.max(0));
+        Departure {
+            pod,
+            evicted,
+            gone: after(evicted, grace),
+        }
+    });
+    departures.collect()
+}
+
+/// Whether the pod's node cannot end it as things are.
+pub(super) fn is_stuck(pod: &Pod) -> bool {
+    has(pod, &[Hazard::NodeNotReady, Hazard::DriverDown])
+}
+
+fn has(pod: &Pod, hazards: &[Hazard]) -> bool {
+    let mut found = pod.hazards.iter().filter_map(HazardCode::hazard);
+    found.any(|found| hazards.contains(&found))
+}
+
+/// Notes of every device when nobody has it any more, of `devices` and `pods` that are all there are:
+/// never where somebody stays on it, cannot end, comes right back to it, or is not known.
+pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
+    let leaves = |pod: &Pod| !is_stuck(pod) && !has(pod, &[Hazard::ToleratesScheduleOnly]);
+    let leaving: BTreeMap<&str, Timestamp> = departures(pods, now)
+        .into_iter()
+        .filter(|departure| leaves(departure.pod))
+        .map(|departure| (&*departure.pod.uid, departure.gone))
+        .collect();
+    let mut users: BTreeMap<String, Vec<&Pod>> = BTreeMap::new();
+    for pod in pods {
+        for claim in &pod.claims {
+            let name = format!("{}/{}", pod.namespace, claim.name);
+            users.entry(name).or_default().push(pod);
+        }
+    }
+    // A claim without a known user is allocated all the same.
+    let released = |claim: &String| -> Option<Timestamp> {
+        let gone = users.get(claim)?.iter();
+        let gone: Option<Vec<Timestamp>> =
+            gone.map(|pod| leaving.get(&*pod.uid).copied()).collect();
+        gone?.into_iter().max()
+    };
+    let holding = |claim: &String| match users.get(claim) {
+        Some(pods) => pods.iter().filter_map(|pod| keeps(pod)).min(),
+        None => Some(NotFreed::NoKnownPod),
+    };
+    for device in devices {
+        let released: Option<Vec<Timestamp>> = device.claims.iter().map(released).collect();
+        device.free_at = released.map(|all| Time(all.into_iter().fold(now.0, Timestamp::max)));
+        device.not_freed = device.claims.iter().filter_map(holding).min();
+    }
+}
+
+/// Why a device of the pod does not become free by its eviction, if it does not.
+fn keeps(pod: &Pod) -> Option<NotFreed> {
+    match pod.outcome {
+        Outcome::Tolerates | Outcome::NotEvicted => Some(NotFreed::PodStays),
+        Outcome::Terminating => Some(NotFreed::PodTerminating),
+        Outcome::EvictedNow | Outcome::EvictedLater if is_stuck(pod) => Some(NotFreed::PodStuck),
+        Outcome::EvictedNow | Outcome::EvictedLater => {
+            has(pod, &[Hazard::ToleratesScheduleOnly]).then_some(NotFreed::PodReturns)
+        }
+    }
+}
+
+/// What becomes of the devices that are selected.
+#[derive(Debug, Default)]
+pub(super) struct DeviceReleases {
+    /// In how many seconds devices are free that somebody has now.
+    pub(super) later: Vec<i64>,
+    /// How many nobody has already.
+    now: usize,
+    /// How many there are.
+    all: usize,
+    /// How many do not become free, by the reason.
+    held: BTreeMap<NotFreed, usize>,
+}
+
+impl DeviceReleases {
+    pub(super) fn of(devices: &[Device], now: Time) -> Self {
+        let free_at = || devices.iter().filter_map(|device| device.free_at);
+        let later = free_at().filter(|at| *at > now);
+        let later: Vec<i64> = later
+            .map(|at| at.0.duration_since(now.0).as_secs())
+            .collect();
+        Self {
+            now: free_at().count().saturating_sub(later.len()),
+            all: devices.len(),
+            later,
+            held: devices.iter().filter_map(|device| device.not_freed).fold(
+                BTreeMap::new(),
+                |mut held, why| {
+                    let count: &mut usize = held.entry(why).or_default();
+                    *count = count.saturating_add(1);
+                    held
+                },
+            ),
+        }
+    }
+
+    /// How many devices are free once the last pod is gone, and why the others are not, to follow that.
+    pub(super) fn by_then(&self) -> String {
+        let free = self.free_by_then();
+        match (self.all, self.held.len()) {
+            (_, 0) => free,
+            (1, _) => {
+                let why: Vec<&str> = self.held.keys().map(|why| why.describe()).collect();
+                format!("{free}: {}", why.join(", "))
+            }
+            (_, _) => {
+                let held = self.held.iter();
+                let held: Vec<String> = held
+                    .map(|(why, number)| format!("{number} ({})", why.describe()))
+                    .collect();
+                format!("{free}; not free: {}", held.join(", "))
+            }
+        }
+    }
+
+    fn free_by_then(&self) -> String {
+        let free = self.now.saturating_add(self.later.len());
+        match (free, self.all) {
+            (_, 0) => String::new(),
+            (1, 1) => "; then the device is free".to_owned(),
+            (0, 1) => "; the device is not free then".to_owned(),
+            (0, all) => format!("; none of the {all} devices is free then"),
+            (2, 2) => "; then both devices are free".to_owned(),
+            (free, all) if free == all => format!("; then all {all} devices are free"),
+            (1, all) => format!("; 1 of the {all} devices is free then"),
+            (free, all) => format!("; {free} of the {all} devices are free then"),
+        }
+    }
+}
+
+fn after(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    time.saturating_add(duration).unwrap_or(Timestamp::MAX)
+}
+
+fn before(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    time.saturating_sub(duration).unwrap_or(Timestamp::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess::Outcome;
+    use crate::report::impact::ImpactReport;
+    use crate::report::testing::Example;
+
+    /// When the device of these pods is free, in seconds; each has a claim of its own to it.
+    fn free_in(change: impl FnOnce(&mut Vec<Pod>, &mut Device)) -> Option<i64> {
+        let ImpactReport {
+            mut pods,
+            mut devices,
+            metadata,
+            ..
+        } = Example::new().report();
+        let now = metadata.origin.observed_at;
+        pods.retain(|pod| pod.outcome.is_evicted());
+        let names = pods.iter().flat_map(|pod| {
+            let claims = pod.claims.iter();
+            claims.map(|claim| format!("{}/{}", pod.namespace, claim.name))
+        });
+        devices[0].claims = names.collect();
+        change(&mut pods, &mut devices[0]);
+        note_freed(&mut devices, &pods, now);
+        let free_at = devices[0].free_at?;
+        Some(free_at.0.duration_since(now.0).as_secs())
+    }
+
+    #[test]
+    fn a_device_is_free_when_the_last_pod_on_it_is_gone() {
+        // One is evicted in 9,000 s and has 3,600 to stop.
+        assert_eq!(free_in(|_, _| ()), Some(12_600));
+        let soon = free_in(|pods, device| {
+            let late = pods
+                .iter()
+                .position(|pod| pod.evict_in_seconds == Some(9_000));
+            let late = pods.remove(late.unwrap());
+            device
+                .claims
+                .retain(|claim| !claim.ends_with(&late.claims[0].name));
+        });
+        assert_eq!(soon, Some(330));
+        assert_eq!(free_in(|_, device| device.claims.clear()), Some(0));
+    }
+
+    #[test]
+    fn a_device_is_not_free_while_somebody_stays_or_is_not_known() {
+        for outcome in [
+            Outcome::Tolerates,
+            Outcome::Terminating,
+            Outcome::NotEvicted,
+        ] {
+            let stays = free_in(|pods, _| pods[0].outcome = outcome);
+            assert_eq!(stays, None, "{outcome:?}");
+        }
+        for hazard in ["driver-down", "node-not-ready", "tolerates-schedule-only"] {
+            let stays = free_in(|pods, _| pods[0].hazards.push(hazard.parse().unwrap()));
+            assert_eq!(stays, None, "{hazard}");
+        }
+        let unknown = free_in(|_, device| device.claims.push("team-x/of-nobody".to_owned()));
+        assert_eq!(unknown, None);
+    }
+
+    #[test]
+    fn why_a_device_does_not_become_free_is_counted_and_said() {
+        let told = |all, held: &[(NotFreed, usize)]| {
+            let held = held.iter().copied().collect();
+            let freed = DeviceReleases {
+                all,
+                held,
+                ..DeviceReleases::default()
+            };
+            freed.by_then()
+        };
+        assert_eq!(
+            told(1, &[(NotFreed::PodReturns, 1)]),
+            "; the device is not free then: a pod returns"
+        );
+        assert_eq!(
+            told(5, &[(NotFreed::PodReturns, 4), (NotFreed::PodStays, 1)]),
+            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (a pod returns)"
+        );
+        let why = |change: &dyn Fn(&mut Pod)| {
+            let mut report = Example::new().report();
+            report.pods.retain(|pod| pod.outcome.is_evicted());
+            let pod = &mut report.pods[0];
+            change(pod);
+            let claim = format!("{}/{}", pod.namespace, pod.claims[0].name);
+            report.devices[0].claims = vec![claim];
+            note_freed(
+                &mut report.devices,
+                &report.pods,
+                report.metadata.origin.observed_at,
+            );
+            report.devices[0].not_freed
+        };
+        let with = |hazard| move |pod: &mut Pod| pod.hazards.push(HazardCode::Known(hazard));
+        assert_eq!(why(&|_| ()), None);
+        assert_eq!(
+            why(&with(Hazard::ToleratesScheduleOnly)),
+            Some(NotFreed::PodReturns)
+        );
+        assert_eq!(why(&with(Hazard::NodeNotReady)), Some(NotFreed::PodStuck));
+        for (outcome, expected) in [
+            (Outcome::Tolerates, NotFreed::PodStays),
+            (Outcome::NotEvicted, NotFreed::PodStays),
+            (Outcome::Terminating, NotFreed::PodTerminating),
+        ] {
+            assert_eq!(why(&|pod: &mut Pod| pod.outcome = outcome), Some(expected));
+        }
+        let mut report = Example::new().report();
+        report.devices[0].claims = vec!["team-x/of-nobody".to_owned()];
+        note_freed(&mut report.devices, &[], report.metadata.origin.observed_at);
+        assert_eq!(report.devices[0].not_freed, Some(NotFreed::NoKnownPod));
+    }
+
+    /// The page on concepts gives the rate that estimates are made with.
+    #[test]
+    fn the_book_gives_the_rate_of_evictions() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/src/concepts.md");
+        let page = std::fs::read_to_string(page).expect("the page");
+        let a_second = 1_000_f64 / PACE.as_millis() as f64;
+        let rate = format!("about {a_second:.0} pods a second");
+        assert!(page.contains(&rate), "{rate}");
+        assert!(page.contains("`--kube-api-qps`") && !page.contains("has no rate"));
+    }
+
+    #[test]
+    fn how_many_devices_are_free_is_said_for_one_and_for_several() {
+        let said = |later: usize, now: usize, all: usize| {
+            let later = vec![60; later];
+            let held = BTreeMap::new();
+            DeviceReleases {
+                later,
+                now,
+                all,
+                held,
+            }
+            .by_then()
+        };
+        for (text, expected) in [
+            (said(0, 0, 0), ""),
+            (said(1, 0, 1), "; then the device is free"),
+            (said(0, 0, 1), "; the device is not free then"),
+            (said(0, 0, 3), "; none of the 3 devices is free then"),
+            (said(1, 1, 2), "; then both devices are free"),
+            (said(2, 1, 3), "; then all 3 devices are free"),
+            (said(0, 1, 3), "; 1 of the 3 devices is free then"),
+            (said(2, 0, 3), "; 2 of the 3 devices are free then"),
+        ] {
+            assert_eq!(text, expected);
+        }
+    }
+}

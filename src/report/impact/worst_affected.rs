@@ -1,0 +1,247 @@
+//! Whom does it hit worst?
+
+use std::collections::BTreeSet;
+
+use super::finding::{Finding, HazardCode};
+use super::order::{urgency, workload};
+use super::view::{ImpactReport, Pod};
+use crate::assess::{Hazard, Severity};
+use crate::model::Uid;
+use crate::naming::age::human_duration;
+use crate::naming::phrase::{counted, few};
+
+/// More than these are a table.
+const WORST: usize = 5;
+
+impl ImpactReport {
+    /// The pods that are evicted, now or later.
+    #[must_use]
+    pub fn evicted(&self) -> Vec<Uid> {
+        let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        evicted.map(|pod| pod.uid.as_str().into()).collect()
+    }
+
+    /// The evicted workloads in a few lines, for whoever is about to agree to it, each with its risks in
+    /// words: those with the worst hazard first ([`Hazard::rank`](crate::assess::Hazard::rank)), then those with more of them, then those
+    /// that go first; how many more there are, and where a rule is there already, how to see them all.
+    /// Whoever is not made again is named however many others there are. Empty when none is evicted.
+    #[must_use]
+    pub fn worst_lines(&self) -> Vec<String> {
+        let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        let groups = groups(evicted.collect());
+        let (shown, hidden) = groups.split_at(groups.len().min(WORST));
+        let mut lines: Vec<String> = shown
+            .iter()
+            .map(|(name, pods)| describe(name, pods))
+            .collect();
+        if !hidden.is_empty() {
+            let more = format!("and {} more{}", hidden.len(), self.where_all_are());
+            lines.push(more);
+        }
+        let lost = hidden.iter().filter(|(_, pods)| pods.iter().any(is_lost));
+        let lost: Vec<String> = lost.map(|(name, _)| name.clone()).collect();
+        if !lost.is_empty() {
+            lines.push(format!("not recreated: {}", few(&lost)));
+        }
+        lines
+    }
+
+    /// The workloads that are hit worst, each with its severity and why, in a line: those with something
+    /// that does not come back by itself, or that breaks something for others. A bare pod stands for
+    /// itself.
+    pub(super) fn worst_of_all(&self) -> Vec<String> {
+        let is_bad = |pod: &&Pod| pod.outcome.is_evicted() && pod.severity >= Severity::Warning;
+        let groups = groups(self.pods.iter().filter(is_bad).collect());
+        let lines = groups.iter().take(WORST);
+        let mut lines: Vec<String> = lines.map(|(group, pods)| describe(group, pods)).collect();
+        let more = groups.len().saturating_sub(WORST);
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines
+    }
+
+    /// The command that shows all of it; rules that do not exist yet have none that is shorter than
+    /// the one that asks.
+    fn where_all_are(&self) -> String {
+        let rules: Option<Vec<String>> = self
+            .taints
+            .iter()
+            .map(|taint| Some(format!("--rule {}", taint.rule.as_ref()?)))
+            .collect();
+        match rules {
+            Some(rules) if !rules.is_empty() => {
+                format!(
+                    "; to show all: kubectl devicetaint preview {}",
+                    rules.join(" ")
+                )
+            }
+            Some(_) | None => String::new(),
+        }
+    }
+}
+
+/// The pods by their workload, with its name: those with the worst hit pod first. A bare pod stands for
+/// itself.
+fn groups(mut pods: Vec<&Pod>) -> Vec<(String, Vec<&Pod>)> {
+    pods.sort_by_cached_key(|pod| urgency(pod));
+    let mut groups: Vec<(String, Vec<&Pod>)> = Vec::new();
+    for pod in pods {
+        let group = match workload(pod) {
+            Some(workload) => format!("{} of {}", workload, pod.namespace),
+            None => pod.full_name(),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, pods)) => pods.push(pod),
+            None => groups.push((group, vec![pod])),
+        }
+    }
+    groups
+}
+
+/// Whether nothing creates the pod again.
+fn is_lost(pod: &&Pod) -> bool {
+    let mut hazards = pod.hazards.iter().filter_map(HazardCode::hazard);
+    hazards.any(Hazard::is_for_good)
+}
+
+/// `SEVERITY   WORKLOAD: why`
+fn describe(group: &str, pods: &[&Pod]) -> String {
+    let severity = pods.iter().map(|pod| pod.severity).max();
+    let severity = severity.unwrap_or_default().as_str();
+    let findings = pods.iter().flat_map(|pod| &pod.findings);
+    let findings = findings.filter(|finding| finding.severity >= Severity::Warning);
+    let why = match by_code(findings).as_slice() {
+        [] => when(pods),
+        why => why.join("; "),
+    };
+    let pods = match pods {
+        [_] => String::new(),
+        pods => format!(" ({})", counted(pods.len(), "pod")),
+    };
+    format!("{severity:<7}   {group}{pods}: {why}")
+}
+
+/// What makes it bad: of each hazard the first message, and how many more like it there are, such as those of
+/// claims that are gone with each of the pods.
+fn by_code<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
+    let mut codes: Vec<(&HazardCode, Vec<String>)> = Vec::new();
+    for finding in findings {
+        let message = finding.message.clone();
+        match codes.iter_mut().find(|(code, _)| **code == finding.code) {
+            Some((_, messages)) if messages.contains(&message) => {}
+            Some((_, messages)) => messages.push(message),
+            None => codes.push((&finding.code, vec![message])),
+        }
+    }
+    let told = codes.into_iter().filter_map(|(_, messages)| {
+        let (first, more) = messages.split_first()?;
+        Some(match more.len() {
+            0 => first.clone(),
+            more => format!("{first} ({more} more like it)"),
+        })
+    });
+    told.collect()
+}
+
+/// When the first of the pods goes, and from where if that is one node.
+fn when(pods: &[&Pod]) -> String {
+    let first = pods.iter().filter_map(|pod| pod.evict_in_seconds).min();
+    let when = match first {
+        Some(seconds) if seconds > 0 => {
+            let seconds = jiff::SignedDuration::from_secs(seconds);
+            format!("evicted in {}", human_duration(seconds))
+        }
+        Some(_) | None => "evicted now".to_owned(),
+    };
+    let nodes: BTreeSet<&String> = pods.iter().filter_map(|pod| pod.node.as_ref()).collect();
+    match nodes.iter().collect::<Vec<_>>().as_slice() {
+        [node] => format!("{when}, on {node}"),
+        _ => when,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::impact::Finding;
+    use crate::report::testing::Example;
+
+    fn evicted(report: &ImpactReport) -> Pod {
+        let evicted = report.pods.iter().find(|pod| pod.outcome.is_evicted());
+        Pod {
+            owner: None,
+            workload: None,
+            hazards: Vec::new(),
+            findings: Vec::new(),
+            severity: Severity::Ok,
+            ..evicted.unwrap().clone()
+        }
+    }
+
+    fn with(pod: &Pod, name: &str, hazards: &[Hazard]) -> Pod {
+        let findings = hazards.iter().map(|hazard| Finding {
+            code: (*hazard).into(),
+            severity: hazard.severity(),
+            message: hazard.meaning().to_owned(),
+        });
+        Pod {
+            name: name.to_owned(),
+            hazards: hazards.iter().map(|one| (*one).into()).collect(),
+            findings: findings.collect(),
+            severity: hazards
+                .iter()
+                .map(|one| one.severity())
+                .max()
+                .unwrap_or_default(),
+            ..pod.clone()
+        }
+    }
+
+    #[test]
+    fn the_worst_come_first_in_words_and_the_rest_is_counted() {
+        let mut report = Example::new().report();
+        let pod = evicted(&report);
+        report.taints[0].rule = Some("drain".to_owned());
+        report.pods = vec![
+            with(&pod, "harmless", &[Hazard::DaemonSet, Hazard::ForeignTaint]),
+            with(&pod, "system", &[Hazard::Critical]),
+            with(&pod, "plain", &[]),
+        ];
+        for number in 0..10 {
+            report.pods.push(with(&pod, &format!("z-{number}"), &[]));
+        }
+        let lines = report.worst_lines();
+        assert!(lines[0].contains("/system: "), "{lines:?}");
+        assert!(!lines[0].contains(": critical"), "no codes: {lines:?}");
+        assert!(lines[1].contains("/harmless: "), "{lines:?}");
+        assert!(lines[2].contains(": evicted "), "{lines:?}");
+        assert_eq!(
+            lines[WORST..],
+            ["and 8 more; to show all: kubectl devicetaint preview --rule drain"]
+        );
+    }
+
+    #[test]
+    fn what_nothing_creates_again_is_named_however_many_others_there_are() {
+        let mut report = Example::new().report();
+        let pod = evicted(&report);
+        report.pods = (0..9)
+            .map(|number| with(&pod, &format!("worse-{number}"), &[Hazard::PdbViolated]))
+            .chain([with(&pod, "alone", &[Hazard::Unmanaged])])
+            .collect();
+        let lines = report.worst_lines();
+        assert!(!lines[..WORST].iter().any(|line| line.contains("alone")));
+        assert_eq!(
+            lines[WORST + 1],
+            format!("not recreated: {}/alone", pod.namespace)
+        );
+    }
+
+    #[test]
+    fn nobody_is_shown_where_nobody_is_evicted() {
+        let mut report = Example::new().report();
+        report.pods.clear();
+        assert!(report.worst_lines().is_empty());
+    }
+}

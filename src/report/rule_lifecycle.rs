@@ -1,0 +1,666 @@
+//! What is left to happen, in words?
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::taint::{owner, source_of, spelled};
+use crate::engine::rule_lifecycle::{
+    DeviceRelease, EvictionObstacle, NodeSchedulability, PendingEviction, TerminationFacts,
+    pending_evictions,
+};
+use crate::engine::settle::Observation;
+use crate::engine::termination_blocker::{
+    DriverPresence, Publishers, TerminationBlocker, UnreleasedDriver,
+};
+use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
+use crate::model::{Affects, Effect, Gap, NodeHealth, Pod};
+use crate::naming::age::human_duration;
+use crate::naming::phrase::{counted, few};
+
+/// What to look at when the controller says nothing about a rule.
+pub const NO_CONDITION: &str = "if this persists, check that kube-controller-manager runs \
+    device-taint-eviction-controller, with the feature gate DRADeviceTaintRules enabled";
+
+/// A pod that is still there, and what it waits for; one line.
+#[must_use]
+pub fn remaining_line(remaining: &PendingEviction<'_>, now: Timestamp) -> String {
+    let pod = remaining.pod;
+    let node = match &pod.node {
+        Some(node) => format!(" on {node}"),
+        None => String::new(),
+    };
+    format!("{}{node}: {}", pod.name, why(&remaining.obstacle, now))
+}
+
+/// What keeps a pod, in words.
+#[must_use]
+pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
+    let ago = |since: Timestamp| human_duration(now.duration_since(since));
+    let left = |until: Timestamp| human_duration(until.duration_since(now));
+    match obstacle {
+        EvictionObstacle::Controller { since } if now.duration_since(*since).as_secs() == 0 => {
+            "waits for eviction by the controller, due now".to_owned()
+        }
+        EvictionObstacle::Controller { since } => {
+            format!(
+                "waits for eviction by the controller, overdue by {}",
+                ago(*since)
+            )
+        }
+        EvictionObstacle::Tolerates { until } => {
+            format!("tolerates the taint for {}, until {until}", left(*until))
+        }
+        EvictionObstacle::GracePeriod { since, until } => format!(
+            "terminating for {}, its grace period ends in {}",
+            ago(*since),
+            left(*until)
+        ),
+        EvictionObstacle::Stuck(blocker) => stuck(blocker, now),
+        EvictionObstacle::Finalizers(names) => {
+            format!("terminating, waits for finalizer {}", names.join(", "))
+        }
+        EvictionObstacle::Node(NodeHealth::Gone) => {
+            "terminating, its node does not exist".to_owned()
+        }
+        EvictionObstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => {
+            "terminating, its node is not ready".to_owned()
+        }
+        EvictionObstacle::Kubelet { since } => format!(
+            "terminating, its grace period ended {} ago and its node has not reported the \
+             termination",
+            ago(*since)
+        ),
+    }
+}
+
+/// What to do about a driver that holds devices, and what not.
+const DRIVER_ADVICE: &str = "restart it; force deletion would release the claim in the API, but \
+    not the device";
+
+/// What keeps a pod whose containers have ended, in words.
+fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> String {
+    let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
+    match blocker {
+        TerminationBlocker::Driver { holders, since } if holders.is_empty() => format!(
+            "its containers ended {} ago and its devices have not been released by an unknown \
+             driver",
+            ago(since)
+        ),
+        TerminationBlocker::Driver { holders, since } => {
+            let holders: Vec<String> = holders.iter().map(|one| holder(one, now)).collect();
+            format!(
+                "its containers ended {} ago and its devices have not been released by {}: \
+                 {DRIVER_ADVICE}",
+                ago(since),
+                holders.join(", ")
+            )
+        }
+        TerminationBlocker::Sandbox { since } => format!(
+            "its containers ended {} ago and its sandbox cannot be stopped: check the pod's \
+             events; the usual cause is the network plugin",
+            ago(since)
+        ),
+    }
+}
+
+/// A driver that may hold devices, and whether it works.
+fn holder(holder: &UnreleasedDriver, now: Timestamp) -> String {
+    let driver = &holder.driver;
+    match holder.presence {
+        DriverPresence::Published => {
+            format!("driver {driver}, which hangs, fails, or stopped less than a minute ago")
+        }
+        DriverPresence::Gone { seen: None } => {
+            format!("driver {driver}, which no longer publishes devices on the node")
+        }
+        DriverPresence::Gone { seen: Some(seen) } => format!(
+            "driver {driver}, which stopped publishing devices on the node {} ago",
+            human_duration(now.duration_since(seen))
+        ),
+        DriverPresence::Unknown => format!("driver {driver}"),
+    }
+}
+
+/// How far an eviction is: `3 gone, 1 terminating, 2 left`. Who was to go and has ended meanwhile is gone but for
+/// its object.
+#[must_use]
+pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) -> String {
+    let terminating = remaining
+        .iter()
+        .filter(|left| left.obstacle.is_terminating())
+        .count();
+    let waiting = remaining.len().saturating_sub(terminating);
+    let there = remaining.len().saturating_add(seen.spared);
+    let gone = seen.all.saturating_sub(there).saturating_sub(seen.ended);
+    let more = [(seen.ended, "ended"), (seen.spared, "no longer evicted")];
+    let more = more.into_iter().filter(|(count, _)| *count > 0);
+    let more: String = more
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect();
+    format!("{gone} gone, {terminating} terminating, {waiting} left{more}")
+}
+
+/// The pod that will take longest as far as that can be known: one that waits for somebody, else the
+/// one with the latest time.
+#[must_use]
+pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r PendingEviction<'a>> {
+    let key = |left: &&PendingEviction<'_>| match &left.obstacle {
+        EvictionObstacle::Controller { since } => (0, *since),
+        EvictionObstacle::GracePeriod { until, .. } => (1, *until),
+        EvictionObstacle::Tolerates { until } => (2, *until),
+        EvictionObstacle::Kubelet { since } => (3, *since),
+        EvictionObstacle::Node(_) => (4, Timestamp::MAX),
+        EvictionObstacle::Finalizers(_) => (5, Timestamp::MAX),
+        EvictionObstacle::Stuck(_) => (6, Timestamp::MAX),
+    };
+    remaining.iter().max_by_key(key)
+}
+
+/// What the removal of taints sets free, and what still keeps devices from being allocated.
+#[must_use]
+pub fn release_lines(released: &[DeviceRelease<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let untainted = || released.iter().filter(|device| device.remaining.is_empty());
+    let (free, kept): (Vec<_>, Vec<_>) = untainted()
+        .filter(|device| device.claims.is_empty())
+        .partition(|device| not_free(device).is_none());
+    let names = |devices: &[&DeviceRelease<'_>]| -> Vec<String> {
+        devices
+            .iter()
+            .map(|device| device.device.to_string())
+            .collect()
+    };
+    if !free.is_empty() {
+        let count = counted(free.len(), "device");
+        lines.push(format!("{count} schedulable again: {}", few(&names(&free))));
+    }
+    let mut reasons: BTreeMap<String, Vec<&DeviceRelease<'_>>> = BTreeMap::new();
+    for device in kept {
+        let why = not_free(device).unwrap_or_default();
+        reasons.entry(why).or_default().push(device);
+    }
+    for (why, devices) in reasons {
+        let count = counted(devices.len(), "device");
+        lines.push(format!(
+            "{count} untainted, {why}: {}",
+            few(&names(&devices))
+        ));
+    }
+    let held = untainted().filter_map(|device| {
+        let claim = device.claims.first()?;
+        Some(format!("{} by {}", device.device, claim.name))
+    });
+    let held: Vec<String> = held.collect();
+    if !held.is_empty() {
+        let count = counted(held.len(), "device");
+        lines.push(format!(
+            "{count} untainted, still allocated: {}",
+            few(&held)
+        ));
+    }
+    for device in released
+        .iter()
+        .filter(|device| !device.remaining.is_empty())
+    {
+        let taints: Vec<String> = device.remaining.iter().map(whose).collect();
+        lines.push(format!(
+            "{} is still tainted: {}",
+            device.device,
+            taints.join(", ")
+        ));
+    }
+    lines
+}
+
+/// What else keeps a device from being allocated that no claim holds and nothing taints.
+fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
+    if !device.partition_pods.is_empty() {
+        let pods = counted(device.partition_pods.len(), "pod");
+        return Some(format!("still in use by {pods} on its partitions"));
+    }
+    if device.is_blocked_partition {
+        return Some("and other devices of the same hardware use its counters".to_owned());
+    }
+    let node = device.node.as_ref()?;
+    let name = &node.name;
+    match node.schedulability {
+        NodeSchedulability::Open => None,
+        NodeSchedulability::Cordoned => Some(format!("and node {name} is cordoned")),
+        NodeSchedulability::NotReady => Some(format!("and node {name} is not ready")),
+        NodeSchedulability::Gone => Some(format!("but node {name} does not exist")),
+        NodeSchedulability::Unknown => Some(format!("and the status of node {name} is unknown")),
+    }
+}
+
+/// What comes next for `rules`, which are how a command names those that it has added with `effect`.
+#[must_use]
+pub fn after_add(rules: &str, effect: &Effect) -> String {
+    match effect {
+        Effect::None | Effect::Unknown(_) => before_eviction(rules),
+        // Whoever keeps new pods off has chosen to let the others stay.
+        Effect::NoSchedule => {
+            format!("next, when the devices can be used again: kubectl devicetaint remove {rules}")
+        }
+        Effect::NoExecute => {
+            format!("next: kubectl devicetaint wait {rules} --for evicted")
+        }
+    }
+}
+
+/// What comes next for `rules` that are to evict, and do not yet.
+#[must_use]
+pub fn before_eviction(rules: &str) -> String {
+    format!("next: kubectl devicetaint escalate {rules} --to NoExecute --wait")
+}
+
+/// What is known of a brake that was pulled.
+#[derive(Clone, Copy, Debug)]
+pub struct DowngradeObservation {
+    /// The server's clock before the first rule was changed; nothing where it is not known.
+    pub pulled: Option<Timestamp>,
+    /// Whether the controller has judged the rules as they are since.
+    pub confirmed: bool,
+    /// When it was looked at.
+    pub now: Timestamp,
+}
+
+impl DowngradeObservation {
+    /// Whether the pod had its node before the brake was pulled: what the scheduler placed since, on devices
+    /// that the brake made free, was never to be evicted.
+    fn was_there(&self, pod: &Pod) -> bool {
+        let said = pod.scheduling.as_ref().and_then(|it| it.said.as_ref());
+        let placed = said.and_then(|said| said.since);
+        placed
+            .zip(self.pulled)
+            .is_none_or(|(placed, pulled)| placed < pulled)
+    }
+}
+
+/// What the brake has found about the pods of its rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DowngradeImpact {
+    /// Pods that were to be evicted, and are not.
+    pub cancelled: usize,
+    /// Whether the controller has judged the rules as they are since.
+    pub confirmed: bool,
+    /// Pods that will be evicted all the same, by other taints.
+    pub still: usize,
+    /// Pods that were evicted already and are terminating, by name.
+    pub terminating: Vec<String>,
+    /// What could not be read, so that there may be more of each.
+    pub unknown: Vec<String>,
+}
+
+impl DowngradeImpact {
+    /// What the rules that are the considered ones of `impact` would have done, with what is not known
+    /// of it.
+    #[must_use]
+    pub fn of<'a>(
+        impact: &Impact<'_>,
+        gaps: impl Iterator<Item = &'a Gap>,
+        semantics: &Semantics,
+        downgrade: &DowngradeObservation,
+    ) -> Self {
+        let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
+            Verdict::Evicted { .. } => downgrade.was_there(pod.pod),
+            Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
+        });
+        let (still, cancelled): (Vec<_>, Vec<_>) = evicted.partition(|pod| pod.has_foreign_cause());
+        // Whether somebody is on the way out depends on nothing around.
+        let around = TerminationFacts {
+            claims: &[],
+            nodes: &BTreeMap::new(),
+            publishers: &Publishers::default(),
+        };
+        let left = pending_evictions(impact, &around, downgrade.now);
+        let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
+        let unknown = gaps.filter(|gap| semantics.affects(gap) == Affects::Evictions);
+        Self {
+            cancelled: cancelled.len(),
+            confirmed: downgrade.confirmed,
+            still: still.len(),
+            terminating: terminating.map(|left| left.pod.name.to_string()).collect(),
+            unknown: unknown.map(|gap| gap.what.clone()).collect(),
+        }
+    }
+}
+
+/// What became of the evictions of rules whose brake was pulled.
+#[must_use]
+pub fn braked_line(downgraded: &DowngradeImpact) -> String {
+    let is_known = downgraded.unknown.is_empty();
+    let (cancelled, terminating) = (downgraded.cancelled, downgraded.terminating.len());
+    let mut parts = Vec::new();
+    match cancelled {
+        0 if is_known && terminating == 0 => parts.push("no eviction was pending".to_owned()),
+        0 if is_known => parts.push("no other eviction was pending".to_owned()),
+        0 => {}
+        1 if downgraded.confirmed => {
+            parts.push("1 eviction was pending and is cancelled".to_owned())
+        }
+        several if downgraded.confirmed => parts.push(format!(
+            "{several} evictions were pending and are cancelled"
+        )),
+        pending => {
+            let evictions = counted(pending, "eviction");
+            let (was, are) = if pending == 1 {
+                ("was", "it is")
+            } else {
+                ("were", "they are")
+            };
+            parts.push(format!(
+                "{evictions} {was} pending, and the controller has not yet confirmed that {are} \
+                 cancelled"
+            ));
+        }
+    }
+    if downgraded.still > 0 {
+        let pods = counted(downgraded.still, "pod");
+        parts.push(format!("{pods} will still be evicted, by other taints"));
+    }
+    if terminating > 0 {
+        let pods = counted(terminating, "pod");
+        let verb = if terminating == 1 { "is" } else { "are" };
+        let names = few(&downgraded.terminating);
+        parts.insert(
+            0,
+            format!("{pods} {verb} already terminating and cannot be saved: {names}"),
+        );
+    }
+    if !is_known {
+        let unknown = downgraded.unknown.join(", ");
+        parts.push(format!(
+            "there may be more evictions: {unknown} could not be read"
+        ));
+    }
+    parts.join("; ")
+}
+
+fn whose(taint: &DeviceTaint<'_>) -> String {
+    let (source, name) = source_of(taint.origin, &[]);
+    let taint = spelled(
+        &taint.taint.key,
+        &taint.taint.value,
+        taint.taint.effect.as_str(),
+    );
+    format!("{taint} ({})", owner(source, name.as_deref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::engine::rule_lifecycle::ReleaseNode;
+    use crate::engine::settle::{Goal, WaitStep};
+    use crate::report::testing;
+
+    fn seen(pulled: Option<Timestamp>, confirmed: bool) -> DowngradeObservation {
+        DowngradeObservation {
+            pulled,
+            confirmed,
+            now: testing::now(),
+        }
+    }
+
+    #[test]
+    fn what_the_scheduler_placed_after_the_brake_was_never_to_be_evicted() {
+        let placed = |name: &str, seconds: i64| {
+            let mut pod = testing::pod("team-a", name);
+            pod.scheduling = Some(Box::new(crate::model::Scheduling {
+                said: Some(crate::model::Scheduled {
+                    is_scheduled: true,
+                    since: Some(testing::after(seconds)),
+                    reason: "".into(),
+                    message: "".into(),
+                }),
+                ..crate::model::Scheduling::default()
+            }));
+            pod
+        };
+        let pods = [placed("before", -60), placed("with", 0), placed("after", 1)];
+        let evicted = pods.iter().map(|pod| testing::evicted(pod, 0)).collect();
+        let impact = testing::impact(evicted);
+        let semantics = testing::semantics(37);
+        let downgraded = |pulled, confirmed| {
+            let seen = seen(pulled, confirmed);
+            DowngradeImpact::of(&impact, std::iter::empty(), &semantics, &seen)
+        };
+        let pulled = Some(testing::after(0));
+        assert_eq!(downgraded(pulled, true).cancelled, 1);
+        assert_eq!(
+            braked_line(&downgraded(pulled, true)),
+            "1 eviction was pending and is cancelled"
+        );
+        // Nobody has seen it cancelled.
+        assert_eq!(
+            braked_line(&downgraded(pulled, false)),
+            "1 eviction was pending, and the controller has not yet confirmed that it is cancelled"
+        );
+        assert_eq!(
+            braked_line(&downgraded(None, false)),
+            "3 evictions were pending, and the controller has not yet confirmed that they are \
+             cancelled"
+        );
+    }
+
+    #[test]
+    fn the_brake_says_what_it_cannot_know() {
+        let example = testing::Example::new();
+        let impact = example.impact();
+        let gap = Gap::of(crate::model::Kind::ResourceSlice, "denied");
+        let downgraded = |minor| {
+            let gaps = std::iter::once(&gap);
+            DowngradeImpact::of(&impact, gaps, &testing::semantics(minor), &seen(None, true))
+        };
+        assert_eq!(downgraded(34).unknown, ["resourceslices"]);
+        let now = downgraded(37);
+        assert!(now.unknown.is_empty(), "slices do not decide there");
+        assert!(now.cancelled > 0, "{now:?}");
+    }
+
+    #[test]
+    fn what_a_pod_waits_for_is_one_line() {
+        let now = testing::now();
+        let mut pod = testing::pod("team-a", "train-0");
+        pod.node = Some("node-7".into());
+        for (obstacle, told) in [
+            (
+                EvictionObstacle::Controller { since: now },
+                "team-a/train-0 on node-7: waits for eviction by the controller, due now",
+            ),
+            (
+                EvictionObstacle::Controller {
+                    since: testing::after(-5),
+                },
+                "team-a/train-0 on node-7: waits for eviction by the controller, overdue by 5s",
+            ),
+            (
+                EvictionObstacle::Tolerates {
+                    until: testing::after(300),
+                },
+                "team-a/train-0 on node-7: tolerates the taint for 5m, until 2026-11-21T01:05:34Z",
+            ),
+            (
+                EvictionObstacle::GracePeriod {
+                    since: testing::after(-10),
+                    until: testing::after(20),
+                },
+                "team-a/train-0 on node-7: terminating for 10s, its grace period ends in 20s",
+            ),
+            (
+                EvictionObstacle::Finalizers(vec!["a/b".to_owned()]),
+                "team-a/train-0 on node-7: terminating, waits for finalizer a/b",
+            ),
+            (
+                EvictionObstacle::Node(NodeHealth::Gone),
+                "team-a/train-0 on node-7: terminating, its node does not exist",
+            ),
+        ] {
+            assert_eq!(
+                remaining_line(
+                    &PendingEviction {
+                        pod: &pod,
+                        obstacle
+                    },
+                    now
+                ),
+                told
+            );
+        }
+    }
+
+    #[test]
+    fn who_waits_for_somebody_else_is_slower_than_who_waits_for_a_time() {
+        let pod = testing::pod("team-a", "train-0");
+        let left = |obstacle| PendingEviction {
+            pod: &pod,
+            obstacle,
+        };
+        let all = [
+            left(EvictionObstacle::Finalizers(vec!["a/b".to_owned()])),
+            left(EvictionObstacle::Tolerates {
+                until: testing::after(300),
+            }),
+            left(EvictionObstacle::Controller {
+                since: testing::now(),
+            }),
+        ];
+        assert_eq!(slowest(&all), Some(&all[0]));
+        let seen = |all, spared, ended| Observation {
+            step: WaitStep::ReadAgain,
+            open: Vec::new(),
+            all,
+            spared,
+            ended,
+            goal: Goal::Evicted,
+        };
+        assert_eq!(
+            progress_line(&all, &seen(5, 0, 0)),
+            "2 gone, 1 terminating, 2 left"
+        );
+        assert_eq!(
+            progress_line(&[], &seen(3, 1, 0)),
+            "2 gone, 0 terminating, 0 left, 1 no longer evicted"
+        );
+        // Whoever was evicted and has ended is not one who was let off.
+        assert_eq!(
+            progress_line(&[], &seen(3, 0, 1)),
+            "2 gone, 0 terminating, 0 left, 1 ended"
+        );
+    }
+
+    #[test]
+    fn a_device_that_a_claim_holds_is_untainted_and_not_schedulable() {
+        let claim = testing::claim(&testing::pod("team-a", "train-0"));
+        let release = |device: &str, claims| DeviceRelease {
+            device: testing::device(device),
+            remaining: Vec::new(),
+            claims,
+            partition_pods: BTreeSet::new(),
+            is_blocked_partition: false,
+            node: None,
+        };
+        let on = |placing| DeviceRelease {
+            node: Some(ReleaseNode {
+                name: "node-7".into(),
+                schedulability: placing,
+            }),
+            ..release("gpu-2", vec![])
+        };
+        for (placing, told) in [
+            (NodeSchedulability::Open, "schedulable again"),
+            (
+                NodeSchedulability::Cordoned,
+                "untainted, and node node-7 is cordoned",
+            ),
+            (
+                NodeSchedulability::NotReady,
+                "untainted, and node node-7 is not ready",
+            ),
+            (
+                NodeSchedulability::Gone,
+                "untainted, but node node-7 does not exist",
+            ),
+            (
+                NodeSchedulability::Unknown,
+                "untainted, and the status of node node-7 is unknown",
+            ),
+        ] {
+            assert_eq!(
+                release_lines(&[on(placing)]),
+                [format!("1 device {told}: gpu.example.com/node-7/gpu-2")]
+            );
+        }
+        let spent = DeviceRelease {
+            is_blocked_partition: true,
+            ..release("gpu-2", vec![])
+        };
+        let parted = DeviceRelease {
+            partition_pods: [testing::pod("team-a", "train-0").name].into(),
+            ..release("gpu-3", vec![])
+        };
+        assert_eq!(
+            release_lines(&[spent, parted]),
+            [
+                "1 device untainted, and other devices of the same hardware use its counters: \
+                 gpu.example.com/node-7/gpu-2",
+                "1 device untainted, still in use by 1 pod on its partitions: gpu.example.com/node-7/gpu-3",
+            ]
+        );
+        assert_eq!(
+            release_lines(&[release("gpu-0", vec![]), release("gpu-1", vec![&claim])]),
+            [
+                "1 device schedulable again: gpu.example.com/node-7/gpu-0",
+                "1 device untainted, still allocated: gpu.example.com/node-7/gpu-1 by \
+                 team-a/train-0-gpu"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_comes_after_an_addition_depends_on_the_effect() {
+        assert!(after_add("drain", &Effect::None).contains("escalate drain --to NoExecute"));
+        assert!(after_add("drain", &Effect::NoExecute).contains("wait drain --for evicted"));
+        let cordoned = after_add("drain", &Effect::NoSchedule);
+        assert!(
+            cordoned.ends_with("kubectl devicetaint remove drain"),
+            "{cordoned}"
+        );
+        assert!(!cordoned.contains("NoExecute"), "{cordoned}");
+    }
+
+    #[test]
+    fn the_brake_claims_nothing_about_pods_that_cannot_be_saved_or_are_not_known() {
+        let downgraded = |cancelled, still, terminating: &[&str], unknown: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            braked_line(&DowngradeImpact {
+                cancelled,
+                confirmed: true,
+                still,
+                terminating: owned(terminating),
+                unknown: owned(unknown),
+            })
+        };
+        assert_eq!(downgraded(0, 0, &[], &[]), "no eviction was pending");
+        assert_eq!(
+            downgraded(1, 0, &[], &[]),
+            "1 eviction was pending and is cancelled"
+        );
+        assert_eq!(
+            downgraded(2, 1, &[], &[]),
+            "2 evictions were pending and are cancelled; 1 pod will still be evicted, by other \
+             taints"
+        );
+        assert_eq!(
+            downgraded(0, 0, &["ml/train-0", "ml/train-1"], &[]),
+            "2 pods are already terminating and cannot be saved: ml/train-0, ml/train-1; no other \
+             eviction was pending"
+        );
+        assert_eq!(
+            downgraded(0, 0, &[], &["pods"]),
+            "there may be more evictions: pods could not be read"
+        );
+    }
+}

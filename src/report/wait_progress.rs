@@ -1,0 +1,234 @@
+//! What has one look shown to whoever waits?
+
+use jiff::Timestamp;
+
+use super::rule_lifecycle::{progress_line, remaining_line, slowest};
+use super::unevicted_pods::StayingPod;
+use super::wait::Left;
+use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::holders::UnevictedPod;
+use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
+use crate::engine::settle::{Goal, Observation, OpenCondition, WaitFacts, WaitStep};
+use crate::model::DeviceTaintRule;
+use crate::naming::phrase::few;
+
+/// What one look has shown, for whoever waits.
+pub struct WaitProgress {
+    /// What to do next.
+    pub step: WaitStep,
+    /// The rules that are waited for, as they are.
+    pub rules: Vec<DeviceTaintRule>,
+    /// How far it is, in a few words that change only then.
+    pub state: String,
+    /// How far it is, with what takes longest.
+    pub line: String,
+    /// Number of pods to evict that were seen.
+    pub pods: usize,
+    /// How many of them are still left, as last observed.
+    pub pods_left: usize,
+    /// What remains; only when the wait ends with that.
+    pub left: Vec<Left>,
+    /// The pods that were deleted by force, by name.
+    pub not_released: Vec<UnreleasedPod>,
+    /// The pods that use the devices and are not evicted, by name.
+    pub staying: Vec<StayingPod>,
+    /// When the last pod that tolerates the taint for a while is due.
+    pub last_due: Option<Timestamp>,
+    /// When it was.
+    pub now: Timestamp,
+}
+
+impl WaitProgress {
+    /// What an observation comes to.
+    #[must_use]
+    pub fn new(seen: Observation<'_>, facts: WaitFacts<'_>, now: Timestamp) -> Self {
+        let state = state(&seen, &facts);
+        let line = match (slowest(facts.left), seen.open.first()) {
+            (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
+            (None, Some(open)) => format!("{state}; {}", Left::new(open, now).message),
+            (None, None) => state.clone(),
+        };
+        let left = match seen.step {
+            WaitStep::TimedOut | WaitStep::ComesBack | WaitStep::NotSeenReleased => {
+                seen.open.iter().map(|open| Left::new(open, now)).collect()
+            }
+            WaitStep::Met | WaitStep::WaitUntil(_) | WaitStep::ReadAgain | WaitStep::Never(_) => {
+                Vec::new()
+            }
+        };
+        Self {
+            step: seen.step,
+            rules: facts.rules.to_vec(),
+            state,
+            line,
+            pods: seen.all,
+            pods_left: facts.left.len(),
+            left,
+            not_released: not_released(&seen.open),
+            staying: Vec::new(),
+            last_due: last_due(facts.left),
+            now,
+        }
+    }
+
+    /// With who uses the devices and stays.
+    #[must_use]
+    pub fn with_staying(self, staying: &[UnevictedPod<'_>]) -> Self {
+        let staying = staying.iter().map(StayingPod::new).collect();
+        Self { staying, ..self }
+    }
+
+    /// As [`WaitProgress::new`], where nothing but rules is waited for.
+    #[must_use]
+    pub fn of_rules(seen: Observation<'_>, facts: WaitFacts<'_>, now: Timestamp) -> Self {
+        let open = seen.open.iter();
+        let lines: Vec<String> = open.map(|open| Left::new(open, now).message).collect();
+        Self {
+            line: few(&lines),
+            ..Self::new(seen, facts, now)
+        }
+    }
+}
+
+impl WaitProgress {
+    /// Whether the look shows how far it is: not where a rule is gone, or was changed, so that its pods are
+    /// not looked at any more, nor where they cannot be read.
+    #[must_use]
+    pub fn shows_progress(&self) -> bool {
+        match self.step {
+            WaitStep::Never(_) => false,
+            WaitStep::Met
+            | WaitStep::TimedOut
+            | WaitStep::ComesBack
+            | WaitStep::NotSeenReleased
+            | WaitStep::WaitUntil(_)
+            | WaitStep::ReadAgain => true,
+        }
+    }
+}
+
+fn not_released(open: &[OpenCondition<'_>]) -> Vec<UnreleasedPod> {
+    let found = open.iter().filter_map(|open| match open {
+        OpenCondition::NotReleased(pod) => Some(pod.clone()),
+        OpenCondition::Pod(_)
+        | OpenCondition::Returning(_)
+        | OpenCondition::Unsettled { .. }
+        | OpenCondition::Unobserved(_)
+        | OpenCondition::Present(_)
+        | OpenCondition::Held(_)
+        | OpenCondition::Unevaluated(_)
+        | OpenCondition::Settling { .. } => None,
+    });
+    found.collect()
+}
+
+/// How far it is, in a few words that change only then.
+fn state(seen: &Observation<'_>, facts: &WaitFacts<'_>) -> String {
+    let mut open = seen.open.iter();
+    let is_partial = open.any(|open| matches!(open, OpenCondition::Unevaluated(_)));
+    match seen.goal {
+        // How many are gone is what nobody knows then, and no zero.
+        Goal::Idle if is_partial => format!("at least {} left", facts.holders.len()),
+        Goal::Idle => match facts.holders.len() {
+            0 => "the devices are not allocated".to_owned(),
+            1 => "the devices are allocated to 1 claim".to_owned(),
+            several => format!("the devices are allocated to {several} claims"),
+        },
+        Goal::Evicted | Goal::Observed | Goal::Deleted if is_partial => {
+            format!("at least {} left", facts.left.len())
+        }
+        Goal::Evicted | Goal::Observed | Goal::Deleted => progress_line(facts.left, seen),
+    }
+}
+
+fn last_due(left: &[PendingEviction<'_>]) -> Option<Timestamp> {
+    let due = left.iter().filter_map(|left| match left.obstacle {
+        EvictionObstacle::Tolerates { until } => Some(until),
+        EvictionObstacle::Controller { .. }
+        | EvictionObstacle::GracePeriod { .. }
+        | EvictionObstacle::Stuck(_)
+        | EvictionObstacle::Finalizers(_)
+        | EvictionObstacle::Node(_)
+        | EvictionObstacle::Kubelet { .. } => None,
+    });
+    due.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::settle::{Freshness, UnreachableGoal};
+    use crate::model::{Affects, Gap};
+    use crate::report::testing;
+
+    fn facts<'a>(left: &'a [PendingEviction<'a>]) -> WaitFacts<'a> {
+        WaitFacts {
+            rules: &[],
+            left,
+            pods: &[],
+            claims: &[],
+            holders: &[],
+            departed: &[],
+            unread: &[],
+            unevaluated: &[],
+            freshness: Freshness::Read,
+        }
+    }
+
+    #[test]
+    fn a_glance_says_how_far_it_is_and_what_takes_longest() {
+        let pod = testing::pod("team-a", "train-0");
+        let until = testing::after(300);
+        let left = [PendingEviction {
+            pod: &pod,
+            obstacle: EvictionObstacle::Tolerates { until },
+        }];
+        let seen = |step| Observation {
+            step,
+            open: vec![OpenCondition::Pod(&left[0])],
+            all: 3,
+            spared: 0,
+            ended: 0,
+            goal: Goal::Evicted,
+        };
+        let progress = WaitProgress::new(seen(WaitStep::ReadAgain), facts(&left), testing::now());
+        assert_eq!(progress.state, "2 gone, 0 terminating, 1 left");
+        assert!(
+            progress.line.contains("slowest: team-a/train-0"),
+            "{}",
+            progress.line
+        );
+        assert_eq!((progress.pods, progress.last_due), (3, Some(until)));
+        assert!(
+            progress.left.is_empty(),
+            "that is told when the time is over"
+        );
+        let over = WaitProgress::new(seen(WaitStep::TimedOut), facts(&left), testing::now());
+        assert_eq!(over.left.len(), 1);
+        let rules = WaitProgress::of_rules(seen(WaitStep::ReadAgain), facts(&[]), testing::now());
+        assert!(rules.line.starts_with("team-a/train-0"), "{}", rules.line);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told_as_zeros() {
+        let gap = Gap {
+            what: "pods".to_owned(),
+            why: "they cannot be read".to_owned(),
+            affects: Affects::Evictions,
+        };
+        let seen = |step, open| Observation {
+            step,
+            open,
+            all: 0,
+            spared: 0,
+            ended: 0,
+            goal: Goal::Evicted,
+        };
+        let partial = seen(WaitStep::ReadAgain, vec![OpenCondition::Unevaluated(&gap)]);
+        let progress = WaitProgress::new(partial, facts(&[]), testing::now());
+        assert_eq!(progress.state, "at least 0 left");
+        let gone = WaitStep::Never(UnreachableGoal::Gone("drain".into()));
+        let progress = WaitProgress::new(seen(gone, Vec::new()), facts(&[]), testing::now());
+        assert!(!progress.shows_progress(), "whose pods were not looked at");
+    }
+}
