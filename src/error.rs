@@ -1,4 +1,4 @@
-//! How does a run end?
+//! Failures, and the exit status of a run.
 //!
 //! [`Failure`] is what every command returns when it cannot do what was asked: a message with its
 //! causes, what to do about it, and the [`ExitStatus`] that scripts see. Nothing is printed and

@@ -1,4 +1,4 @@
-//! What is not known, and which numbers depend on it?
+//! Gaps of an answer, and the numbers that they make uncertain.
 //!
 //! Takes the gaps of a reading and of the engine's answer. A gap makes only those numbers uncertain
 //! that are counted from what is missing: without the pods it is still known which devices a taint

@@ -1,4 +1,4 @@
-//! How bad is it?
+//! Severity of hazards.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

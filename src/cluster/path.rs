@@ -1,4 +1,4 @@
-//! Where are the objects of a kind?
+//! API paths of the objects of a kind.
 
 use crate::wire::Version;
 

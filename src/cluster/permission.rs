@@ -1,4 +1,4 @@
-//! What may a user do, and what is missing?
+//! Permissions of a user, and those that are missing.
 
 use std::fmt;
 

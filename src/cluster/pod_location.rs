@@ -1,4 +1,4 @@
-//! Where does a pod run, and is there such a place?
+//! The node a pod runs on, and whether that node exists.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -1,4 +1,4 @@
-//! What does a command do with a cluster, and what must its user be allowed to do for that?
+//! The permissions that each command needs: the table that roles are generated from.
 //!
 //! One table: whoever may not do one thing is shown the role for all of it, so that nobody asks for
 //! one permission after the other.

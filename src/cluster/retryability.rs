@@ -1,4 +1,4 @@
-//! Is there any sense in trying again?
+//! Whether running the same command again can succeed: a function of the error.
 
 use http::StatusCode;
 

@@ -1,4 +1,4 @@
-//! Which role would allow what is missing, and which allows everything that somebody does?
+//! RBAC roles: the one that grants what is missing, and the one that grants everything needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What is being read, and how much has arrived?
+//! Progress of reads: requests under way, and bytes received.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What was this program built from? Noted by `build.rs`.
+//! Build information, noted by `build.rs`.
 
 use std::sync::LazyLock;
 

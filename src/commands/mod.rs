@@ -1,4 +1,4 @@
-//! What can a user ask for?
+//! Subcommands, one module each.
 //!
 //! One file a subcommand: `XArgs`, which is its command line and its help, and `run`, which gathers
 //! what the answer needs, asks the engine, and presents a report. `flags` is what several of them let

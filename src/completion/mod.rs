@@ -1,4 +1,4 @@
-//! What can the word become that is being typed?
+//! Shell completion: candidates for the word being typed.
 //!
 //! kubectl asks through `kubectl_complete-devicetaint`, which calls the hidden command `__complete`;
 //! shells ask through scripts of their own. Both get what clap knows of the command line, and names

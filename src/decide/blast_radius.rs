@@ -1,4 +1,4 @@
-//! Is it more than anybody would expect of the command as it was typed?
+//! Removals broader than the command suggests: several rules, or rules of others.
 
 use super::chooser::Chooser;
 use super::others::{Requester, others};

@@ -1,4 +1,4 @@
-//! Which rules are meant?
+//! Selection of rules by name, label or device.
 
 use std::collections::BTreeSet;
 

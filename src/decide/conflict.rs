@@ -1,4 +1,4 @@
-//! Somebody else was first: does the decision still stand?
+//! Conflicting writes: whether a decision still holds for the changed rule.
 
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, FieldManager, RuleMetadata};

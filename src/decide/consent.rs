@@ -1,4 +1,4 @@
-//! Who has to agree before pods are evicted, and has somebody?
+//! Approval that evictions need, and whether it was given.
 //!
 //! What is agreed to is the whole wish of a command. When an interrupted command is run again, a part
 //! of the wish is done: its impact is part of what was agreed to, so that the report is about all of

@@ -1,4 +1,4 @@
-//! Which clusters are asked?
+//! Kubeconfig contexts that a command runs against.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! On which nodes are the devices that rules select?
+//! Nodes of the devices that rules select.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

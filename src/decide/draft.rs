@@ -1,4 +1,4 @@
-//! What is sent to the server about a rule?
+//! The objects and patches sent to the server for a rule.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which rules are asked for, before anybody knows which are there?
+//! The rules requested by a command, before existing rules are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! May this effect become that one?
+//! Transitions between effects: escalation, downgrade and revert.
 
 use super::proposal::ProposedRule;
 use crate::error::Failure;

@@ -1,4 +1,4 @@
-//! Which rules are known to be there?
+//! Rules that exist in a reading, and errors about those that do not.
 
 use super::chooser::no_such_rule;
 use crate::error::{ExitStatus, Failure};

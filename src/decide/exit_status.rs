@@ -1,4 +1,4 @@
-//! How does a command end that has given an answer?
+//! Exit status of commands that printed a report.
 
 use crate::error::{ExitStatus, Failure};
 use crate::naming::phrase::each_once;

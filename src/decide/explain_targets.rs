@@ -1,4 +1,4 @@
-//! What is to be explained, and what is asked about beside it?
+//! Pods, devices and rules given to `explain`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which of the devices are listed?
+//! Filters of listed devices.
 
 use std::collections::BTreeSet;
 

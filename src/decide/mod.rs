@@ -1,41 +1,41 @@
-//! What does a command that changes something do, and what keeps it from doing it?
+//! Decisions of commands that change something, and the checks that stop them.
 //!
 //! Functions of what was read, what was typed and the time: no I/O, no clock, no question asked.
 //! Commands gather before and act after.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | Which clusters are asked? | [`mod@contexts`] |
-//! | Which rules are there? | [`known`] |
-//! | Which rules are meant? | [`chooser`] |
-//! | Which rules are meant by the hardware that they taint? | [`rules_on`] |
-//! | Whom are devices dedicated to, and what keeps others out? | [`dedication`] |
-//! | Which devices are meant? | [`choice`] |
-//! | What is explained? | [`subjects`] |
-//! | Which of them are listed? | [`list_filter`] |
-//! | Which rules are asked for? | [`drafts`] |
-//! | What has to be done so that the rules of `add` are there? | [`mod@add`] |
-//! | What does a command propose to change? | [`proposal`] |
-//! | May this effect become that one? | [`effect`] |
-//! | Whose rule is it? | [`mod@owner`] |
-//! | Who else made or changed a rule? | [`others`] |
-//! | Is it more than anybody would expect? | [`broad`] |
-//! | What does somebody take on who makes rules on this release? | [`risk`] |
-//! | Who has to agree? | [`mod@consent`] |
-//! | What has to be answered, and is it the right answer? | [`question`] |
-//! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
-//! | What is sent? | [`draft`] |
-//! | Who sends it, as rules note it? | [`writer`] |
-//! | Who is left of those that rules evict? | [`leaving`] |
-//! | Where does a wait stand? | [`standing`] |
-//! | Have workloads recovered from evictions? | [`mod@recovery`] |
-//! | As which version is a cluster understood? | [`version`] |
-//! | How does a command end that has given an answer? | [`mod@ending`] |
-//! | What was changed, for whoever interrupts a command? | [`ledger`] |
-//! | What became of the rules that were changed? | [`outcomes`] |
-//! | What has a team agreed on, and is it kept? | [`mod@policy`] |
-//! | What is asked of the controller itself? | [`publish`] |
-//! | What comes next for whoever has looked at it? | [`mod@next`] |
+//! | Kubeconfig contexts that a command runs against | [`mod@contexts`] |
+//! | Rules that exist in a reading, and errors about those that do not | [`existing_rules`] |
+//! | Selection of rules by name, label or device | [`chooser`] |
+//! | Selection of rules through the devices that they taint | [`rules_on`] |
+//! | Dedications: devices for the claims of some namespaces, and for no others | [`dedication`] |
+//! | Selection of devices from what was typed | [`choice`] |
+//! | Pods, devices and rules given to `explain` | [`explain_targets`] |
+//! | Filters of listed devices | [`list_filter`] |
+//! | The rules requested by a command, before existing rules are known | [`drafts`] |
+//! | `add`: the changes that make the requested rules exist | [`mod@add`] |
+//! | Proposed changes of a command, a row for each rule | [`proposal`] |
+//! | Transitions between effects: escalation, downgrade and revert | [`effect`] |
+//! | Ownership of rules | [`mod@owner`] |
+//! | Rules that somebody else made or changed: another user, another program, another run | [`others`] |
+//! | Removals broader than the command suggests: several rules, or rules of others | [`blast_radius`] |
+//! | Known defects of a release that a change would run into | [`risk`] |
+//! | Approval that evictions need, and whether it was given | [`mod@consent`] |
+//! | Confirmations: the prompt, who can answer it, and the accepted answers | [`question`] |
+//! | Conflicting writes: whether a decision still holds for the changed rule | [`mod@conflict`] |
+//! | The objects and patches sent to the server for a rule | [`draft`] |
+//! | Who changes rules: the user and the run of this program, as rules note it | [`writer`] |
+//! | Pods that rules still have to evict, or had to before somebody changed the rules | [`pending_evictions`] |
+//! | Advice at the end of an interrupted or failed wait: the state of the rules, and commands to go on with | [`wait_advice`] |
+//! | Recovery of workloads after evictions | [`mod@recovery`] |
+//! | The Kubernetes version whose behaviour is assumed, and doubts about it | [`version`] |
+//! | Exit status of commands that printed a report | [`mod@exit_status`] |
+//! | What was changed, and what was not: for whoever interrupts a command, or whom it fails | [`ledger`] |
+//! | Outcomes of changes, rule by rule | [`outcomes`] |
+//! | Policies of a team (`--policy`), and whether a change keeps them | [`mod@policy`] |
+//! | Publication of a preview: the rules created for it, and comparison with the controller's answer | [`publish`] |
+//! | The command to run next, or why there is none | [`mod@next`] |
 
 pub mod add;
 pub mod blast_radius;

@@ -1,4 +1,4 @@
-//! What comes next for whoever has looked at it?
+//! The command to run next, or why there is none.
 //!
 //! A command is printed to be pasted: it means what was looked at, under the guards that held for the
 //! look, and agrees to nothing else. One that is known to be refused is not printed; why there is none

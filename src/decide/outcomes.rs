@@ -1,4 +1,4 @@
-//! What became of the rules that a command changes?
+//! Outcomes of changes, rule by rule.
 
 use serde_json::Value;
 

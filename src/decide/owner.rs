@@ -1,4 +1,4 @@
-//! Whose rule is it?
+//! Ownership of rules.
 
 use std::fmt;
 

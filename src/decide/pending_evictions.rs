@@ -1,4 +1,4 @@
-//! Who is left of those that rules evict, or evicted until somebody changed that?
+//! Pods that rules still have to evict, or had to before somebody changed the rules.
 
 use std::time::Duration;
 

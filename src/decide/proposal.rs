@@ -1,4 +1,4 @@
-//! What does a command propose to change?
+//! Proposed changes of a command, a row for each rule.
 //!
 //! A [`Proposal`] has a row for each rule, as it is and as it is to be. Everything that stands between the
 //! proposal and the change is asked of these rows: what policies say, whom it hits, what the question shows,

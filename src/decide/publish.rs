@@ -1,4 +1,4 @@
-//! What is asked of the controller itself, and does it say the same?
+//! Publication of a preview: the rules created for it, and comparison with the controller's answer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

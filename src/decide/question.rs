@@ -1,4 +1,4 @@
-//! What has to be answered before a change is made, who can be asked, and is it the right answer?
+//! Confirmations: the prompt, who can answer it, and the accepted answers.
 
 use std::fmt::Display;
 

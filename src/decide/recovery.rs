@@ -1,4 +1,4 @@
-//! Have workloads recovered from evictions?
+//! Recovery of workloads after evictions.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What does somebody take on who makes rules on this release?
+//! Known defects of a release that a change would run into.
 //!
 //! Where any rule can break the scheduler, that is asked about before a rule is made or made to do more,
 //! whatever the rule itself does: with effect None too, and although everything else was agreed to.

@@ -1,4 +1,4 @@
-//! Which rules are meant where devices are chosen by what they are?
+//! Selection of rules through the devices that they taint.
 
 use super::choice::{DeviceFilter, DeviceFilterFlags, hardware_among, noted_numbers, numbers};
 use super::chooser::{Chooser, RuleArguments, devices_among};

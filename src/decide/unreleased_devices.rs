@@ -1,4 +1,4 @@
-//! What does a rule note of devices that were not seen to be released?
+//! Notes on rules about devices that were not seen to be released.
 //!
 //! A wait that sees a pod deleted by force is the only one that has: the API forgets pod and claim at once, and says
 //! that the device is free. So the wait notes it on the rule, and every look at the rule or the device says it, until

@@ -1,4 +1,4 @@
-//! As which version of Kubernetes is a cluster understood, and what is doubtful about it?
+//! The Kubernetes version whose behaviour is assumed, and doubts about it.
 
 use crate::engine::Semantics;
 use crate::error::Failure;

@@ -1,4 +1,4 @@
-//! What is the case with rules that are waited for, for whoever has to go on from there?
+//! Advice at the end of an interrupted or failed wait: the state of the rules, and commands to go on with.
 
 use jiff::Timestamp;
 

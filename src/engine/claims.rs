@@ -1,4 +1,4 @@
-//! What do taints do to each claim?
+//! Effects of taints on each claim.
 //!
 //! Everything about a claim that does not depend on which pod uses it: which of its devices are
 //! selected, and which taints would drive its users away, and when.
@@ -12,19 +12,19 @@ use super::tolerate::{Deadline, deadline, tolerates};
 use super::{Cause, DeviceTaint, Origin};
 use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint};
 
-/// A claim that a considered taint selects a device of, or that something evicts from.
+/// A claim that a proposed taint selects a device of, or that something evicts from.
 #[derive(Debug)]
 pub(crate) struct AffectedClaim<'a> {
     pub(crate) claim: &'a ResourceClaim,
-    /// The devices that a considered taint selects, in the order of the allocation.
+    /// The devices that a proposed taint selects, in the order of the allocation.
     pub(crate) selected: Vec<Allocated<'a>>,
     /// Everything that evicts its users, unordered.
     pub(crate) causes: Vec<Cause<'a>>,
     /// Whether a considered `NoExecute` taint is tolerated forever on some device.
     pub(crate) tolerated: bool,
-    /// Whether the scheduler takes a considered taint as tolerated that evicts all the same.
+    /// Whether the scheduler takes a proposed taint as tolerated that evicts all the same.
     pub(crate) schedule_only: bool,
-    /// Whether a considered taint selects a device where this version does not look.
+    /// Whether a proposed taint selects a device where this version does not look.
     pub(crate) unpublished: bool,
 }
 
@@ -93,7 +93,7 @@ fn evaluate<'a>(
         let mut selected = false;
         for place in &entry.rules {
             let rule = rules.rule(*place);
-            selected |= matches!(rule.origin, Origin::Considered(_));
+            selected |= matches!(rule.origin, Origin::Proposed(_));
             if entry.reached {
                 affected.weigh(result, rule.as_device_taint(), now);
             }
@@ -113,7 +113,7 @@ impl<'a> AffectedClaim<'a> {
         if taint.effect != Effect::NoExecute {
             return;
         }
-        let proposed = matches!(origin, Origin::Considered(_));
+        let proposed = matches!(origin, Origin::Proposed(_));
         match deadline(taint, &result.tolerations, now) {
             Deadline::Never => self.tolerated |= proposed,
             Deadline::At(at) => {

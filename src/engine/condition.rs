@@ -1,4 +1,4 @@
-//! What would the controller's condition say?
+//! The condition `EvictionInProgress` that the controller would write.
 //!
 //! Takes what the controller counts for one rule and gives the condition `EvictionInProgress` that
 //! it writes, word for word, singular and plural included. Counts nothing itself.

@@ -1,4 +1,4 @@
-//! What does which release of Kubernetes do wrong around taints?
+//! Known defects of Kubernetes releases around device taints.
 //!
 //! [`Semantics`](super::Semantics) says how versions behave, and verdicts follow it. This is which of
 //! that behaviour nobody wanted, since when and until when, and where it is told upstream: what

@@ -1,4 +1,4 @@
-//! Which devices meet conditions on what they are, and on who uses them?
+//! Devices filtered by attributes and by use.
 //!
 //! Takes a [`Snapshot`] whose slices were read with attributes and counters, and names devices. What
 //! cannot be said of a device is told beside them, never taken for "no".

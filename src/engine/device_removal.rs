@@ -1,4 +1,4 @@
-//! May a device be pulled out of its node?
+//! Checks before a device is pulled out of its node.
 //!
 //! Several witnesses have to agree, and one who is not there, or cannot say, is no witness that a device
 //! is free:

@@ -1,4 +1,4 @@
-//! Which disruption budgets would the evictions overdraw?
+//! PodDisruptionBudgets that the evictions would violate.
 //!
 //! Eviction by taint asks no budget: every pod goes. What is found here is what the eviction API would
 //! have answered at each pod's turn, had it been asked. Owners make new pods for those that go, so

@@ -1,4 +1,4 @@
-//! Which pods does the controller delete?
+//! Pods that the device-taint-eviction controller deletes.
 
 use foldhash::{HashMap, HashSet, HashSetExt};
 
@@ -276,7 +276,7 @@ pub(crate) struct AffectedPods<'a> {
 }
 
 impl<'a> AffectedPods<'a> {
-    /// Follows the reservations of every claim that the considered taints change, and in 1.35 of
+    /// Follows the reservations of every claim that the proposed taints change, and in 1.35 of
     /// those that nothing taints. Which claim is looked at first is left to chance there: a pod that
     /// is reached through another claim than the tainted one may or may not be evicted, and counts as
     /// reached, so that the answer is not shorter than the truth.

@@ -1,4 +1,4 @@
-//! Which pods were deleted by force, so that their devices may still be held?
+//! Pods deleted by force, whose devices may still be in use.
 //!
 //! A kubelet that ends a pod gives its devices back, reports its last phase, and only then is the pod gone from the
 //! API. A pod that was at work when it was seen last and is gone was taken out of the API past its kubelet: its claim

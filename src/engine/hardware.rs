@@ -1,4 +1,4 @@
-//! Which devices are the same hardware under other names?
+//! Devices that are the same hardware under different names.
 //!
 //! A card and its partitions draw from the same counters; a driver for virtual machines publishes the card that
 //! another driver publishes for containers. Whoever pulls one of them pulls all. Takes slices that were read with

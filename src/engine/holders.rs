@@ -1,4 +1,4 @@
-//! Who holds devices, and who stays on them whatever a rule does?
+//! Claims that hold devices, and pods that stay on them despite a rule.
 //!
 //! A rule that has evicted everybody whom it evicts leaves those that tolerate its taint, and those that only look at
 //! the device with administrative access. They hold it all the same: a device is idle when no claim holds it, nor
@@ -69,7 +69,7 @@ pub struct UnevictedPod<'a> {
     pub stay: NotEvictedReason,
 }
 
-/// The pods that use devices which the considered taints of `impact` select, and are not among those that are
+/// The pods that use devices which the proposed taints of `impact` select, and are not among those that are
 /// `left` to go.
 #[must_use]
 pub fn staying<'a>(impact: &Impact<'a>, left: &[PendingEviction<'_>]) -> Vec<UnevictedPod<'a>> {

@@ -21,9 +21,9 @@ pub struct ProposedTaint {
 /// The answer to a preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Impact<'a> {
-    /// One per considered taint, in the order of the question.
+    /// One per proposed taint, in the order of the question.
     pub rules: Vec<RuleImpact<'a>>,
-    /// Every device that a considered taint selects, published or allocated, by name.
+    /// Every device that a proposed taint selects, published or allocated, by name.
     pub devices: Vec<DeviceImpact<'a>>,
     /// Every pod that a claim with such a device is reserved for, by namespace and name.
     pub pods: Vec<PodImpact<'a>>,
@@ -33,7 +33,7 @@ pub struct Impact<'a> {
     pub gaps: Vec<Gap>,
 }
 
-/// What one considered taint would do, all others left aside.
+/// What one proposed taint would do, all others left aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleImpact<'a> {
     /// The taint.
@@ -63,7 +63,7 @@ pub struct Counts {
     pub namespaces: usize,
 }
 
-/// A device that a considered taint selects.
+/// A device that a proposed taint selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceImpact<'a> {
     /// The device.
@@ -74,7 +74,7 @@ pub struct DeviceImpact<'a> {
     pub published: bool,
     /// The claims that hold it, by namespace and name, each once.
     pub claims: Vec<&'a ResourceClaim>,
-    /// The taints that it has already, of every effect; the considered ones are not among them.
+    /// The taints that it has already, of every effect; the proposed ones are not among them.
     pub taints: Vec<DeviceTaint<'a>>,
 }
 
@@ -90,8 +90,8 @@ pub struct DeviceTaint<'a> {
 /// Where a taint comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin<'a> {
-    /// A considered taint, by its place in the question.
-    Considered(usize),
+    /// A proposed taint, by its place in the question.
+    Proposed(usize),
     /// Another rule that exists.
     Rule(&'a ObjectName),
     /// The driver, by the name of its slice.
@@ -110,20 +110,20 @@ pub struct PodImpact<'a> {
     pub causes: Vec<Cause<'a>>,
     /// The claims through which it uses a selected device, in the order of the pod's spec.
     pub claims: Vec<ClaimUse<'a>>,
-    /// Whether a claim of these tolerates a considered taint for the scheduler, and not for the eviction
+    /// Whether a claim of these tolerates a proposed taint for the scheduler, and not for the eviction
     /// controller, or not for long: by a toleration without effect, or by one with seconds. These count
     /// from when the taint was added, so that a pod which is made again after them has none.
     pub tolerates_schedule_only: bool,
 }
 
 impl PodImpact<'_> {
-    /// Whether something else than the considered taints evicts the pod too.
+    /// Whether something else than the proposed taints evicts the pod too.
     #[must_use]
     pub fn has_foreign_cause(&self) -> bool {
         self.causes.iter().any(|cause| !cause.is_proposed())
     }
 
-    /// Whether a considered taint evicts it, now or later.
+    /// Whether a proposed taint evicts it, now or later.
     #[must_use]
     pub fn is_evicted(&self) -> bool {
         match self.verdict {
@@ -139,15 +139,15 @@ impl PodImpact<'_> {
     }
 }
 
-/// The decision about one pod, of the considered taints together with all that is there already.
+/// The decision about one pod, of the proposed taints together with all that is there already.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// A considered taint is among its causes: it is deleted at the earliest of them.
+    /// A proposed taint is among its causes: it is deleted at the earliest of them.
     Evicted {
         /// When; it may lie in the past, which means at once.
         at: Timestamp,
     },
-    /// It uses a selected device and tolerates the considered taints forever.
+    /// It uses a selected device and tolerates the proposed taints forever.
     Tolerates,
     /// It is on its way out already.
     Terminating,
@@ -158,7 +158,7 @@ pub enum Verdict {
 /// Why the controller leaves a pod alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotEvicted {
-    /// No considered taint has effect `NoExecute`.
+    /// No proposed taint has effect `NoExecute`.
     EffectDoesNotEvict,
     /// It has no node yet.
     NotScheduled,
@@ -194,7 +194,7 @@ impl Cause<'_> {
     #[must_use]
     pub fn is_proposed(&self) -> bool {
         match self.origin {
-            Origin::Considered(_) => true,
+            Origin::Proposed(_) => true,
             Origin::Rule(_) | Origin::ResourceSlice(_) => false,
         }
     }

@@ -1,4 +1,4 @@
-//! Which devices are there, and who uses them?
+//! Devices of the cluster with their users.
 
 use foldhash::{HashMap, HashMapExt};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Of which node is a kubelet?
+//! Identification of a kubelet's node.
 //!
 //! A kubelet does not say its own name over its socket, and what it says counts for its node alone. What shows the
 //! node, the strongest first; one of the first three that shows another node is a contradiction:

@@ -1,4 +1,4 @@
-//! Does a device satisfy the class and the expressions of a rule of 1.33 or 1.34?
+//! Class and CEL selectors of rules, which only 1.33 and 1.34 have.
 
 use super::expression::{DeviceExpression, ExpressionError};
 use crate::model::{Device, DeviceClass, DeviceSelector, DriverName};

@@ -7,27 +7,27 @@
 //! taint ──▶ device ──▶ claim ──▶ pod      at every arrow the earliest time wins
 //! ```
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | Which Kubernetes version behaves how? | [`semantics`] |
-//! | What does which release do wrong? | [`defects`] |
-//! | What would these taints do? | [`preview()`] |
-//! | Why does a pod go, or stay, and what would alter that? | [`explain`] |
-//! | Which devices do taints select? | [`selection()`] |
-//! | Which budgets would refuse the evictions? | [`disruption()`] |
-//! | Could claims be placed again, and who sits on the same hardware? | [`allocator`] |
-//! | What do the evicted pods belong to, and what is left of it? | [`workloads()`] |
-//! | Which devices are there, and who uses them? | [`inventory`] |
-//! | Which devices are known from claims alone, since their driver is away? | [`unpublished_devices`] |
-//! | What would the controller's condition say? | [`condition`] |
-//! | Which devices are the same hardware under other names? | [`hardware`] |
-//! | Which devices are close to one another? | [`mod@peers`] |
-//! | What keeps a pod whose containers have ended? | [`termination_blocker`] |
-//! | Where is a rule in its life? | [`rule_lifecycle`] |
-//! | When is a wait over? | [`settle`]; who holds devices, and who stays? [`holders`]; who was deleted by force? [`forced_deletions`] |
-//! | May a device be pulled? | [`device_removal`]; what has a kubelet not given back? [`unreleased_devices`] |
-//! | Of which node is a kubelet? | [`kubelet_node`] |
-//! | Who may still come to a tainted device? | [`tolerant`] |
+//! | Behaviour of Kubernetes versions: the one table of differences | [`semantics`] |
+//! | Known defects of Kubernetes releases around device taints | [`defects`] |
+//! | Preview: the verdicts on pods if the proposed taints were there | [`preview()`] |
+//! | Why is a pod evicted, or not? | [`explain`] |
+//! | Devices that proposed taints select | [`selection()`] |
+//! | PodDisruptionBudgets that the evictions would violate | [`disruption()`] |
+//! | Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated | [`allocator`] |
+//! | Workloads of evicted pods, and how many ready pods they keep | [`workloads()`] |
+//! | Devices of the cluster with their users | [`inventory`] |
+//! | Devices known from claims alone, because their driver publishes nothing | [`unpublished_devices`] |
+//! | The condition `EvictionInProgress` that the controller would write | [`condition`] |
+//! | Devices that are the same hardware under different names | [`hardware`] |
+//! | Devices close to one another, such as on the same PCIe root | [`mod@peers`] |
+//! | What keeps a pod on its node although all its containers have ended | [`termination_blocker`] |
+//! | Lifecycle of a rule: pending evictions while it is there, devices released once it is gone | [`rule_lifecycle`] |
+//! | End conditions of waits | [`settle`]; claims that hold devices, and pods that stay: [`holders`]; pods deleted by force: [`forced_deletions`] |
+//! | Checks before a device is pulled out of its node | [`device_removal`]; devices a kubelet has not released: [`unreleased_devices`] |
+//! | Identification of a kubelet's node | [`kubelet_node`] |
+//! | Claims and templates, not allocated yet, that tolerate the taints of a device | [`tolerant`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 

@@ -1,4 +1,4 @@
-//! Which devices are close to one another?
+//! Devices close to one another, such as on the same PCIe root.
 //!
 //! Devices behind the same PCIe root of a node, or in the same NVLink domain, are different hardware that is used
 //! together: what is done to the root or the domain is done to all. As far as drivers publish attributes for it.

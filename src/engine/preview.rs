@@ -1,4 +1,4 @@
-//! What would these taints do?
+//! Preview: the verdicts on pods if the proposed taints were there.
 //!
 //! Takes a [`Snapshot`] and the taints that are asked about, and gives one [`Impact`]: what each of
 //! them counts on its own, as the controller does, and what happens to each pod when all of them are
@@ -21,7 +21,7 @@ use crate::model::{Namespace, ResourceClaim, Snapshot};
 
 /// What the `proposed` taints would do to the cluster in `snapshot` at `now`.
 ///
-/// A considered taint that stands for an existing rule replaces it. Taints of drivers and of other
+/// A proposed taint that stands for an existing rule replaces it. Taints of drivers and of other
 /// rules count for when a pod leaves, not for which devices and pods are listed.
 ///
 /// Costs O(rules + devices + claims + pods).
@@ -64,13 +64,13 @@ pub fn preview<'a>(
     }
 }
 
-/// The considered taints in their order, then the rules that exist beside them.
+/// The proposed taints in their order, then the rules that exist beside them.
 fn rules_of<'a>(snapshot: &'a Snapshot, proposed: &'a [ProposedTaint]) -> Vec<RuleTaint<'a>> {
     let asked = proposed_rules(proposed);
     asked.chain(existing_rules(snapshot, proposed)).collect()
 }
 
-/// The rules of the cluster that no considered taint stands for.
+/// The rules of the cluster that no proposed taint stands for.
 pub(crate) fn existing_rules<'a>(
     snapshot: &'a Snapshot,
     proposed: &'a [ProposedTaint],
@@ -94,7 +94,7 @@ pub(crate) fn existing_rules<'a>(
     })
 }
 
-/// The considered taints come first in the index, so that their places are those of the question.
+/// The proposed taints come first in the index, so that their places are those of the question.
 fn is_selected(entry: &DeviceEntry<'_>, proposed: &[ProposedTaint]) -> bool {
     entry
         .rules
@@ -102,7 +102,7 @@ fn is_selected(entry: &DeviceEntry<'_>, proposed: &[ProposedTaint]) -> bool {
         .is_some_and(|place| (*place as usize) < proposed.len())
 }
 
-/// What the controller counts for each considered taint alone.
+/// What the controller counts for each proposed taint alone.
 ///
 /// Whether a rule is among the reasons of a pod does not depend on other rules, so that one pass
 /// serves all of them.
@@ -154,7 +154,7 @@ fn count<'a>(
         .collect()
 }
 
-/// The places of the considered taints that select a device of the pod.
+/// The places of the proposed taints that select a device of the pod.
 fn places_of<'a>(
     impact: &PodImpact<'a>,
     devices: &DeviceTable<'a>,
@@ -203,7 +203,7 @@ fn count_pods(pods: &[PodImpact<'_>], counts: &mut [Counts]) {
 
 fn considered_place(cause: &super::Cause<'_>) -> Option<usize> {
     match cause.origin {
-        Origin::Considered(place) => Some(place),
+        Origin::Proposed(place) => Some(place),
         Origin::Rule(_) | Origin::ResourceSlice(_) => None,
     }
 }
@@ -243,14 +243,14 @@ fn selected_devices<'a>(
     impacts
 }
 
-/// The taints that a device has without the considered ones: the driver's, then the rules' by name.
+/// The taints that a device has without the proposed ones: the driver's, then the rules' by name.
 pub(crate) fn taints_of<'a>(
     entry: &DeviceEntry<'a>,
     rules: &RuleIndex<'a>,
 ) -> Vec<DeviceTaint<'a>> {
     let from_rules = entry.rules.iter().map(|place| rules.rule(*place));
     let existing = from_rules.filter_map(|rule| match rule.origin {
-        Origin::Considered(_) => None,
+        Origin::Proposed(_) => None,
         Origin::Rule(_) | Origin::ResourceSlice(_) => Some(rule.as_device_taint()),
     });
     entry.driver_taints().chain(existing).collect()

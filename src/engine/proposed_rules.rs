@@ -3,13 +3,13 @@
 use super::select::RuleTaint;
 use super::{Origin, ProposedTaint};
 
-/// The considered taints as the rules that they are or would be, in the order of the question.
+/// The proposed taints as the rules that they are or would be, in the order of the question.
 pub(super) fn proposed_rules(proposed: &[ProposedTaint]) -> impl Iterator<Item = RuleTaint<'_>> {
     proposed
         .iter()
         .enumerate()
         .map(|(place, proposed)| RuleTaint {
-            origin: Origin::Considered(place),
+            origin: Origin::Proposed(place),
             name: proposed.rule.as_ref(),
             selector: proposed.selector.as_ref(),
             taint: &proposed.taint,

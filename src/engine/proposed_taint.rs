@@ -1,4 +1,4 @@
-//! Which taints is a preview about?
+//! Proposed taints: from arguments, rules and manifests.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Where is a rule in its life?
+//! Lifecycle of a rule: pending evictions while it is there, devices released once it is gone.
 //!
 //! Is what the controller said about a rule still true, which pods does the rule still wait for and
 //! why, and which devices can be allocated again once it is gone? Takes rules and the answer of a
@@ -128,7 +128,7 @@ pub struct TerminationFacts<'s> {
     pub publishers: &'s Publishers,
 }
 
-/// The pods that the considered taints of `impact` evict and that are still there, terminating ones
+/// The pods that the proposed taints of `impact` evict and that are still there, terminating ones
 /// included.
 #[must_use]
 pub fn pending_evictions<'a>(
@@ -237,7 +237,7 @@ pub enum NodeSchedulability {
     Unknown,
 }
 
-/// What becomes of the published devices of `impact` when its considered taints, which block
+/// What becomes of the published devices of `impact` when its proposed taints, which block
 /// allocation, are gone; `nodes` are theirs, where they could be read.
 #[must_use]
 pub fn release<'a>(

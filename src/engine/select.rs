@@ -1,4 +1,4 @@
-//! Which taints does a device get from rules?
+//! Taints that a device gets from rules.
 //!
 //! A selector is three optional exact strings, so that there are eight shapes of selector at most.
 //! Rules are kept by shape and value, and a device is looked up once in each shape in use: the cost
@@ -156,10 +156,10 @@ impl<'a> RuleIndex<'a> {
     }
 
     /// How far a preview depends on which devices the rule at `place` selects: other rules than the
-    /// considered ones only decide what is said beside it.
+    /// proposed ones only decide what is said beside it.
     fn affects(&self, place: u32) -> Affects {
         match self.rule(place).origin {
-            Origin::Considered(_) => Affects::Evictions,
+            Origin::Proposed(_) => Affects::Evictions,
             Origin::Rule(_) | Origin::ResourceSlice(_) => Affects::Details,
         }
     }

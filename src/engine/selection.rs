@@ -1,4 +1,4 @@
-//! Which devices do these taints select?
+//! Devices that proposed taints select.
 //!
 //! Knows no pods and no time: a command asks this before it reads pods, and only for those that
 //! matter.

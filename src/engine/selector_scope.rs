@@ -1,4 +1,4 @@
-//! Which devices does a rule mean, by what it says and what the version makes of it?
+//! Scope of a rule's selector: all devices, some, or none, depending on the version.
 
 use super::Semantics;
 use crate::model::{DeviceSelector, Effect};

@@ -1,4 +1,4 @@
-//! Which Kubernetes version behaves how?
+//! Behaviour of Kubernetes versions: the one table of differences.
 
 use crate::model::{Affects, Gap, Kind, Minor};
 

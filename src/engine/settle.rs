@@ -1,4 +1,4 @@
-//! When is a wait over?
+//! End conditions of waits.
 //!
 //! Takes what is known at one moment and for how long has been waited, and says what is left and what
 //! to do next. Reads nothing and knows no clock: whoever waits brings both, so that every way in which

@@ -1,4 +1,4 @@
-//! What keeps a pod on its node although all its containers have ended?
+//! What keeps a pod on its node although all its containers have ended.
 //!
 //! A kubelet ends a pod in this order: containers, sandbox, devices, and only then does the pod get its
 //! last phase and its claims are given back. The API says nothing of a step that does not come to its

@@ -1,4 +1,4 @@
-//! Who may still come to a device although it is tainted?
+//! Claims and templates, not allocated yet, that tolerate the taints of a device.
 //!
 //! Takes claims that hold nothing, templates of claims that are still to come, and the taints that keep new pods off
 //! a device, and names those that put up with all of them. What they ask for has to fit the device; where that cannot

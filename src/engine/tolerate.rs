@@ -1,4 +1,4 @@
-//! For how long is a taint put up with?
+//! Tolerations, and the time for which they tolerate a taint.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -96,10 +96,10 @@ pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint) -> bool {
     toleration.effect == Some(Effect::NoExecute) && tolerates(toleration, taint)
 }
 
-/// When `taint` drives its users away: see [`ruling`].
+/// When `taint` drives its users away: see [`decision`].
 #[must_use]
 pub fn deadline(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Deadline {
-    ruling(taint, tolerations, now).deadline
+    decision(taint, tolerations, now).deadline
 }
 
 /// Whether `taint` never drives its users away, whenever it was added.
@@ -123,7 +123,7 @@ pub fn is_tolerated_for_ever(taint: &Taint, tolerations: &[Toleration]) -> bool 
 ///
 /// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
 #[must_use]
-pub fn ruling(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> TolerationDecision {
+pub fn decision(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> TolerationDecision {
     let added = taint.time_added.unwrap_or(now);
     let mut shortest: Option<(i64, usize)> = None;
     for (place, toleration) in tolerations.iter().enumerate() {
@@ -336,7 +336,7 @@ mod tests {
             (vec![other, lasting(5), forever], Some(2)),
         ] {
             assert_eq!(
-                ruling(&taint, &tolerations, at(0)).by,
+                decision(&taint, &tolerations, at(0)).by,
                 by,
                 "{tolerations:?}"
             );

@@ -1,4 +1,4 @@
-//! Which devices are known from claims alone, since their driver is away?
+//! Devices known from claims alone, because their driver publishes nothing.
 //!
 //! A kubelet deletes the slices of a driver that has been away for half a minute. What claims hold stays allocated,
 //! and pods go on running with it.

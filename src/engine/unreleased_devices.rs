@@ -1,4 +1,4 @@
-//! Which devices has the kubelet of a node not given back?
+//! Devices that a node's kubelet has not released.
 //!
 //! Takes rules, what the kubelet says, and what is known of the hardware, and names what is held of what the rules
 //! select: the devices themselves, and the same hardware by other names. A device of which nothing was ever

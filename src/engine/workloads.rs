@@ -1,4 +1,4 @@
-//! What do the pods belong to that are evicted, and what is left of it?
+//! Workloads of evicted pods, and how many ready pods they keep.
 //!
 //! Owner references lead from a pod to the top: ReplicaSet to Deployment, Job to CronJob or JobSet,
 //! StatefulSet to LeaderWorkerSet. An owner of a kind that is not known here ends its chain and is the

@@ -1,4 +1,4 @@
-//! How much does an answer lose by what is not known?
+//! How far an answer depends on something unknown.
 
 /// How far an answer depends on something that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

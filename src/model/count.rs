@@ -1,4 +1,4 @@
-//! How many, as far as that is known?
+//! Counts, exact or bounded.
 //!
 //! A number that was counted from a part of the facts is not the number. [`Count`] keeps both ends
 //! of what it may be, so that nobody takes what could not be read for zero.

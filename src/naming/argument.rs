@@ -1,4 +1,4 @@
-//! Which arguments are devices, and which is a taint?
+//! Splitting of arguments into devices and a taint.
 
 use super::{NamingError, device, taint};
 use crate::model::{DeviceSelector, Effect, Taint};

@@ -1,4 +1,4 @@
-//! How long is that?
+//! Durations as people type them.
 
 use std::time::Duration;
 

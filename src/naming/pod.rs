@@ -1,4 +1,4 @@
-//! How is a pod named so that kubectl takes it?
+//! Names of pods as kubectl arguments.
 
 use super::shell::word;
 

@@ -1,4 +1,4 @@
-//! What is a rule called, by those who type a name, and when nobody has named it?
+//! Names of rules: as typed, and generated.
 //!
 //! A name is typed bare, or as kubectl prints it: [`parse_name`]. The name of a rule that nobody has
 //! named is a function of what it taints: a second run finds what the first one made, and whoever

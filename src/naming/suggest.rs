@@ -1,4 +1,4 @@
-//! What may have been meant by a selector that matches nothing?
+//! Suggestions for selectors that match nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Is there a terminal, and does it have colours?
+//! Terminals and colours.
 //!
 //! Facts about the surroundings, as a value: whoever starts the program looks them up, so that
 //! everything else can be tested without them.

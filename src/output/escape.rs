@@ -1,4 +1,4 @@
-//! What may be printed raw?
+//! Escaping of text that does not come from this program.
 //!
 //! Characters that act on a terminal, reorder what stands around them, or cannot be seen are shown
 //! as escapes: `\n`, `\t`, `\r`, otherwise `\x1b`, `\u202e` or `\u{e0001}` by size. All others stay

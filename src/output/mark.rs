@@ -1,4 +1,4 @@
-//! Which words of a result stand out on a terminal?
+//! Words of a result that are highlighted on a terminal.
 
 /// A word that is coloured wherever it stands alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

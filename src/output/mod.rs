@@ -1,21 +1,21 @@
-//! How does text reach the user, and nothing but text?
+//! Output: the only module that writes to streams.
 //!
 //! The only writer to standard output and standard error. Knows nothing of what it prints. Results
 //! go to standard output, everything else to standard error; foreign text is escaped on the way, so
 //! that no control character of a name, an attribute or an argument acts on a terminal.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | What may be printed raw? | [`escape`] |
-//! | Is there a terminal, and does it have colours? | [`environment`] |
-//! | Who writes? | [`printer`] |
-//! | Which words stand out on a terminal? | [`mark`] |
-//! | What shows that something is going on? | [`progress`] |
-//! | What is told of something that goes on for long? | [`account`] |
-//! | What goes on, line by line, for programs? | [`journal`] |
-//! | What does the user have to say to it? | [`question`] |
-//! | What has to stand in a printed command as well? | [`repeated`] |
-//! | Where does a line break that is wider than the terminal? | [`wrap`] |
+//! | Escaping of text that does not come from this program | [`escape`] |
+//! | Terminals and colours | [`environment`] |
+//! | The printer, which writes to the two streams | [`printer`] |
+//! | Words of a result that are highlighted on a terminal | [`mark`] |
+//! | Progress line on a terminal | [`progress`] |
+//! | Status of a long operation: one changing line on a terminal, single lines elsewhere | [`status_line`] |
+//! | What goes on, line by line, for programs | [`journal`] |
+//! | Reading of answers to confirmations | [`question`] |
+//! | Flags that printed commands repeat, so that they can be pasted | [`repeated`] |
+//! | Lines that are wider than the terminal | [`wrap`] |
 
 pub mod environment;
 pub mod escape;

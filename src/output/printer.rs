@@ -1,4 +1,4 @@
-//! Who writes?
+//! The printer, which writes to the two streams.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What shows that something is going on?
+//! Progress line on a terminal.
 //!
 //! One line on standard error that comes after half a second, moves, and is gone before anything else
 //! is written. Nothing at all where standard error is no terminal.

@@ -1,4 +1,4 @@
-//! What does the user have to say to it?
+//! Reading of answers to confirmations.
 //!
 //! Questions stand on standard error and are asked on a terminal only; whoever asks has made sure
 //! that there is one. Ctrl-C breaks one off, Ctrl-D is a no, and after Ctrl-Z it is asked again.

@@ -1,4 +1,4 @@
-//! What has to stand in a printed command as well, so that it can be pasted?
+//! Flags that printed commands repeat, so that they can be pasted.
 //!
 //! Advice is written without the flags that this run was given to find its cluster or its files.
 //! Pasted like that, it would reach another cluster, or ask another user's rights. They are put in on

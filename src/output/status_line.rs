@@ -1,4 +1,4 @@
-//! What is told of something that goes on for long?
+//! Status of a long operation: one changing line on a terminal, single lines elsewhere.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What is written for a report, in the format that is asked for?
+//! Rendering of a report in the requested format.
 
 use super::{Format, Page, RenderError, html, json, markdown, text, yaml};
 use crate::output::{Mark, MarkColor, escape};

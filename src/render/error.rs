@@ -1,4 +1,4 @@
-//! Why is there no text?
+//! Errors of rendering.
 
 /// A report that cannot be written as data; not to be expected of reports made of plain fields.
 #[derive(Debug, thiserror::Error)]

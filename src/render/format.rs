@@ -1,4 +1,4 @@
-//! Which formats are there?
+//! Output formats.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What keeps foreign text from being markup?
+//! Escaping of text in HTML and Markdown.
 
 use crate::output::escape;
 

@@ -1,4 +1,4 @@
-//! How does a report become text?
+//! Rendering: from reports to text.
 //!
 //! Takes anything that is a [`View`](crate::report::View) and a [`Format`]; gives one string that
 //! ends with a line break (or is empty) and has nothing in it that acts on a terminal. Knows tables

@@ -1,4 +1,4 @@
-//! What does every answer say beside its subject?
+//! What every report carries beside its subject: warnings, gaps, and the refusal.
 
 use super::metadata::{Incomplete, Warning};
 use super::table::{Section, Shown, Tone, View};

@@ -1,4 +1,4 @@
-//! What are devices, as their drivers say?
+//! Attributes of devices.
 
 use std::collections::BTreeMap;
 

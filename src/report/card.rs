@@ -1,4 +1,4 @@
-//! What is there to say of a device that somebody wants to pull?
+//! A device in detail: identity, hardware, peers and taints.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What became of the rules that a command changes?
+//! Report of a command that changed rules.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What do several clusters answer to one question?
+//! Reports of several clusters, side by side.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

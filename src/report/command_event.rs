@@ -1,4 +1,4 @@
-//! What happens while a command goes on?
+//! Events of `--events`, one JSON line each.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What does a release of Kubernetes do wrong, in words?
+//! Known defects of Kubernetes releases, in words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is there to say about one rule?
+//! Description of one rule.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

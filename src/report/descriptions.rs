@@ -1,4 +1,4 @@
-//! What is there to say about several rules?
+//! Descriptions of several rules.
 
 use std::collections::BTreeSet;
 

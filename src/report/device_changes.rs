@@ -1,4 +1,4 @@
-//! What has changed about devices between two looks?
+//! Changes of devices between two readings.
 
 use std::collections::{BTreeMap, BTreeSet};
 

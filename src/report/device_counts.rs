@@ -1,4 +1,4 @@
-//! How many devices are there, and how many of them are allocated and tainted?
+//! Counts of devices: all, allocated, tainted, free.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! May devices be pulled out of a node, and what speaks against it?
+//! Report of whether devices can be pulled out of a node.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -390,7 +390,7 @@ mod tests {
             semantics: &semantics,
             now: testing::now(),
         };
-        let report = PullReport::new("node-7", &[check], &basis);
+        let report = DeviceRemovalReport::new("node-7", &[check], &basis);
         let text = crate::render::at_80_columns(&report);
         for name in [
             "training/llama-405b-pretrain-worker-0 ",

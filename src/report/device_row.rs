@@ -1,4 +1,4 @@
-//! What is there to say of one device?
+//! A device as a row.
 
 use std::collections::BTreeMap;
 

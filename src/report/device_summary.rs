@@ -1,4 +1,4 @@
-//! How many devices has each node?
+//! Devices per node.
 
 use super::device_counts::NodeCounts;
 use super::device_row::DeviceRow;

@@ -1,4 +1,4 @@
-//! What do devices look like in a table?
+//! Table of devices.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which devices are there, and who uses them?
+//! Report of devices and their users.
 
 use std::collections::BTreeMap;
 

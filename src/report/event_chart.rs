@@ -1,4 +1,4 @@
-//! When does what fall, as a picture?
+//! Charts of upcoming evictions and expiries.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,4 +1,4 @@
-//! What was reported about a rule, and about whom it hits?
+//! Kubernetes events about a rule and the pods it evicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What has a rule done, as far as that can still be seen?
+//! Past evictions of a rule, as far as events and pods still show them.
 //!
 //! From events, pods, what makes pods, and their conditions. Events name pods and no rule, and are forgotten after an
 //! hour: what they leave open is said.

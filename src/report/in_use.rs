@@ -1,4 +1,4 @@
-//! What does a kubelet say is in use, and what can it give?
+//! Devices in use and allocatable resources, by a kubelet.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Where is a report from, and what does it lack?
+//! Metadata of reports: source, cluster, time and gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,44 +1,44 @@
-//! What do people and scripts get to see?
+//! Reports: documents for scripts, and sections for people.
 //!
 //! Takes verdicts of the engine and gives views: serialisable, versioned values whose schema only
 //! grows, and sections of plain text and tables that every format for people is made from. Decides
 //! nothing about pods, prints nothing, knows no format.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | Whom would a taint hit, and when? | [`impact`] |
-//! | What is read and answered for it? | `question` |
-//! | Why is it so? | [`explain`] |
-//! | Which devices are there? | [`devices`] |
-//! | How many are there, and in which state? | [`device_counts`] |
-//! | What has changed about them? | [`device_changes`] |
-//! | What are they, as their drivers say? | [`attributes`] |
-//! | What is there to say of one of them? | [`device_row`] |
-//! | What do they look like in a table? | `device_table` |
-//! | Which rules are there? | [`rules`] |
-//! | What is there to say about one rule? | [`description`] |
-//! | Where is a rule in its life? | [`life`] |
-//! | What does a release do wrong, in words? | [`defects`] |
-//! | What became of guards? | [`guard`] |
-//! | What may a team's rules never do? | [`policy`] |
-//! | Who has dedicated devices, and are others kept out? | [`dedications`] |
-//! | Who tolerates a taint? | [`tolerations`] |
-//! | How is a number written that is not known? | [`bounds`] |
-//! | What does every answer say beside its subject? | [`answer`] |
-//! | What became of the rules that a command changes? | [`change`] |
-//! | What do several clusters answer? | [`clusters`] |
-//! | What is there to say about a snapshot? | [`snapshot`] |
-//! | How did a wait end? | [`wait`] |
-//! | What happens while a command goes on? | [`happening`] |
-//! | How far is a wait? | [`progress`] |
-//! | What was reported about a rule and its pods? | [`events`] |
-//! | Who is still there, and why? | [`remaining`] |
-//! | When does what fall, as a picture? | `moments` |
-//! | What does a kubelet say is in use? | [`in_use`] |
-//! | May devices be pulled? | [`pulling`] |
-//! | What is this program, and what has the server? | [`version`] |
-//! | What does a report look like? | [`table`] |
-//! | How is it described to machines? | [`schema`] |
+//! | Impact report: the pods a taint evicts, and when | [`impact`] |
+//! | Previews of proposed taints on a reading: selected devices, impact and report | `question` |
+//! | Explanations of pods, devices and rules, link by link | [`explain`] |
+//! | Report of devices and their users | [`devices`] |
+//! | Counts of devices: all, allocated, tainted, free | [`device_counts`] |
+//! | Changes of devices between two readings | [`device_changes`] |
+//! | Attributes of devices | [`attributes`] |
+//! | A device as a row | [`device_row`] |
+//! | Table of devices | `device_table` |
+//! | List of rules | [`rules`] |
+//! | Description of one rule | [`description`] |
+//! | Pending evictions and releases of a rule, in words | [`rule_lifecycle`] |
+//! | Known defects of Kubernetes releases, in words | [`defects`] |
+//! | Guards, as reports write and show them | [`guard`] |
+//! | Policy files, and violations of them | [`policy`] |
+//! | The dedications of a cluster: who has which devices, and whether others are kept out | [`dedications`] |
+//! | The lines that tolerate taints, and who has them | [`tolerations`] |
+//! | How a report writes a count whose number is not known | [`bounds`] |
+//! | What every report carries beside its subject: warnings, gaps, and the refusal | [`answer`] |
+//! | Report of a command that changed rules | [`change`] |
+//! | Reports of several clusters, side by side | [`clusters`] |
+//! | Warnings and gaps of a saved snapshot | [`snapshot`] |
+//! | Result of a wait, and what is left | [`wait`] |
+//! | Events of `--events`, one JSON line each | [`command_event`] |
+//! | Progress of a wait | [`wait_progress`] |
+//! | Kubernetes events about a rule and the pods it evicts | [`events`] |
+//! | Pods that are still there, and what each waits for | [`remaining_pods`] |
+//! | Charts of upcoming evictions and expiries | `event_chart` |
+//! | Devices in use and allocatable resources, by a kubelet | [`in_use`] |
+//! | Report of whether devices can be pulled out of a node | [`device_removal`] |
+//! | Versions of the program, of the Kubernetes behaviour it knows, and of the server | [`version`] |
+//! | Tables and sections, before they are rendered | [`table`] |
+//! | JSON schemas of reports | [`schema`] |
 
 pub mod answer;
 pub mod attributes;

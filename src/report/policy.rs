@@ -1,4 +1,4 @@
-//! What may a team's rules never do, and what do they do of that?
+//! Policy files, and violations of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

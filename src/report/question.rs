@@ -1,4 +1,4 @@
-//! What does what was read say to the taints that are asked about?
+//! Previews of proposed taints on a reading: selected devices, impact and report.
 
 use std::collections::BTreeSet;
 

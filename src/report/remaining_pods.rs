@@ -1,4 +1,4 @@
-//! Who is still there, and what does each of them wait for?
+//! Pods that are still there, and what each waits for.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

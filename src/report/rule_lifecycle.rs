@@ -1,4 +1,4 @@
-//! What is left to happen, in words?
+//! Pending evictions and releases of a rule, in words.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which rules are there, and what do they do?
+//! List of rules.
 
 use std::collections::BTreeMap;
 use std::fmt;

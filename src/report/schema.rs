@@ -1,4 +1,4 @@
-//! How are reports described to machines?
+//! JSON schemas of reports.
 //!
 //! The schemas are made from the types, so that neither can be wrong without the other; the files
 //! in `schemas/` are what [`files`] returns.

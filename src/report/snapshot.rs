@@ -1,4 +1,4 @@
-//! What is there to say about a snapshot, beside the objects in it?
+//! Warnings and gaps of a saved snapshot.
 
 use serde::Serialize;
 

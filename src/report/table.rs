@@ -1,4 +1,4 @@
-//! What does a report look like, before it is text?
+//! Tables and sections, before they are rendered.
 //!
 //! Reports describe themselves in [`Section`]s of plain data; every format for people is a view of
 //! the same sections, so that no two of them can disagree. Nothing here is escaped or laid out.

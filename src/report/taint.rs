@@ -1,4 +1,4 @@
-//! How is a taint shown, and whose it is?
+//! A taint and its owner as text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,11 +20,11 @@ pub enum TaintSource {
 
 /// Whose taint it is: its source and the name of the object, absent for a rule that does not exist.
 ///
-/// `proposed` are the taints of the question, which [`Origin::Considered`] counts through.
+/// `proposed` are the taints of the question, which [`Origin::Proposed`] counts through.
 #[must_use]
 pub fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, Option<String>) {
     match origin {
-        Origin::Considered(index) => {
+        Origin::Proposed(index) => {
             let rule = proposed.get(index).and_then(|taint| taint.rule.as_ref());
             (TaintSource::Rule, rule.map(ToString::to_string))
         }

@@ -126,7 +126,7 @@ pub fn with_verdict(pod: &Pod, verdict: Verdict) -> PodImpact<'_> {
 
 pub fn evicted(pod: &Pod, seconds: i64) -> PodImpact<'_> {
     PodImpact {
-        causes: vec![cause(Origin::Considered(0), seconds)],
+        causes: vec![cause(Origin::Proposed(0), seconds)],
         ..with_verdict(pod, Verdict::Evicted { at: after(seconds) })
     }
 }

@@ -1,4 +1,4 @@
-//! How is time written?
+//! Times in reports.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Who uses devices from which rules evict, and stays?
+//! Pods that use devices of evicting rules and stay.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is this program, what does it know of Kubernetes, and what has the server?
+//! Versions of the program, of the Kubernetes behaviour it knows, and of the server.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What did a wait come to, and what is left?
+//! Result of a wait, and what is left.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

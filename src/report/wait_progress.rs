@@ -1,4 +1,4 @@
-//! What has one look shown to whoever waits?
+//! Progress of a wait.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What does an answer say it is, before anything of it is believed?
+//! The kind and version a response claims, before any of it is trusted.
 //!
 //! A body that came with the right status code may still be another object than the one that was
 //! asked for, or come from something that is no API server. Reads only as much as says that.

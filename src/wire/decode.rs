@@ -1,4 +1,4 @@
-//! How is an object decoded, in either encoding?
+//! Decoding of objects in either encoding.
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::Value;

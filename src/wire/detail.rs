@@ -1,4 +1,4 @@
-//! How much of each object is kept?
+//! How much of each object is decoded.
 
 /// How much of each device to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

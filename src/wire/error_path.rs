@@ -1,4 +1,4 @@
-//! Which field is it that cannot be decoded?
+//! Path of the field that cannot be decoded.
 //!
 //! Runs only after an error, which serde gives without a place: decodes the object again with less and
 //! less of it. A decoder that notes where it is all the time would be a good part of the program, for

@@ -1,4 +1,4 @@
-//! Where in a text is the field that could not be decoded?
+//! Position in the text of a field that cannot be decoded.
 //!
 //! Runs only after an error: reads the text once more, for nothing but that place.
 

@@ -1,4 +1,4 @@
-//! Do the objects of a list come again and again?
+//! Detection of lists whose pages repeat.
 //!
 //! A list that is told without an end is refused, however long it is, as soon as it repeats itself. One object
 //! is remembered, a later one each time that their number has doubled, so that a circle of any length is found

@@ -1,4 +1,4 @@
-//! Which version of its API has a kind, and since when?
+//! API versions of each kind.
 //!
 //! Read by file reading (can this object be read?) and by discovery (which version to ask for?). The
 //! rows are those of the one table of kinds, `model::kind`; a new API version is a line there and, if it

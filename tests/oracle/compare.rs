@@ -220,7 +220,7 @@ fn final_condition(place: usize, effect: &Effect, impact: &Impact<'_>) -> Condit
         let because = pod
             .causes
             .iter()
-            .any(|cause| cause.origin == Origin::Considered(place));
+            .any(|cause| cause.origin == Origin::Proposed(place));
         let Some(at) = pod.earliest().filter(|_| because) else {
             continue;
         };

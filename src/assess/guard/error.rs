@@ -1,4 +1,4 @@
-//! Why is something no guard, and what is to be written instead?
+//! Errors in guard expressions, with the correct form.
 
 use super::Signal;
 

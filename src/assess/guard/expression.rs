@@ -1,4 +1,4 @@
-//! How is a guard written?
+//! Parsing of guards.
 
 use std::str::FromStr;
 

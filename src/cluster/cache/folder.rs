@@ -1,4 +1,4 @@
-//! Where is what is remembered of a server?
+//! The cache folder of a server, beside kubectl's own.
 //!
 //! Upstream: `computeDiscoverCacheDir` and `getDefaultCacheDir` in
 //! `cli-runtime/pkg/genericclioptions/config_flags.go`.

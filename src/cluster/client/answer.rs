@@ -1,4 +1,4 @@
-//! Is an answer one to the question that was asked, and from an API server at all?
+//! Checks that a response comes from an API server and is about the object requested.
 //!
 //! Between here and the server there may be proxies, gateways, login pages and caches, and each of
 //! them may answer in its place. Only what an API server says about the very object that was asked

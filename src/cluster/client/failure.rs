@@ -1,4 +1,4 @@
-//! What do kube's errors mean?
+//! Translation of kube's errors.
 //!
 //! The border: beyond it there is no `kube::Error`, whose texts repeat each other and may show more
 //! than they should.

@@ -1,4 +1,4 @@
-//! How far away is the server, and are its answers worth compressing?
+//! Latency and throughput of the connection, and whether compression pays for it.
 //!
 //! An API server compresses at some 100 MB/s, to a tenth: that pays on every network that is slower,
 //! and costs time where the server is next door. The address does not tell: a tunnel to the other side

@@ -1,4 +1,4 @@
-//! Does an answer get on?
+//! Stall detection for response bodies.
 //!
 //! A server that sends a byte now and then is as good as silent. Progress worth having is so much of
 //! the body, or its end, within each request timeout.

@@ -1,4 +1,4 @@
-//! What does an answer mean that is not a success?
+//! Meaning of responses that are not a success.
 //!
 //! An API server explains a refusal in a `Status`. Without one that fits the question, the answer
 //! may come from anywhere, and nothing follows from it: a page of a gateway with status 404 is no

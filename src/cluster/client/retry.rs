@@ -1,4 +1,4 @@
-//! When is a read asked for again?
+//! Retries of reads.
 //!
 //! A busy server is waited for as long as it says, and at least a little longer each time; all of it
 //! within the request timeout. An answer that broke off is asked for again at once, a few times.

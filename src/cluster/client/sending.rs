@@ -1,4 +1,4 @@
-//! Has anything of a change left?
+//! Whether the connection has begun to send a change.
 //!
 //! The connection takes the body of a request when it is about to write it. Until then the server has
 //! at most the head of a request, and acts on none whose body is missing.

@@ -1,4 +1,4 @@
-//! What does a path ask for? Read as the API server reads it, so that an answer can be compared with
+//! The objects that a path addresses, read as the API server reads it, so that a response can be compared with
 //! the question.
 //!
 //! Upstream: `RequestInfoFactory.NewRequestInfo` in `apiserver/pkg/endpoints/request`.

@@ -1,4 +1,4 @@
-//! Which cluster and which user do the kubeconfig files and the flags choose?
+//! Choice of cluster and user from kubeconfig files and flags.
 //!
 //! Files are merged as kubectl merges them: the first to name a thing wins, files of `KUBECONFIG`
 //! that do not exist are skipped, and the one of `--kubeconfig` is read alone and must exist.

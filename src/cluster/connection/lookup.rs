@@ -1,4 +1,4 @@
-//! Where is a program that is named without a path?
+//! Lookup of programs on PATH.
 //!
 //! Upstream: `LookPath` in Go's `os/exec`, which never finds a program in the current directory: who
 //! changes into a foreign directory must not run what lies there under the name of a plugin.

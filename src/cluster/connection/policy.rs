@@ -1,4 +1,4 @@
-//! May a credential plugin be run?
+//! Policy for running credential plugins.
 //!
 //! A kubeconfig from somebody else can name any program as the plugin of its user. Whoever does not
 //! want that says in the preferences of kubectl (`kuberc`) which programs may be run.

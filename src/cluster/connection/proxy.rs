@@ -1,4 +1,4 @@
-//! Which proxy leads to the server?
+//! Choice of the proxy for a server.
 //!
 //! The cluster's own `proxy-url` is always used. Otherwise the environment decides, as Go's
 //! `http.ProxyFromEnvironment` does: `NO_PROXY` and loopback addresses go straight to the server.

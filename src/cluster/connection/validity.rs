@@ -1,4 +1,4 @@
-//! Does a cluster, or a user, say two things at once, or half of one?
+//! Contradictory or incomplete entries of a kubeconfig, as kubectl refuses them.
 //!
 //! What kubectl refuses is refused here: whichever of two ways in were taken, it could be the one that
 //! was not meant.

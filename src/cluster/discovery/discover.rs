@@ -1,4 +1,4 @@
-//! Which kinds does the server have, and at which version of their API?
+//! Discovery of the kinds a server has, and of their API versions.
 //!
 //! Each kind is used at the newest version that the server serves and `wire` knows, whatever the
 //! others are at: rules may be missing, or older, where devices are not. A kind of which one version is

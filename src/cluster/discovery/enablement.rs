@@ -1,4 +1,4 @@
-//! What has to be turned on before a server serves device taints?
+//! Feature gates and API groups that a server needs for device taints.
 //!
 //! Source: `pkg/features/kube_features.go` and `pkg/controlplane/instance.go` of Kubernetes 1.33 to
 //! 1.37.

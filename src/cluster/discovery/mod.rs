@@ -1,4 +1,4 @@
-//! What does the server have? Which kinds, at which versions, and what that leaves out.
+//! Discovery: the kinds and API versions a server has, and what the missing ones leave out.
 
 mod discover;
 pub(in crate::cluster) mod enablement;

@@ -1,4 +1,4 @@
-//! How much is read before it is called too much?
+//! Limits on how much is read from files.
 
 /// How much is read before it is called too much. Counted as it is read, so that nothing is ever taken
 /// in to be found too large afterwards.

@@ -1,4 +1,4 @@
-//! Which files are meant by what was given?
+//! Resolution of `--from` and `-f` arguments to files.
 
 use std::collections::BTreeSet;
 use std::fs;

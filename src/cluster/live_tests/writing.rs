@@ -1,4 +1,4 @@
-//! What became of a change whose answer cannot be believed? It is looked up.
+//! Changes whose response cannot be trusted are looked up.
 
 use super::server::{Answer, RULES, Server};
 use crate::cluster::{

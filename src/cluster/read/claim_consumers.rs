@@ -1,4 +1,4 @@
-//! Whom do claims name that hold selected devices?
+//! The pods for which claims on selected devices are reserved.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Can pods' nodes end them, and which drivers are at work there?
+//! Health of pods' nodes, and the drivers that publish slices there.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Which workloads are above the pods that are saved, and what of them is kept?
+//! Owners of saved pods: which workloads are kept in a snapshot, and how much of each.
 
 use std::collections::BTreeSet;
 

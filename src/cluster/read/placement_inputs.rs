@@ -1,4 +1,4 @@
-//! Where could claims be placed again?
+//! Device classes and nodes, on which reallocation of claims depends.
 //!
 //! All device classes, and all nodes: of nodes the metadata alone, for where devices are is decided by
 //! names and labels, and the rest of a node is much. Who may not read them gets an answer without.

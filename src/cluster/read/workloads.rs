@@ -1,4 +1,4 @@
-//! What do pods belong to?
+//! Workloads that own pods.
 //!
 //! Owner references lead upwards, a level at a time: of each kind, the few that are wanted by their
 //! names, and more of them with one list, of which only those are kept. What stands between a pod and the

@@ -1,4 +1,4 @@
-//! What is kept of each kind in a redacted snapshot, field by field? What is not here is dropped.
+//! The fields of each kind that a redacted snapshot keeps. What is not listed here is dropped.
 
 use crate::model::Kind;
 

@@ -1,4 +1,4 @@
-//! How long is a watch tried to be had again?
+//! Time budget for re-establishing a watch.
 //!
 //! Failures in a row have a budget of tries and of time; whatever the server tells resets both. A
 //! function of what happened and when, without a clock of its own.

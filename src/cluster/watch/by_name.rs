@@ -1,4 +1,4 @@
-//! Which pods are asked for by name, and what became of them?
+//! Pods that are read by name, and their results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Where does each object stand in a list whose order means nothing?
+//! Positions of the objects in an unordered list.
 
 use std::collections::HashMap;
 use std::sync::Arc;

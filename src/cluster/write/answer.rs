@@ -1,4 +1,4 @@
-//! Is this answer about the object that was asked about?
+//! Checks that responses to writes are about the object that was changed.
 
 use serde_json::Value;
 

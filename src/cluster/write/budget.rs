@@ -1,4 +1,4 @@
-//! How often, and for how long, is a change tried that others keep coming before?
+//! Budget of attempts and time for a change that conflicts with others.
 
 use std::time::Duration;
 

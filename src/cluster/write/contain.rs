@@ -1,4 +1,4 @@
-//! Is the object as it was asked for?
+//! Comparison of a stored object with the requested one.
 
 use serde_json::Value;
 

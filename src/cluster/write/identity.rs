@@ -1,4 +1,4 @@
-//! Who is asking?
+//! The user as the server has authenticated them.
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 

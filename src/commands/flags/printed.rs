@@ -1,4 +1,4 @@
-//! What does `add` print: what it did, or the rules?
+//! What `add` prints: a report of what it did, or the rules.
 
 use clap::ValueEnum;
 

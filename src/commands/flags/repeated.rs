@@ -1,4 +1,4 @@
-//! Which flags of this run do printed commands repeat?
+//! Flags of this run that printed commands repeat.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};

@@ -1,4 +1,4 @@
-//! `preview --publish`: what does the controller itself say?
+//! `preview --publish`: the controller's own preview, through rules with effect None.
 //!
 //! Creates a rule with effect None for every considered taint, waits until the controller has
 //! written its own preview to it, and compares that with ours to the letter.

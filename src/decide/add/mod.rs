@@ -1,12 +1,12 @@
-//! What has to be done so that the rules that are asked for are there?
+//! `add`: the changes that make the requested rules exist.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | On which terms? | `terms` |
-//! | What has to be done about each rule? | `plan` |
-//! | What is that? | `step` |
-//! | What cannot be done? | `refusal` |
-//! | How is it told? | `words` |
+//! | Options that requested rules share: effect, value, expiry, and what happens to existing rules | `terms` |
+//! | Plan of what is done about each requested rule | `plan` |
+//! | A planned change of one rule | `step` |
+//! | Refusals of changes to a rule | `refusal` |
+//! | Texts about planned changes of rules | `words` |
 
 mod plan;
 mod refusal;

@@ -1,4 +1,4 @@
-//! What has to be done about each rule?
+//! Plan of what is done about each requested rule.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What cannot be done about a rule?
+//! Refusals of changes to a rule.
 
 use serde_json::Value;
 

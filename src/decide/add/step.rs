@@ -1,4 +1,4 @@
-//! What is done about one rule?
+//! A planned change of one rule.
 
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::model::DeviceTaintRule;

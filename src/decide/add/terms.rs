@@ -1,4 +1,4 @@
-//! On which terms are rules made?
+//! Options that requested rules share: effect, value, expiry, and what happens to existing rules.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! How is told what is done about rules?
+//! Texts about planned changes of rules.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Is it every device?
+//! Refusal of selectors that match every device.
 
 use crate::engine::Semantics;
 use crate::error::Failure;

@@ -1,4 +1,4 @@
-//! Is a number of hardware that of more than one device?
+//! Hardware numbers that match more than one device.
 
 use crate::decide::identity::Hardware;
 use crate::decide::identity::identifying_attributes::AttributeMeaning;

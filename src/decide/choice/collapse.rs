@@ -1,4 +1,4 @@
-//! May a selector of a pool or a driver stand for devices by name?
+//! Collapsing devices into one selector of their pool or driver.
 
 use std::collections::{BTreeMap, BTreeSet};
 

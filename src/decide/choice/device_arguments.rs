@@ -1,4 +1,4 @@
-//! What was typed to say which devices are meant?
+//! The arguments and flags that name devices.
 
 use std::path::PathBuf;
 

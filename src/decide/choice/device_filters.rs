@@ -1,4 +1,4 @@
-//! Which devices are meant by what they are, and by who uses them?
+//! Devices selected by attributes and by use: `--where`, `--pod` and their like.
 
 use super::ambiguous::{AmbiguousNumber, ambiguous};
 use super::idle::{IdleName, idle};

@@ -1,4 +1,4 @@
-//! Is what was named there at all, although it has no devices?
+//! Named nodes and pods that exist and have no devices.
 
 use crate::engine::DeviceCondition;
 use crate::error::{ExitStatus, Failure};

@@ -1,4 +1,4 @@
-//! What was probably meant by a name that cannot be?
+//! Suggestions for names that are malformed.
 
 use crate::decide::identity::identifying_attributes::misspelt;
 use crate::error::Failure;

@@ -1,22 +1,22 @@
-//! Which devices are meant?
+//! Selection of devices from what was typed.
 //!
 //! First what was typed, understood without a cluster; then what that is in what was looked at.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | What was typed? | `typed` |
-//! | What does it mean by itself? | `parse` |
-//! | Which devices are that by what they are, and by who uses them? | [`filters`] |
-//! | Which words are numbers of hardware? | `numbers` |
-//! | Which taints are that, in what was looked at? | `taints` |
-//! | What was probably meant where that is nothing? | `nothing`; is what was named there at all? [`mod@idle`] |
-//! | Is a number of hardware that of several? | [`mod@ambiguous`] |
-//! | May a pool or driver stand for its devices? | [`collapse`] |
-//! | Which devices are shown? | [`mod@shown`] |
-//! | Is there such a device? | `unknown` |
-//! | Is it missing since its driver is away? | `away` |
-//! | Is it every device? | [`wide`] |
-//! | What was probably meant by a name that cannot be? | [`wrong`] |
+//! | The arguments and flags that name devices | `device_arguments` |
+//! | Parsing of device arguments, without a cluster | `parse` |
+//! | Devices selected by attributes and by use: `--where`, `--pod` and their like | [`device_filters`] |
+//! | Hardware numbers among the arguments, resolved in a cluster | `numbers` |
+//! | The taints a command proposes, from its arguments or by default, and warnings about them | `taints` |
+//! | Explanations and suggestions when no device matches | `no_match`; named nodes and pods without devices: [`mod@idle`] |
+//! | Hardware numbers that match more than one device | [`mod@ambiguous`] |
+//! | Collapsing devices into one selector of their pool or driver | [`collapse`] |
+//! | Devices to be listed, from arguments and flags | [`mod@shown`] |
+//! | Devices that do not exist, with similar names | `unknown` |
+//! | Names that match nothing because their driver publishes no devices | `unpublished` |
+//! | Refusal of selectors that match every device | [`all_devices`] |
+//! | Suggestions for names that are malformed | [`misspelt_name`] |
 
 pub mod all_devices;
 pub mod ambiguous;

@@ -1,4 +1,4 @@
-//! No device meets what was asked: what was probably meant?
+//! Explanations and suggestions when no device matches.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which words are numbers of hardware, in what was looked at?
+//! Hardware numbers among the arguments, resolved in a cluster.
 
 use crate::decide::identity::hardware::may_be_number;
 use crate::decide::identity::identifying_attributes::identifies;

@@ -1,4 +1,4 @@
-//! What does what was typed mean by itself?
+//! Parsing of device arguments, without a cluster.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Which devices are shown?
+//! Devices to be listed, from arguments and flags.
 
 use super::device_arguments::DeviceArguments;
 use super::misspelt_name::{meant_as_hardware, wrong_name};

@@ -1,4 +1,4 @@
-//! Which taints are meant, in what was looked at?
+//! The taints a command proposes, from its arguments or by default, and warnings about them.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Is there such a device?
+//! Devices that do not exist, with similar names.
 
 use super::numbers::word_of;
 use crate::engine::{self, ProposedTaint, Semantics};

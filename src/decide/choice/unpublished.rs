@@ -1,4 +1,4 @@
-//! What of names that match nothing since their driver is away?
+//! Names that match nothing because their driver publishes no devices.
 
 use super::shown::ShownDevices;
 use crate::error::{ExitStatus, Failure};

@@ -4,21 +4,21 @@
 //! of its namespaces, and a policy that refuses that toleration elsewhere. All of it is made from
 //! [`Terms`], which the policies note, so that what is there can be compared with what should be.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | Who is let in, and how is that noted? | `terms` |
-//! | Which expressions do the policies have? | `expressions` |
-//! | Which objects are they? | `objects` |
-//! | What is different in the object that is there? | `drift` |
-//! | What is done about each of them, and in which order? | `plan` |
-//! | Do the namespaces exist, and are they fit for it? | `namespaces` |
-//! | Has another dedication these devices? | `overlap` |
-//! | Which claims have the toleration, and which lack it? | `tolerating` |
-//! | What tolerates a taint, as a document? | `documents` |
-//! | What do reports show of it? | `reported` |
-//! | What does a preview say of those who are let in? | `let_in` |
-//! | What is there to know before? | `notes` |
-//! | What is the state of a dedication? | `state` |
+//! | The terms of a dedication: its name, who is let in, and what is allowed elsewhere | `terms` |
+//! | The expressions of a dedication's policies (CEL) | `expressions` |
+//! | The objects of a dedication beside its rules | `objects` |
+//! | Differences between an object as it is and as it should be | `drift` |
+//! | What is done about the policies of a dedication, and in which order | `plan` |
+//! | The namespaces of a dedication: whether they are there, and whether they are fit for one | `namespaces` |
+//! | Devices that another dedication has already | `overlap` |
+//! | Claims and templates that tolerate a taint, and those that lack the toleration | `tolerating` |
+//! | What is asked about tolerations, and what is printed for it | `documents` |
+//! | Dedications and tolerations as reports show them | `reported` |
+//! | The warning of a preview about the claims that a dedication lets in | `let_in` |
+//! | What to know before devices are dedicated | `notes` |
+//! | The state of a dedication: its policies, its devices, and who uses them | `state` |
 
 mod documents;
 mod drift;

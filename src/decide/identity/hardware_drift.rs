@@ -1,4 +1,4 @@
-//! Is a name still that of the hardware that was noted?
+//! Whether a device name still stands for the hardware noted on a rule.
 
 use super::identifying_attributes::{AttributeMeaning, means};
 use super::noted_hardware::{NotedHardware, value_of};

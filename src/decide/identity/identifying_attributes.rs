@@ -1,4 +1,4 @@
-//! Which attributes identify hardware?
+//! Attributes that identify hardware, such as UUIDs and serial numbers.
 
 use crate::naming::nearest::nearest;
 

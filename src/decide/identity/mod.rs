@@ -1,16 +1,16 @@
-//! Does a name still stand for the hardware that a rule was made for?
+//! Hardware identity: whether a device name still stands for the hardware a rule was made for.
 //!
 //! Rules name devices, and drivers number them anew after a reboot or a swap. So a rule notes what its
 //! device was when it was made, and that is compared with what is published now.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | Which attributes identify hardware? | [`known`] |
-//! | Is an argument a number of hardware? | [`hardware`] |
-//! | What is noted of a device? | `noted` |
-//! | What are the devices that are looked at, and which rules were made for hardware? | `seen` |
-//! | Is it the same hardware? | `standing` |
-//! | What is said about it, and what is refused? | `words` |
+//! | Attributes that identify hardware, such as UUIDs and serial numbers | [`identifying_attributes`] |
+//! | Hardware as it is typed: `uuid=GPU-18db…`, or its UUID, serial number or PCI address alone | [`hardware`] |
+//! | Identifying attributes that are noted on a rule when it is made | `noted_hardware` |
+//! | Current hardware of devices that rules name one by one | `observed_hardware` |
+//! | Whether a device name still stands for the hardware noted on a rule | `hardware_drift` |
+//! | Warnings and refusals about rules whose hardware has another name | `words` |
 
 pub mod hardware;
 mod hardware_drift;

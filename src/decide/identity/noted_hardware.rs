@@ -1,4 +1,4 @@
-//! What is noted of the hardware that a rule is made for?
+//! Identifying attributes that are noted on a rule when it is made.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What are the devices that taints name one by one, and which rules were made for hardware?
+//! Current hardware of devices that rules name one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

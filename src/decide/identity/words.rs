@@ -1,4 +1,4 @@
-//! What is said of rules whose hardware has another name, and what is refused?
+//! Warnings and refusals about rules whose hardware has another name.
 
 use super::hardware_drift::{DeviceIdentity, HardwareDrift, identity};
 use super::noted_hardware::{NotedHardware, named};

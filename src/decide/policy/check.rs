@@ -1,4 +1,4 @@
-//! Which of what a policy says is broken by what is asked for?
+//! Violations of a policy by a requested change.
 
 use std::collections::BTreeMap;
 

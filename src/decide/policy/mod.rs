@@ -1,12 +1,12 @@
-//! What has a team agreed on, and is it kept?
+//! Policies of a team (`--policy`), and whether a change keeps them.
 //!
 //! A policy forbids and never allows: its guards are checked beside those of the command line, and what
 //! else it says only ever refuses. So do several.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | What does a file say? | `parse` |
-//! | Which of it is broken? | `check` |
+//! | Parsing of policy files | `parse` |
+//! | Violations of a policy by a requested change | `check` |
 
 mod check;
 mod parse;

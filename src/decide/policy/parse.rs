@@ -1,4 +1,4 @@
-//! What does the file of a policy say?
+//! Parsing of policy files.
 
 use super::Policy;
 use crate::assess::Guard;

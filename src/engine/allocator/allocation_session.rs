@@ -1,4 +1,4 @@
-//! What becomes of every affected claim?
+//! Reallocation of every affected claim, with one budget and shared intermediate results.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,12 +22,18 @@ use super::usage::{Holdings, Usage};
 use crate::engine::{Impact, ProposedTaint, Semantics, Verdict};
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
 
-/// So many steps are taken for one answer; what needs more is not known.
+/// Search budget of one answer, in steps; a search that exceeds it answers "unknown".
+//
+// Allocation with constraints is a combinatorial search. Upstream ends it by a timeout of the scheduler; steps
+// are counted instead, since the engine has no clock and the same input has to give the same answer.
 const STEPS: u64 = 5_000_000;
-/// So many steps are taken for one claim on one node.
+/// Search budget of one claim on one node.
+//
+// A node on which the search explodes must not use up what the others need: most claims that can be placed
+// at all are placed in a few steps on the first node that fits.
 const STEPS_OF_A_NODE: u64 = 50_000;
 
-/// What becomes of the claims whose pods the considered taints of `impact` evict.
+/// What becomes of the claims whose pods the proposed taints of `impact` evict.
 #[must_use]
 pub fn replacement<'a>(
     snapshot: &'a Snapshot,
@@ -53,6 +59,7 @@ pub fn replacement<'a>(
     let mut without_group = 0_usize;
     for reallocation in &reallocations {
         let Some(place) = session.known_group(reallocation.claim) else {
+            // What it needs is not known, and the bound may be too high but never too low: it counts as placeable.
             without_group = without_group.saturating_add(1);
             continue;
         };
@@ -62,6 +69,7 @@ pub fn replacement<'a>(
             .find(|(known, _)| std::ptr::eq(*known, group))
         {
             Some((_, number)) => *number = number.saturating_add(1),
+            // Claims that fit nowhere, even with all affected devices given back, add nothing to the bound.
             None if hopeless.contains(&place) => {}
             None => wanted.push((group, 1)),
         }
@@ -118,6 +126,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         let mut concerned: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut known_in: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut pools: BTreeMap<u32, &Rc<Pool<'a>>> = BTreeMap::new();
+        // Only views whose pools know a device can change when it is given back. Every other view is searched once
+        // for a whole group of claims instead of once for each claim.
         for (view, seen) in state.views.iter().enumerate() {
             for pool in &seen.pools {
                 by_pool.entry(pool.place).or_default().push(view);
@@ -201,6 +211,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
     }
 
     fn group(&mut self, spec: &'a ClaimSpec) -> usize {
+        // A linear scan will do: claims come from templates, so that there are few different specs however many
+        // claims there are.
         if let Some(known) = self.groups.iter().position(|group| group.spec == spec) {
             return known;
         }
@@ -248,6 +260,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             } else {
                 self.outcome(place, view)
             };
+            // One node is enough: the loop ends at the first that is certain, and what is unknown about others
+            // counts only if there is none.
             match outcome {
                 Ok(true) => match self.doubt(view) {
                     None => return Placeability::Placeable,
@@ -327,6 +341,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             }
             Ok(true) | Err(SearchStop::Conflict | SearchStop::Unknown(_)) => false,
         };
+        // `Conflict` is left out on purpose: it depends on the devices that happen to be free, and could be gone
+        // once others have moved.
         let groups = 0..self.groups.len();
         groups
             .filter(|place| {
@@ -352,6 +368,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             steps: &steps,
             required: None,
         });
+        // What a search used is taken from the budget of all, whatever it came to.
         let taken = allowed.saturating_sub(steps.get());
         self.steps.set(self.steps.get().saturating_sub(taken));
         answer
@@ -374,6 +391,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         choices
             .zip(&group.fitting)
             .map(|((request, choice), (fitting, free))| {
+                // Pools that do not know a device of the claim have the same number free for all claims of the
+                // group; only the others are counted again.
                 let recounted = fitting.within(&pools).free(choice, usage, self.state);
                 RequestCandidates {
                     request: match choice.alternative {

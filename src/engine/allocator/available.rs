@@ -1,4 +1,4 @@
-//! How much of the same class stays allocatable?
+//! Devices of the affected classes that stay allocatable.
 
 use std::collections::BTreeMap;
 
@@ -95,6 +95,7 @@ pub(super) fn available<'a>(
         || !completeness.nodes
         || !state.doubts.is_empty()
     {
+        // Something that was not read may hold or taint every one of them; the upper bound stays true.
         found.devices.least = 0;
     }
     Some(found)

@@ -1,4 +1,4 @@
-//! Which devices does nobody hold, and can nobody get, since other parts of the same hardware are in use?
+//! Free devices that cannot be allocated because other partitions of the same hardware are in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Who could get a device next?
+//! Waiting claims that a device fits.
 
 use std::cell::Cell;
 
@@ -15,7 +15,9 @@ use crate::engine::usage::claim_names;
 use crate::engine::{ProposedTaint, Semantics};
 use crate::model::{ClaimSpec, DeviceId, Pod, ResourceClaim, Snapshot};
 
-/// So many steps are taken for all of them; who needs more may fit.
+/// Search budget for all claims; one that exceeds it is listed, since it may fit.
+//
+// Listing a claim too many costs a reader a line, and leaving one out hides who gets the device.
 const STEPS: u64 = 1_000_000;
 
 /// A claim that could get a device.
@@ -89,6 +91,8 @@ pub fn candidate_claims<'a>(
     let steps = Cell::new(STEPS);
     let nothing = Holdings::default();
     let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
+    // Taints come and go; the question here is whether the device could ever serve the claim. Those that keep it
+    // away now are exclusions.
     state.ignored = IgnoredTaints::Everything;
     // A further share of a device in use may be had that nobody could have first.
     found.retain(|(_, question)| {

@@ -1,4 +1,4 @@
-//! How many devices could serve a request?
+//! Devices that could serve a request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! How much of a shared device is taken?
+//! Capacity consumed of shared devices.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

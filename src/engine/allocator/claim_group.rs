@@ -1,4 +1,4 @@
-//! What do claims have in common that ask for the same?
+//! Claims with equal specs, and what is computed once for all of them.
 
 use super::candidate_devices::{FittingDevices, FreeDevices};
 use super::completeness::Unknown;

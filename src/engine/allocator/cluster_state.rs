@@ -1,4 +1,4 @@
-//! Which devices are there, tainted how, and what is known of them?
+//! The cluster as the allocator sees it: devices with their taints, classes and nodes.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) struct DeviceAt<'a> {
     pub(super) device: &'a Device,
     /// Which device it is: those of one driver, pool and name are the same.
     pub(super) identity: u32,
-    /// The driver's taints, then those of rules, the considered ones among them.
+    /// The driver's taints, then those of rules, the proposed ones among them.
     taints: Vec<(Taint, TaintSetter)>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct DeviceAt<'a> {
 pub(super) enum TaintSetter {
     /// The driver of the device, by the place of the taint among those that it has set.
     Driver(u32),
-    /// A rule, by its place among the considered taints and the rules beside them.
+    /// A rule, by its place among the proposed taints and the rules beside them.
     Rule(u32),
 }
 
@@ -61,7 +61,7 @@ impl IgnoredTaints {
     pub(super) const NOTHING: Self = Self::Those(BTreeSet::new());
 }
 
-/// A cluster as the allocator sees it, once the considered taints are there.
+/// A cluster as the allocator sees it, once the proposed taints are there.
 #[derive(Debug)]
 pub(super) struct ClusterState<'a> {
     pub(super) devices: Vec<DeviceAt<'a>>,
@@ -144,6 +144,8 @@ impl<'a> ClusterState<'a> {
         let matching = rules.matching(key, Some((&slice.driver, device)));
         self.doubts
             .extend(matching.gaps.into_iter().map(|gap| gap.why));
+        // Claims name devices by driver, pool and name. While a driver replaces a pool, the same device is in
+        // slices of two generations, and what is held in one is held in the other.
         let next = u32::try_from(self.identities.len()).unwrap_or(u32::MAX);
         let of_rules = matching.places.iter().map(|place| {
             let taint = rules.rule(*place).taint.clone();
@@ -201,6 +203,8 @@ impl<'a> ClusterState<'a> {
     ) -> impl Iterator<Item = &'s (Taint, TaintSetter)> {
         let at = self.at(place);
         at.taints.iter().filter(move |(taint, setter)| {
+            // `None` is for previews. Effects that came later than the version are ignored or respected as that
+            // version does.
             let counts = match &taint.effect {
                 Effect::NoSchedule | Effect::NoExecute => true,
                 Effect::None => false,
@@ -265,6 +269,8 @@ fn nodes(snapshot: &Snapshot, completeness: Completeness) -> Vec<NodeFacts<'_>> 
             })
             .collect();
     }
+    // Labels are unknown then, so that selectors answer "perhaps"; the nameless node stands for those without
+    // local slices, which differ in nothing that is known.
     let slices = snapshot.slices.iter();
     let named = slices.flat_map(|slice| slice.devices.iter().map(|device| slice.node_of(device)));
     let mut names: Vec<Option<&str>> = named

@@ -1,4 +1,4 @@
-//! What is known, and how much of it?
+//! Which inputs were read completely, and reasons for unknown results.
 
 use std::fmt;
 use std::iter::Sum;

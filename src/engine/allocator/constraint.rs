@@ -1,4 +1,4 @@
-//! Are the devices of a claim alike, or different, as it asks?
+//! Constraints between the devices of a claim: `matchAttribute` and `distinctAttribute`.
 
 use crate::model::{AttributeValue, ConstraintRule, Device, DeviceConstraint};
 
@@ -38,14 +38,17 @@ impl<'a> Constraint<'a> {
         }
         let name = match &self.constraint.rule {
             ConstraintRule::Same(name) | ConstraintRule::Distinct(name) => name,
+            // `demands` has answered "unknown" for such a claim before a search begins.
             ConstraintRule::Unknown => return false,
         };
+        // A device without the attribute satisfies no constraint on it, in upstream too.
         let Some(value) = attribute(name, driver, device) else {
             return false;
         };
         let goes = match &self.constraint.rule {
             ConstraintRule::Same(_) => {
                 let first = self.found.first();
+                // The first device sets the value, whatever its type; values are compared from the second on.
                 first.is_none_or(|first| is_scalar(value) && *first == value)
             }
             ConstraintRule::Distinct(_) => {

@@ -1,4 +1,4 @@
-//! Is enough left of what partitions share?
+//! Shared counters that partitions of a device consume.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +34,7 @@ impl<'a> AvailableCounters<'a> {
             .entry(pool.place)
             .or_insert_with(|| left(pool, usage, state));
         change(left, device, |left, taken| left.checked_sub(taken))?;
+        // All counters of the pool, as upstream: also those that this device does not consume.
         for counter in left.values().flat_map(BTreeMap::values) {
             if counter.ok_or(UnreadableAmount)? < 0 {
                 change(left, device, |left, taken| left.checked_add(taken))?;
@@ -55,11 +56,13 @@ impl<'a> AvailableCounters<'a> {
 /// What devices in use have left over, on other nodes too.
 fn left<'a>(pool: &Pool<'a>, usage: Usage<'_, '_>, state: &ClusterState<'_>) -> Counters<'a> {
     let mut left = pool.counters.clone();
+    // A pool may span nodes, and its counters are those of the pool.
     for place in pool.devices.iter().chain(&pool.elsewhere) {
         let at = state.at(*place);
         if usage.is_held(at.identity) || usage.is_shared(at.identity) {
             let known = change(&mut left, at.device, |left, taken| left.checked_sub(taken));
             if known.is_err() {
+                // One unreadable amount makes all of them unknown: it may have been taken from any.
                 for counter in left.values_mut().flat_map(BTreeMap::values_mut) {
                     *counter = None;
                 }

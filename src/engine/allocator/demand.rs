@@ -1,4 +1,4 @@
-//! What exactly does a claim ask for on a node?
+//! Requests of a claim as the allocator evaluates them on a node.
 
 use super::capacity::{is_left, taken};
 use super::cluster_state::ClusterState;
@@ -285,6 +285,8 @@ impl Choice<'_> {
     ) -> Result<NeededDevices, SearchStop> {
         let mut all = Vec::new();
         for (number, pool) in view.pools.iter().enumerate() {
+            // "All" of a pool that is not whole is not known: upstream fails the claim on this node, whoever holds
+            // what.
             if pool.status != PoolStatus::Usable {
                 return Err(SearchStop::No);
             }
@@ -296,6 +298,8 @@ impl Choice<'_> {
                 let Some(taken) = taken(&self.terms.capacity, device)? else {
                     continue;
                 };
+                // Devices in use belong to "all" too. The search then fails on them, as upstream: a request for
+                // all devices is not served by those that happen to be free.
                 if is_left(&taken, device, |_| Some(0))? {
                     all.push((number, *place));
                 }

@@ -1,4 +1,4 @@
-//! Which devices could serve a claim that waits, what keeps it from the others, and what is to blame?
+//! Diagnosis of a waiting claim: usable devices, exclusions of all others, and the root cause.
 
 use super::demand::demands;
 use super::exclusions::{ChoiceDiagnosis, DeviceSurvey};

@@ -1,4 +1,4 @@
-//! Which devices are there, and what speaks against each of them for a request that waits?
+//! Reasons why a device cannot serve a request.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Does a device fit class and expressions?
+//! Compiled class and request selectors, each evaluated once per device.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,7 +8,9 @@ use super::completeness::Unknown;
 use crate::engine::expression::{DeviceExpression, ExpressionError};
 use crate::model::{Device, DriverName};
 
-/// So many times an expression is evaluated for one answer; beyond that nothing is known.
+/// Limit on evaluations of expressions for one answer; beyond it results are unknown.
+//
+// Expressions come from whoever may create claims, and devices from drivers: their product has no other bound.
 const EVALUATIONS: u32 = 400_000;
 
 /// An expression, by its place.
@@ -47,6 +49,7 @@ impl<'a> ExpressionCache<'a> {
         expression: ExpressionPlace,
         (place, driver, device): (u32, &DriverName, &Device),
     ) -> Result<bool, Unknown> {
+        // An expression sees the device alone, neither node nor claim, so that its result holds for all of them.
         if let Some(known) = self.answers.borrow().get(&(expression, place)) {
             return known.clone();
         }
@@ -72,6 +75,8 @@ impl<'a> ExpressionCache<'a> {
 fn unknown(error: &ExpressionError) -> Unknown {
     let why = error.to_string();
     match error {
+        // Only an error at run time is certain to fail in Kubernetes as well; the others say that this program
+        // cannot tell.
         ExpressionError::Runtime { .. } => Unknown::failure(why),
         ExpressionError::TooLong { .. }
         | ExpressionError::Compile { .. }

@@ -1,4 +1,4 @@
-//! Which pools does the allocator pass over, since their drivers have not published them whole?
+//! Pools that the allocator skips because their drivers have not published all slices.
 
 use std::collections::{BTreeMap, BTreeSet};
 

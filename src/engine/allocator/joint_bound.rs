@@ -1,4 +1,4 @@
-//! How many claims can be placed together, at the most?
+//! Upper bound for how many claims can be allocated at the same time.
 //!
 //! A bound, not a plan: every claim is reduced to the request that is hardest to serve, and every device
 //! serves one claim only, unless it is shared. Constraints, counters, capacities and nodes are left out,
@@ -13,7 +13,9 @@ use super::demand::Choice;
 use super::usage::Usage;
 use crate::model::DeviceAmount;
 
-/// So many pairs of groups and sorts of devices are looked at; beyond that the bound is their number.
+/// Limit on pairs of groups and sorts of devices; beyond it the bound is the number of claims.
+//
+// The time for the flow grows faster than their number, and the number of claims is a bound that is always right.
 const PAIRS: usize = 1_000_000;
 
 /// How many of the affected claims can be placed at the same time.
@@ -81,6 +83,8 @@ fn hardest(
         if !is_exclusive || needed == 0 {
             continue;
         }
+        // The request with the fewest candidates for each device needed binds most; any of them would give a
+        // bound.
         let load =
             |needed: usize, devices: usize| devices.checked_div(needed).unwrap_or(usize::MAX);
         let is_harder = hardest.as_ref().is_none_or(|(before, known)| {
@@ -125,6 +129,8 @@ fn bound(needs: &[JointDemand]) -> usize {
             by_device.entry(*device).or_default().push(number);
         }
     }
+    // Devices that the same groups can use are one sort: the size of the flow depends on how many different
+    // requests there are, and not on how many devices.
     for groups in by_device.into_values() {
         let count = sorts.entry(groups).or_default();
         *count = count.saturating_add(1);
@@ -133,6 +139,9 @@ fn bound(needs: &[JointDemand]) -> usize {
         return claims;
     }
     let sorts: Vec<(Vec<usize>, usize)> = sorts.into_iter().collect();
+    // Two relaxations of a problem that is NP-hard with several devices for each claim: one device is enough for
+    // every claim, or devices are divided freely among claims, the modest ones first. Each is never too low, and
+    // so is the smaller of the two.
     let one_each = flow(needs.iter().map(|need| need.claims).collect(), &sorts);
     let all = needs
         .iter()

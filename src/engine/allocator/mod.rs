@@ -1,45 +1,45 @@
-//! Could claims that lose their devices be placed again?
+//! Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated.
 //!
-//! What the scheduler's structured allocator would say, with the considered taints in place: for each
-//! claim alone, with everybody else's allocations kept, and for all of them together as a bound. Where
-//! something is not known (a class that is gone, an expression that fails, nodes that nobody has read)
-//! the answer is that, never "no" and never "there is one".
+//! Answers for the proposed taints, claim by claim: could each be reallocated alone, with everybody else's
+//! allocations kept? A bound for all of them together comes beside it. Where something is not known (a class
+//! that is gone, an expression that fails, nodes that were not read), the answer is unknown, never "no" and
+//! never "yes".
 //!
 //! ```text
 //! slices ─▶ pools of a node ─┐
-//! claims ─▶ what is in use  ─┼▶ one claim alone ─▶ outlook ─▶ all of them together
+//! claims ─▶ what is in use  ─┼▶ one claim alone ─▶ reallocation ─▶ joint bound
 //! classes ▶ which devices fit┘
 //! ```
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | Which devices are there, tainted how, and what is known of them? | `state` |
-//! | What does an amount come to? | `quantity` |
-//! | Which nodes does a selector mean? | `nodes` |
-//! | Which pools does the allocator see on a node? | `pool` |
-//! | Who holds what? | `usage` |
-//! | Does a device fit class and expressions? | `fit` |
-//! | How much of a shared device is taken? | `capacity` |
-//! | Is enough left of what partitions share? | `counters` |
-//! | Are the devices of a claim alike, or different, as it asks? | `constraint` |
-//! | What exactly does a claim ask for on a node? | `demand` |
-//! | Can one claim be placed on a node? | `search` |
-//! | What becomes of every affected claim? | `session` |
-//! | What is said of it? | [`mod@replacement`] |
-//! | What do claims have in common that ask for the same? | `group` |
-//! | What is known, and how much of it? | [`completeness`] |
-//! | How many devices could serve a request? | `candidates` |
-//! | How many claims can be placed together, at the most? | `together` |
-//! | How much of the same class stays allocatable? | `available` |
-//! | Which pools does the allocator pass over for now? | `incomplete_pools` |
-//! | Which claim waits, and is there a place for it? | `waiting` |
-//! | What speaks against each device for it? | `survey` |
-//! | What keeps it waiting? | `root_cause` |
-//! | What is there for it, all in all? | [`mod@diagnosis`] |
-//! | Who could get a device next? | [`mod@candidate_claims`] |
-//! | Whose is a taint that keeps a device back? | `owner` |
-//! | Who else sits on the same hardware? | [`mod@siblings`] |
-//! | What can nobody get although nobody holds it? | [`blocked_partitions()`] |
+//! | The cluster as the allocator sees it: devices with their taints, classes and nodes | `cluster_state` |
+//! | Quantities as exact numbers | `quantity` |
+//! | Evaluation of node selectors | `nodes` |
+//! | Pools as the allocator gathers them for a node | `pool` |
+//! | Devices and shares that claims hold | `usage` |
+//! | Compiled class and request selectors, each evaluated once per device | `expression_cache` |
+//! | Capacity consumed of shared devices | `capacity` |
+//! | Shared counters that partitions of a device consume | `counters` |
+//! | Constraints between the devices of a claim: `matchAttribute` and `distinctAttribute` | `constraint` |
+//! | Requests of a claim as the allocator evaluates them on a node | `demand` |
+//! | Backtracking search for an allocation of one claim on one node | `search` |
+//! | Reallocation of every affected claim, with one budget and shared intermediate results | `allocation_session` |
+//! | Result types: what happens to every affected claim | [`mod@replacement`] |
+//! | Claims with equal specs, and what is computed once for all of them | `claim_group` |
+//! | Which inputs were read completely, and reasons for unknown results | [`completeness`] |
+//! | Devices that could serve a request | `candidate_devices` |
+//! | Upper bound for how many claims can be allocated at the same time | `joint_bound` |
+//! | Devices of the affected classes that stay allocatable | `available` |
+//! | Pools that the allocator skips because their drivers have not published all slices | `incomplete_pools` |
+//! | A claim that waits for devices, and whether it can be allocated now | `pending_claim` |
+//! | Reasons why a device cannot serve a request | `exclusions` |
+//! | The root cause that keeps a claim waiting, as far as devices go | `root_cause` |
+//! | Diagnosis of a waiting claim: usable devices, exclusions of all others, and the root cause | [`mod@diagnosis`] |
+//! | Waiting claims that a device fits | [`mod@candidate_claims`] |
+//! | Owners of taints that keep a device from a claim | `taint_owner` |
+//! | Devices in use on the same hardware | [`mod@siblings`] |
+//! | Free devices that cannot be allocated because other partitions of the same hardware are in use | [`blocked_partitions()`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
 //! of 1.36 and 1.37 with their default feature gates.

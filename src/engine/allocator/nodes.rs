@@ -1,4 +1,4 @@
-//! Which nodes does a selector mean?
+//! Evaluation of node selectors.
 
 use std::collections::BTreeMap;
 

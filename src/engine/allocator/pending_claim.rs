@@ -1,4 +1,4 @@
-//! Which claim waits, and is there a place for it?
+//! A claim that waits for devices, and whether it can be allocated now.
 
 use super::allocation_session::AllocationSession;
 use super::cluster_state::ClusterState;
@@ -31,7 +31,7 @@ pub struct PendingClaim<'a> {
 pub fn is_placeable<'a>(waiting: &PendingClaim<'a>) -> bool {
     let state = waiting.state();
     let all = Holdings::of(&waiting.snapshot.claims, |id| state.identity(id));
-    alone(waiting, &state, &all) == Placeability::Placeable
+    placeability(waiting, &state, &all) == Placeability::Placeable
 }
 
 impl<'a> PendingClaim<'a> {
@@ -53,7 +53,7 @@ impl<'a> PendingClaim<'a> {
 }
 
 /// What becomes of the claim as the scene is.
-pub(super) fn alone<'a>(
+pub(super) fn placeability<'a>(
     waiting: &PendingClaim<'a>,
     state: &ClusterState<'a>,
     all: &Holdings<'a>,

@@ -1,4 +1,4 @@
-//! Which pools does the allocator see on a node?
+//! Pools as the allocator gathers them for a node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -72,7 +72,7 @@ pub(super) struct PoolGatherer<'a> {
 impl<'a> PoolGatherer<'a> {
     /// The slices in the order in which their devices are numbered.
     pub(super) fn new(slices: &'a [ResourceSlice]) -> Self {
-        let mut shelf = Self {
+        let mut gatherer = Self {
             slices: Vec::with_capacity(slices.len()),
             on_node: HashMap::default(),
             shared: Vec::new(),
@@ -81,17 +81,23 @@ impl<'a> PoolGatherer<'a> {
         };
         let mut first = 0_u32;
         for (place, slice) in slices.iter().enumerate() {
-            shelf.slices.push(SliceAt { slice, first });
+            gatherer.slices.push(SliceAt { slice, first });
             first = first.saturating_add(u32::try_from(slice.devices.len()).unwrap_or(u32::MAX));
             match &slice.nodes {
-                SliceNodes::One(node) => {
-                    shelf.on_node.entry(node.as_str()).or_default().push(place)
-                }
-                SliceNodes::PerDevice | SliceNodes::Several => shelf.shared.push(place),
+                SliceNodes::One(node) => gatherer
+                    .on_node
+                    .entry(node.as_str())
+                    .or_default()
+                    .push(place),
+                SliceNodes::PerDevice | SliceNodes::Several => gatherer.shared.push(place),
             }
-            shelf.by_pool.entry(pool_of(slice)).or_default().push(place);
+            gatherer
+                .by_pool
+                .entry(pool_of(slice))
+                .or_default()
+                .push(place);
         }
-        shelf
+        gatherer
     }
 
     /// What the allocator sees on each of `nodes`; nodes that see the same stand for one another.
@@ -101,6 +107,8 @@ impl<'a> PoolGatherer<'a> {
         for node in nodes {
             let view = self.view(*node);
             let pools: Vec<u32> = view.pools.iter().map(|pool| pool.place).collect();
+            // Two nodes with the same pools give the same search, unless devices say for themselves which nodes
+            // can use them. A cluster of thousands of nodes comes down to a few views.
             let is_alike = view.pools.iter().all(|pool| !pool.is_per_device);
             if is_alike && !seen.insert((pools, view.is_doubtful)) {
                 continue;
@@ -127,6 +135,8 @@ impl<'a> PoolGatherer<'a> {
                 .first()
                 .map(|first| self.slices[*first].slice.pool.generation);
             match known {
+                // The newest generation among the slices for this node counts, as upstream; where slices are
+                // missing, `make` asks for newer ones of the pool.
                 Some(known) if slice.pool.generation < known => {}
                 Some(known) if slice.pool.generation > known => *found = vec![*place],
                 Some(_) | None => found.push(*place),
@@ -143,6 +153,7 @@ impl<'a> PoolGatherer<'a> {
     /// The pool of which these slices are for the node; absent where they are outdated.
     fn pool(&mut self, mut found: Vec<usize>) -> Option<Rc<Pool<'a>>> {
         found.sort_by_key(|place| &self.slices[*place].slice.name);
+        // Nodes that share slices share the pool: it is built once for each set of slices.
         if let Some(made) = self.made.get(&found) {
             return made.clone();
         }
@@ -157,6 +168,8 @@ impl<'a> PoolGatherer<'a> {
         let is_complete = |slices: usize| i64::try_from(slices) == Ok(first.pool.slice_count);
         let mut elsewhere = Vec::new();
         if !is_complete(found.len()) {
+            // `resourceSliceCount` counts the slices of all nodes. Too few here is no gap if the others are for
+            // other nodes; then their devices still count for shared counters.
             let all = &self.by_pool[&pool_of(first)];
             let generation = |place: &usize| self.slices[*place].slice.pool.generation;
             if all
@@ -185,6 +198,7 @@ impl<'a> PoolGatherer<'a> {
         };
         let (here, there) = (slices(found), slices(elsewhere));
         let mut pool = Pool::without_devices(place, PoolStatus::Usable);
+        // Counters first: devices refer to sets that any slice of the pool may define.
         for slice in here.iter().chain(&there) {
             if !pool.add_counters(slice.slice) {
                 pool.status = PoolStatus::Invalid;

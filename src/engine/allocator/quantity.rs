@@ -1,4 +1,4 @@
-//! What does an amount come to?
+//! Quantities as exact numbers.
 
 /// An amount in billionths, as exact as Kubernetes is.
 pub(super) type Amount = i128;

@@ -1,4 +1,4 @@
-//! What is said of every affected claim?
+//! Result types: what happens to every affected claim.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What keeps a claim waiting, as far as devices go?
+//! The root cause that keeps a claim waiting, as far as devices go.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +15,15 @@ use super::taint_owner::TaintOwner;
 use super::usage::{Holdings, Usage};
 use crate::model::{ClaimSpec, DeviceId, ObjectName, RequestKind, ResourceClaim};
 
-/// So many taints are taken away one by one to find out whether one of them is to blame.
+/// How many taint owners are tried one by one, the most frequent first.
+//
+// Each trial is an allocation on all nodes. The most frequent come first, since they keep away most devices.
 const MAX_OWNERS: usize = 16;
-/// So often it is tried to take several of them away.
+/// How many combinations of taints are tried.
+//
+// Subsets grow exponentially; without an answer the report names all of them together, which is true too.
 const MAX_TRIALS: usize = 500;
-/// So many steps each of these takes at the most.
+/// Search budget of one such trial.
 const STEPS: u64 = 50_000;
 
 /// What keeps a claim waiting.
@@ -65,12 +69,16 @@ pub(super) fn root_cause<'a>(
         Placeability::Unknown(why) => return RootCause::Unknown(why),
         Placeability::Unplaceable => {}
     }
+    // The order of the questions is that of the way out: if it does not help that all taints are gone, no taint is
+    // the cause.
     if !is_placeable_without(IgnoredTaints::Everything, waiting, state, &all) {
         return match constraints(waiting) {
             none if none.is_empty() => RootCause::Devices,
             some => RootCause::Constraints(some),
         };
     }
+    // Only devices against which nothing but taints speaks can be won by removing some; `owners` has the taints of
+    // those.
     let tried = owners(choices).into_iter().take(MAX_OWNERS);
     let found = tried.filter(|owner| {
         let ignorable = state.taint_of(owner);
@@ -235,7 +243,7 @@ impl RemovalTrial<'_, '_> {
         if owners.is_empty() || !self.helps(view, &owners)? {
             return None;
         }
-        // None of those that are left can stay.
+        // Greedy first: what is left then is minimal, none of it can stay. It takes as many trials as owners.
         let mut needed = owners.clone();
         for owner in &owners {
             let mut fewer = needed.clone();
@@ -244,7 +252,8 @@ impl RemovalTrial<'_, '_> {
                 needed = fewer;
             }
         }
-        // Others may be fewer, as far as there is time to look.
+        // Another combination may be smaller. Sizes ascend, so that the first that helps is the smallest.
+        // Single taints were tried by the caller.
         let all: Vec<TaintOwner> = owners.into_iter().collect();
         for size in 2..needed.len() {
             match self.of_size(view, size, (BTreeSet::new(), &all)) {

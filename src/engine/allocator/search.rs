@@ -1,4 +1,4 @@
-//! Can one claim be placed on a node?
+//! Backtracking search for an allocation of one claim on one node.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -87,6 +87,7 @@ pub(super) fn is_placeable(task: SearchTask<'_, '_>) -> Result<bool, SearchStop>
         least = least.saturating_add(fewest.unwrap_or_default());
         needed.push(choices);
     }
+    // Upstream fails the claim before it searches.
     if least > MOST_DEVICES {
         return Err(SearchStop::No);
     }
@@ -130,6 +131,8 @@ impl<'s, 'a> Search<'s, 'a> {
         let [choice] = demand.choices.as_slice() else {
             return self.first_available(demand.choices.len(), start);
         };
+        // A list with one alternative is a list: too many devices mean "not this one", and not the end of the
+        // search.
         if choice.alternative.is_some() {
             return self.first_available(1, start);
         }
@@ -141,6 +144,7 @@ impl<'s, 'a> Search<'s, 'a> {
         choices: usize,
         start: impl Fn(usize) -> SearchPosition,
     ) -> Result<bool, SearchStop> {
+        // Alternatives are tried in their order, and the first that fits is taken, as upstream does.
         let mut are_too_many = true;
         for choice in 0..choices {
             match self.choose(start(choice)) {
@@ -178,6 +182,8 @@ impl<'s, 'a> Search<'s, 'a> {
         if at.done >= count {
             return self.request(at.request.saturating_add(1));
         }
+        // Upstream: `errAllocationResultMaxSizeExceeded`. Requests before may have taken an alternative that needs
+        // many devices, so that this ends the attempt and not the claim.
         if self.results.saturating_add(count.saturating_sub(at.done)) > MOST_DEVICES {
             return Err(SearchStop::TooMany);
         }
@@ -187,6 +193,8 @@ impl<'s, 'a> Search<'s, 'a> {
         if let Some((number, place)) = required {
             return self.with(at, (number, place), Obligation::Must);
         }
+        // The devices of one choice stand for one another, so that they are taken in ascending order: each
+        // combination is tried once and not in every order, with the same verdict.
         for number in at.pool..task.view.pools.len() {
             let pool = &task.view.pools[number];
             if pool.status != PoolStatus::Usable {
@@ -237,6 +245,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let Some(chosen) = self.take(at, device, force)? else {
             return Ok(false);
         };
+        // Depth first: the device stays if all that comes after it can be served, and is given back otherwise.
         let answer = self.choose(SearchPosition {
             done: at.done.saturating_add(1),
             ..at
@@ -248,6 +257,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     fn step(&self) -> Result<(), SearchStop> {
+        // A step is a device looked at or taken, which bounds the time without a clock.
         let left = self.task.steps.get();
         if left == 0 {
             return Err("there are too many possible allocations".to_owned().into());
@@ -325,6 +335,8 @@ impl<'s, 'a> Search<'s, 'a> {
         };
         let is_taken = self.chosen.contains(&chosen.identity);
         let is_held = !terms.admin_access && usage.is_held(chosen.identity);
+        // Taints count here and not among the candidates: with `allocationMode: All` every matching device has to
+        // be taken, so that a tainted one fails the request where it would otherwise be skipped.
         if is_held || is_taken || state.is_blocked(place, &terms.tolerations) {
             return Ok(None);
         }

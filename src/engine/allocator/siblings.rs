@@ -1,4 +1,4 @@
-//! Who else sits on the same hardware?
+//! Devices in use on the same hardware.
 //!
 //! Devices that draw from the same counters are partitions of one device, and shares of a device are
 //! parts of it: whoever pulls the hardware because one of them is tainted hits the others too.
@@ -34,7 +34,7 @@ impl Sibling<'_> {
 /// A counter of a pool: driver, pool, set and name.
 type CounterKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// The devices in use beside those that the considered taints of `impact` select, by name.
+/// The devices in use beside those that the proposed taints of `impact` select, by name.
 #[must_use]
 pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<'a>> {
     let selected: BTreeSet<&DeviceId> = impact.devices.iter().map(|device| &device.id).collect();

@@ -1,4 +1,4 @@
-//! Whose is a taint that keeps a device from a claim?
+//! Owners of taints that keep a device from a claim.
 
 use crate::model::{DeviceId, ObjectName, Taint};
 

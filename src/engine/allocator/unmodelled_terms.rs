@@ -1,4 +1,4 @@
-//! What does a claim ask for that the bound for all claims together does not look at?
+//! Terms of a claim that the joint bound ignores.
 
 use super::candidate_devices::FittingDevices;
 use super::cluster_state::ClusterState;

@@ -1,4 +1,4 @@
-//! Who holds what?
+//! Devices and shares that claims hold.
 
 use std::collections::BTreeMap;
 

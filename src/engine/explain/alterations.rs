@@ -1,4 +1,4 @@
-//! Which change of one thing would alter what becomes of a pod?
+//! Single changes that would alter what happens to a pod.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,8 +15,11 @@ use crate::model::{
     Operator, Pod, ResourceClaim, Snapshot, Taint, Toleration,
 };
 
-/// So many changes are tried for one pod; what is beyond that is much of the same.
-const TRIED: usize = 64;
+/// How many changes are tried for one pod.
+//
+// Each is a preview of the changed snapshot. Beyond this number there are many devices with the same taints,
+// and the changes repeat.
+const MAX_CHANGES: usize = 64;
 
 /// A change of one thing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,11 +82,16 @@ pub fn alterations(input: &ExplainInput<'_>, chain: &Chain<'_>) -> Vec<Alteratio
     let before = input.present(chain.pod, chain);
     let candidates: BTreeSet<VerdictChange> =
         candidates(chain, before, input).into_iter().collect();
-    let tried = candidates.into_iter().take(TRIED).filter_map(|change| {
-        let verdict = verdict_with(std::iter::once(&change), input, chain.pod)?;
-        let is_altered = is_evicted(verdict) || is_evicted(before);
-        (is_altered && verdict != before).then_some(Alteration { change, verdict })
-    });
+    // Changes are tried and not derived: the verdict with a change is made by the same code as the verdict
+    // without, so that advice cannot disagree with a later preview.
+    let tried = candidates
+        .into_iter()
+        .take(MAX_CHANGES)
+        .filter_map(|change| {
+            let verdict = verdict_with(std::iter::once(&change), input, chain.pod)?;
+            let is_altered = is_evicted(verdict) || is_evicted(before);
+            (is_altered && verdict != before).then_some(Alteration { change, verdict })
+        });
     let altering: Vec<Alteration> = tried.collect();
     let mut altering = without_blankets(&altering);
     altering.sort_by_key(|alteration| is_evicted(alteration.verdict) == is_evicted(before));
@@ -95,7 +103,7 @@ pub fn alterations(input: &ExplainInput<'_>, chain: &Chain<'_>) -> Vec<Alteratio
 ///
 /// Each of them evicts it by itself, so that fewer do not do.
 #[must_use]
-pub fn together(
+pub fn combined_alteration(
     input: &ExplainInput<'_>,
     chain: &Chain<'_>,
     altering: &[Alteration],
@@ -111,9 +119,10 @@ pub fn together(
         .filter(|link| link.validity == Some(None));
     let devices = counting.flat_map(|link| &link.devices);
     let removals = devices.flat_map(|device| {
-        let evicting = device.taints.iter().filter(|weighed| weighed.evicts());
-        evicting.filter_map(|weighed| removal(weighed, &device.result.device))
+        let evicting = device.taints.iter().filter(|evaluated| evaluated.evicts());
+        evicting.filter_map(|evaluated| removal(evaluated, &device.result.device))
     });
+    // A set: devices share taints of rules, and a rule goes once.
     let removals: BTreeSet<VerdictChange> = removals.collect();
     // Rules go from the last to the first, so that places stay those of the question.
     let verdict = verdict_with(removals.iter().rev(), input, chain.pod)?;
@@ -292,9 +301,9 @@ fn candidates(
         let counts = link.validity == Some(None);
         for device in link.devices.iter().filter(|_| counts) {
             let id = &device.result.device;
-            for weighed in &device.taints {
-                candidates.extend(removal(weighed, id));
-                let tolerations = of_tolerations(weighed, link, device.place, before);
+            for evaluated in &device.taints {
+                candidates.extend(removal(evaluated, id));
+                let tolerations = of_tolerations(evaluated, link, device.place, before);
                 // Earlier versions do not copy tolerations to what is allocated.
                 candidates.extend(
                     tolerations
@@ -311,14 +320,14 @@ fn candidates(
 }
 
 /// The taint goes, or evicts.
-fn removal(weighed: &EvaluatedTaint<'_>, device: &DeviceId) -> Option<VerdictChange> {
-    let evicts = weighed.taint.effect == Effect::NoExecute;
-    Some(match weighed.origin {
-        Origin::Considered(place) if evicts => VerdictChange::WithoutRule(place),
-        Origin::Considered(place) => VerdictChange::WithNoExecute(place),
+fn removal(evaluated: &EvaluatedTaint<'_>, device: &DeviceId) -> Option<VerdictChange> {
+    let evicts = evaluated.taint.effect == Effect::NoExecute;
+    Some(match evaluated.origin {
+        Origin::Proposed(place) if evicts => VerdictChange::WithoutRule(place),
+        Origin::Proposed(place) => VerdictChange::WithNoExecute(place),
         Origin::ResourceSlice(_) if evicts => VerdictChange::WithoutDriverTaint {
             device: device.clone(),
-            taint: weighed.taint.clone(),
+            taint: evaluated.taint.clone(),
         },
         Origin::ResourceSlice(_) | Origin::Rule(_) => return None,
     })
@@ -326,12 +335,12 @@ fn removal(weighed: &EvaluatedTaint<'_>, device: &DeviceId) -> Option<VerdictCha
 
 /// A toleration of the request comes that covers the taint, or the one goes that decided about it.
 fn of_tolerations(
-    weighed: &EvaluatedTaint<'_>,
+    evaluated: &EvaluatedTaint<'_>,
     link: &ClaimLink<'_>,
     place: usize,
     before: PodVerdict,
 ) -> Vec<VerdictChange> {
-    let Some((claim, ruling)) = link.claim.zip(weighed.ruling) else {
+    let Some((claim, decision)) = link.claim.zip(evaluated.decision) else {
         return Vec::new();
     };
     let Some(device) = link.devices.get(place) else {
@@ -342,11 +351,11 @@ fn of_tolerations(
         request: Arc::clone(&device.result.request),
         toleration,
     };
-    let decisive = ruling
+    let decisive = decision
         .by
         .and_then(|place| device.result.tolerations.get(place));
-    match ruling.deadline {
-        Deadline::At(_) if is_evicted(before) => [covering(weighed.taint), blanket()]
+    match decision.deadline {
+        Deadline::At(_) if is_evicted(before) => [covering(evaluated.taint), blanket()]
             .map(|toleration| VerdictChange::WithToleration(of_request(toleration)))
             .into(),
         Deadline::Never | Deadline::At(_) => decisive

@@ -1,4 +1,4 @@
-//! What leads from a pod to a taint, and what stands in between?
+//! The chain of references from a pod to its taints, link by link.
 
 use super::explain_input::ExplainInput;
 use crate::engine::devices::{Allocated, DeviceEntry, DeviceTable, current_slices};
@@ -6,7 +6,7 @@ use crate::engine::eviction::{ClaimReference, entry_of, reserved_for_group, vali
 use crate::engine::proposed_rules::proposed_rules;
 use crate::engine::select::RuleIndex;
 use crate::engine::tolerate::{
-    Deadline, TolerationDecision, TolerationMismatch, differences, eviction_differences, ruling,
+    Deadline, TolerationDecision, TolerationMismatch, decision, differences, eviction_differences,
 };
 use crate::engine::{DeviceTaint, NotEvicted, Origin};
 use crate::model::{
@@ -100,7 +100,7 @@ pub struct EvaluatedTaint<'a> {
     /// Whether it takes effect there: in some versions rules reach only what is published.
     pub acts: bool,
     /// When it drives the pod away, and which toleration says so; absent for what evicts nobody.
-    pub ruling: Option<TolerationDecision>,
+    pub decision: Option<TolerationDecision>,
     /// For each toleration of the allocation, where it is not about the taint.
     pub differences: Vec<Vec<TolerationMismatch>>,
 }
@@ -109,8 +109,8 @@ impl EvaluatedTaint<'_> {
     /// Whether it drives the pod away, sooner or later.
     #[must_use]
     pub fn evicts(&self) -> bool {
-        let ruling = self.ruling.filter(|_| self.acts);
-        ruling.is_some_and(|ruling| ruling.deadline != Deadline::Never)
+        let decision = self.decision.filter(|_| self.acts);
+        decision.is_some_and(|decision| decision.deadline != Deadline::Never)
     }
 }
 
@@ -129,8 +129,10 @@ impl<'a> Chain<'a> {
             &snapshot.classes,
             semantics,
         );
+        // The same tables and decisions as for a preview, kept with what they were made from: an explanation that
+        // had rules of its own could contradict the verdict it explains.
         let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
-        let judge = ChainBuilder {
+        let builder = ChainBuilder {
             input,
             rules: &rules,
             table: &table,
@@ -148,7 +150,7 @@ impl<'a> Chain<'a> {
         Self {
             pod,
             links: links
-                .map(|(place, meant)| judge.link(pod, place, meant))
+                .map(|(place, meant)| builder.link(pod, place, meant))
                 .collect(),
             gaps: table.gaps.iter().cloned().collect(),
         }
@@ -174,14 +176,14 @@ pub fn on_device<'a>(
     let rules = RuleIndex::new(rules, &input.snapshot.classes, input.semantics);
     let snapshot = input.snapshot;
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, input.semantics);
-    let judge = ChainBuilder {
+    let builder = ChainBuilder {
         input,
         rules: &rules,
         table: &table,
     };
     let mut entries = table.entries.iter();
     let entry = entries.find(|entry| entry.id() == *id)?;
-    Some((judge.publication(entry, id), judge.taints(entry, &[])))
+    Some((builder.publication(entry, id), builder.taints(entry, &[])))
 }
 
 /// What links are made from.
@@ -209,6 +211,8 @@ impl<'a> ChainBuilder<'a, '_> {
             return link;
         };
         let mut claims = self.input.snapshot.claims.iter();
+        // A reference is by name within the namespace of the pod. Whether it is the same claim as when the pod was
+        // made is decided by the reservation, which has UIDs.
         let found = claims
             .find(|claim| claim.name.name == *name && claim.name.namespace == pod.name.namespace);
         let Some(claim) = found else {
@@ -249,19 +253,19 @@ impl<'a> ChainBuilder<'a, '_> {
     ) -> Vec<EvaluatedTaint<'a>> {
         let of_rules = entry.rules.iter().map(|place| {
             let taint = self.rules.rule(*place).as_device_taint();
-            self.weighed(tolerations, taint, entry.reached)
+            self.evaluated(tolerations, taint, entry.reached)
         });
         let of_driver = entry.driver_taints().enumerate().map(|(place, taint)| {
-            let weighed = self.weighed(tolerations, taint, true);
+            let evaluated = self.evaluated(tolerations, taint, true);
             EvaluatedTaint {
                 place: Some(place),
-                ..weighed
+                ..evaluated
             }
         });
         of_rules.chain(of_driver).collect()
     }
 
-    fn weighed(
+    fn evaluated(
         &self,
         tolerations: &[Toleration],
         taint: DeviceTaint<'a>,
@@ -282,7 +286,7 @@ impl<'a> ChainBuilder<'a, '_> {
             place: None,
             acts,
             differences: differences.collect(),
-            ruling: evicts.then(|| ruling(taint, tolerations, self.input.now)),
+            decision: evicts.then(|| decision(taint, tolerations, self.input.now)),
         }
     }
 
@@ -315,6 +319,8 @@ fn reservation(pod: &Pod, claim: &ResourceClaim) -> Reservation {
     let place = |is_it: &dyn Fn(&crate::model::ConsumerReference) -> bool| {
         claim.reserved_for.iter().position(is_it)
     };
+    // From the most to the least certain. The UID decides in Kubernetes; a name alone is that of an earlier pod,
+    // as a StatefulSet makes them.
     let named = place(&|one| one.uid == pod.uid && one.name == pod.name.name);
     if let Some(place) = named {
         return Reservation::Current(place);

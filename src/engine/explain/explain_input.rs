@@ -1,4 +1,4 @@
-//! Which taints are asked about, beside those that are there?
+//! Input of explanations: a snapshot, existing and assumed taints, and a time.
 
 use jiff::Timestamp;
 

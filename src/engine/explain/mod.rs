@@ -9,14 +9,14 @@
 //!                   └▶ device ─▶ taint ─▶ toleration ─┴▶ fate ─▶ changes
 //! ```
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | What of a cluster is around a pod? | [`mod@related_objects`] |
-//! | Which taints are asked about, beside those that are there? | [`explain_input`] |
-//! | What leads from the pod to a taint, and what stands in between? | [`chain`] |
-//! | What becomes of it? | [`pod_verdict`] |
-//! | What does it wait for that has no devices yet? | [`pending_pod`] |
-//! | Which change of one thing would alter that, and which several where none does? | [`mod@alterations`] |
+//! | The part of a snapshot that concerns one pod | [`mod@related_objects`] |
+//! | Input of explanations: a snapshot, existing and assumed taints, and a time | [`explain_input`] |
+//! | The chain of references from a pod to its taints, link by link | [`chain`] |
+//! | The verdict on a pod, in the detail that explanations need | [`pod_verdict`] |
+//! | All claims a pending pod waits for, merged into one, since one node has to serve them all | [`pending_pod`] |
+//! | Single changes that would alter what happens to a pod | [`alterations`] |
 
 pub mod alterations;
 pub mod chain;
@@ -25,7 +25,7 @@ pub mod pending_pod;
 pub mod pod_verdict;
 pub mod related_objects;
 
-pub use alterations::{Alteration, VerdictChange, alterations, together};
+pub use alterations::{Alteration, VerdictChange, alterations, combined_alteration};
 pub use chain::{
     Chain, ClaimEntry, ClaimLink, EvaluatedTaint, HeldDevice, Publication, Reservation, on_device,
 };

@@ -1,4 +1,4 @@
-//! What does a pod wait for that has no devices yet, as one question?
+//! All claims a pending pod waits for, merged into one, since one node has to serve them all.
 
 use std::sync::Arc;
 
@@ -37,6 +37,8 @@ impl PendingPod {
         let mut origins = Vec::new();
         for (number, claim) in claims.iter().enumerate() {
             let own = claim.spec.as_deref()?;
+            // Requests of different claims may have the same name, and constraints refer to requests by name. A
+            // number keeps them apart; a single claim keeps its names, which are printed.
             let named = |name: &str| -> Arc<str> {
                 if claims.len() == 1 {
                     name.into()
@@ -53,6 +55,8 @@ impl PendingPod {
             }
             for constraint in &own.constraints {
                 let mut constraint = constraint.clone();
+                // An empty list means all requests of its own claim, and would mean all of all claims after the
+                // merge.
                 if constraint.requests.is_empty() {
                     let all = own.requests.iter().map(|request| Arc::clone(&request.name));
                     constraint.requests = all.collect();

@@ -1,4 +1,4 @@
-//! What becomes of a pod?
+//! The verdict on a pod, in the detail that explanations need.
 
 use jiff::Timestamp;
 
@@ -71,24 +71,27 @@ fn present(chain: &Chain<'_>, impact: Option<&PodImpact<'_>>) -> PodVerdict {
         return PodVerdict::Terminating;
     }
     let by_rules = impact.map(|impact| PodVerdict::from(&impact.verdict));
+    // The preview of all rules has considered the taints of drivers on the same devices, and gives the earliest
+    // time.
     if let Some(verdict @ PodVerdict::Evicted { .. }) = by_rules {
         return verdict;
     }
-    let of_drivers = chain.counting().filter(|weighed| is_driver(weighed));
-    let due = of_drivers.filter_map(|weighed| match weighed.ruling?.deadline {
+    let of_drivers = chain.counting().filter(|evaluated| is_driver(evaluated));
+    let due = of_drivers.filter_map(|evaluated| match evaluated.decision?.deadline {
         Deadline::At(at) => Some(at),
         Deadline::Never => None,
     });
     if let Some(at) = due.min() {
         return PodVerdict::Evicted { at };
     }
+    // Tolerations do not matter where the controller does not look at the pod at all.
     let hidden = PodVerdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
     if by_rules == Some(hidden) {
         return hidden;
     }
-    let is_tolerated = |weighed: &EvaluatedTaint<'_>| {
-        let ruling = weighed.ruling.filter(|_| weighed.acts);
-        ruling.is_some_and(|ruling| ruling.deadline == Deadline::Never)
+    let is_tolerated = |evaluated: &EvaluatedTaint<'_>| {
+        let decision = evaluated.decision.filter(|_| evaluated.acts);
+        decision.is_some_and(|decision| decision.deadline == Deadline::Never)
     };
     if chain.counting().any(is_tolerated) {
         return PodVerdict::Tolerates;
@@ -113,9 +116,9 @@ fn by_drivers(chain: &Chain<'_>) -> PodVerdict {
     obstacle.map_or(PodVerdict::Untouched, PodVerdict::NotEvicted)
 }
 
-fn is_driver(weighed: &EvaluatedTaint<'_>) -> bool {
-    match weighed.origin {
-        Origin::ResourceSlice(_) => weighed.taint.effect == Effect::NoExecute,
-        Origin::Considered(_) | Origin::Rule(_) => false,
+fn is_driver(evaluated: &EvaluatedTaint<'_>) -> bool {
+    match evaluated.origin {
+        Origin::ResourceSlice(_) => evaluated.taint.effect == Effect::NoExecute,
+        Origin::Proposed(_) | Origin::Rule(_) => false,
     }
 }

@@ -1,4 +1,4 @@
-//! What of a cluster is around a pod?
+//! The part of a snapshot that concerns one pod.
 
 use foldhash::HashSet;
 
@@ -33,6 +33,7 @@ pub fn related_objects(snapshot: &Snapshot, pod: &Pod) -> Snapshot {
             || (other.name.namespace == *namespace && consumers.contains(other.name.name.as_str()))
     });
     let pods = pods.cloned().collect();
+    // Rules and classes stay whole: any of them may select a device of the pod, and they are few.
     Snapshot {
         pods,
         slices,

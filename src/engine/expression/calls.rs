@@ -1,4 +1,4 @@
-//! Which function does a call mean, and what is evaluated for it?
+//! Resolution of calls to functions, and the arguments that are evaluated.
 //!
 //! Upstream: `resolveOverload` of cel-go's checker, and what is folded before anything is evaluated.
 

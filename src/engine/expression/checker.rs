@@ -1,4 +1,4 @@
-//! Do the types of an expression fit, and what has to be evaluated?
+//! Type checks of expressions, and the parts that need evaluation.
 //!
 //! Upstream: `checker.go` of cel-go, and the validators that Kubernetes adds.
 

@@ -1,4 +1,4 @@
-//! Does a device have a value of an attribute or a capacity?
+//! Conditions on one attribute or capacity of a device.
 
 use std::cmp::Ordering;
 use std::fmt;

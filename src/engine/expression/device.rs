@@ -1,4 +1,4 @@
-//! Which devices does an expression select?
+//! Selection of devices by expressions.
 
 use super::checker::{Checked, check};
 use super::error::{ExpressionError, Fault};

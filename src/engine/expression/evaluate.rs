@@ -1,4 +1,4 @@
-//! What is the value of an expression for a device?
+//! Evaluation of expressions for a device.
 //!
 //! Upstream: `interpreter` of cel-go.
 

@@ -1,4 +1,4 @@
-//! What does a device have, as values?
+//! Attributes and capacities of a device, as values of expressions.
 
 use std::sync::Arc;
 

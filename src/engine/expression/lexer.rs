@@ -1,4 +1,4 @@
-//! What are the words of an expression?
+//! Tokens of expressions.
 //!
 //! Upstream: `CEL.g4` of cel-go.
 

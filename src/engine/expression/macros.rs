@@ -1,4 +1,4 @@
-//! Which calls are more than functions?
+//! Macros: calls that bind variables, such as `all`, `exists` and `cel.bind`.
 
 use super::error::Wrong;
 use super::syntax::{Access, Bind, Binding, Call, Expr, ExprKind, Field, Fold, Macro};

@@ -1,4 +1,4 @@
-//! Does an expression select a device?
+//! Device selectors in CEL: whether an expression selects a device.
 //!
 //! Takes the text of a CEL expression, as a DeviceClass, a DeviceTaintRule of Kubernetes 1.33 and 1.34,
 //! or `--where` carries it, and says of any device whether it is selected. What is not known to come out

@@ -1,4 +1,4 @@
-//! Which texts have a form that Kubernetes has a name for?
+//! Named formats of Kubernetes, such as `dns1123Label`.
 
 /// A form of texts, by the name that `format.NAME()` gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

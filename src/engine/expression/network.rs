@@ -1,4 +1,4 @@
-//! What are addresses, networks and URLs to Kubernetes?
+//! Addresses, networks and URLs as Kubernetes parses them.
 
 // Addresses as values, from the part of the library that talks to nobody.
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};

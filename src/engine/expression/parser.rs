@@ -1,4 +1,4 @@
-//! What does the text of an expression say?
+//! Parsing of expressions.
 //!
 //! Parsing is that of the crate `cel`; its tree is taken apart here, with macros for all that Kubernetes
 //! enables and with the places that errors point to.

@@ -1,4 +1,4 @@
-//! Does a regular expression mean the same here as upstream?
+//! Regular expressions, limited to those that mean the same here as upstream.
 //!
 //! Upstream uses RE2 as Go has it, this plugin the crate `regex`. What both have in common is
 //! translated where it differs: `\d`, `\w`, `\s` and `\b` are of ASCII in RE2.

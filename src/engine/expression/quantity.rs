@@ -1,4 +1,4 @@
-//! What is a quantity to Kubernetes?
+//! Quantities as Kubernetes parses and compares them.
 
 use super::error::Fault;
 

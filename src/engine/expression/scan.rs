@@ -1,4 +1,4 @@
-//! May the words of an expression be given to the parser, and as what?
+//! Preparation of expressions for the parser crate, which reads some tokens otherwise than Kubernetes.
 //!
 //! The parser of the crate reads operators and brackets well, but not all words as upstream does: strings with
 //! escapes, fields in back quotes, keywords as fields, and it reads `!!x` twice. So it gets a numbered

@@ -1,4 +1,4 @@
-//! What is written in an expression?
+//! Syntax tree of expressions.
 
 use std::sync::Arc;
 

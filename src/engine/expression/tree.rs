@@ -1,4 +1,4 @@
-//! What is evaluated for a device?
+//! Checked expressions, ready for evaluation.
 
 use std::sync::Arc;
 

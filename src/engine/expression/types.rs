@@ -1,4 +1,4 @@
-//! Which types are there, and what may stand for what?
+//! Types of expressions, and which can stand for which.
 //!
 //! Upstream: `checker/types.go` of cel-go.
 

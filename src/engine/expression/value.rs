@@ -1,4 +1,4 @@
-//! What is the value of an expression?
+//! Values of expressions.
 
 use core::net::IpAddr;
 use std::sync::Arc;

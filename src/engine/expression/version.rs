@@ -1,4 +1,4 @@
-//! What is a semantic version to Kubernetes?
+//! Semantic versions as Kubernetes parses and compares them.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! May a device be pulled out of its node?
+//! Checks before a device is pulled out of its node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

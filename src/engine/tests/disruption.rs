@@ -1,4 +1,4 @@
-//! What would budgets have said?
+//! Answers of PodDisruptionBudgets.
 
 use super::world::{NOW, World, at, name, proposed};
 use crate::engine::disruption;

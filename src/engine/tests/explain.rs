@@ -285,9 +285,9 @@ fn the_toleration_that_decides_and_the_field_that_differs_are_kept() {
         .rule("drain", GPU_0, TAINT);
     asked(&world.snapshot, &[], &Semantics::newest(), |chain, _| {
         let taint = &chain.links[0].devices[0].taints[0];
-        let ruling = taint.ruling.expect("it evicts");
-        assert_eq!(ruling.by, Some(2));
-        assert_eq!(ruling.deadline, Deadline::At(at(NOW + 30)));
+        let decision = taint.decision.expect("it evicts");
+        assert_eq!(decision.by, Some(2));
+        assert_eq!(decision.deadline, Deadline::At(at(NOW + 30)));
         let expected = [
             vec![TolerationMismatch::Key],
             vec![TolerationMismatch::NoEffect],

@@ -1,4 +1,4 @@
-//! Of which node is a kubelet?
+//! Identification of a kubelet's node.
 
 use super::world::{GPU_0, World, device_id, name};
 use crate::engine::Semantics;

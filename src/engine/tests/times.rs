@@ -111,7 +111,7 @@ fn evict_pod_many_taints() {
             (Origin::ResourceSlice(slice), 1_000),
             (Origin::Rule(&world.snapshot.rules[0].name), 1_050),
             (Origin::ResourceSlice(slice), 1_090),
-            (Origin::Considered(0), 1_100),
+            (Origin::Proposed(0), 1_100),
         ],
         "every cause is kept, earliest first"
     );

@@ -1,4 +1,4 @@
-//! Who uses a device, what taints it, who could get it next?
+//! Explanation of a device: its users, its taints, and claims that could get it.
 
 use std::collections::BTreeSet;
 
@@ -56,10 +56,10 @@ pub fn explain_device(
         },
         queue(&candidates)
     );
-    let place = |weighed: &EvaluatedTaint<'_>| (weighed.place, publication);
-    let tainted = taints.iter().map(|weighed| {
-        let (whose, source) = origin(weighed.origin, place(weighed), &input);
-        let effect = match &weighed.taint.effect {
+    let place = |evaluated: &EvaluatedTaint<'_>| (evaluated.place, publication);
+    let tainted = taints.iter().map(|evaluated| {
+        let (whose, source) = origin(evaluated.origin, place(evaluated), &input);
+        let effect = match &evaluated.taint.effect {
             Effect::NoExecute => "evicts pods that do not tolerate it, and blocks new allocations",
             Effect::NoSchedule => "blocks new allocations, and evicts no pods",
             Effect::None => "no consequence",
@@ -67,10 +67,10 @@ pub fn explain_device(
         };
         let text = format!(
             "taint {} of {whose}, {}: {effect}",
-            weighed.taint,
-            since(weighed.taint, basis.now)
+            evaluated.taint,
+            since(evaluated.taint, basis.now)
         );
-        let evicts = weighed.taint.effect == Effect::NoExecute && weighed.acts;
+        let evicts = evaluated.taint.effect == Effect::NoExecute && evaluated.acts;
         Step::new(About::Taint, text, source).holding(evicts)
     });
     let steps = [teller.published(publication)]

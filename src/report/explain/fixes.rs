@@ -1,4 +1,4 @@
-//! Which single change would alter what becomes of a pod?
+//! Single changes that would alter what happens to a pod, in words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

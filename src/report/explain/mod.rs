@@ -1,21 +1,21 @@
-//! Why is it so? One pod, device or rule, link by link.
+//! Explanations of pods, devices and rules, link by link.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | What is said, and where does it stand? | [`step`] |
-//! | What is there to say of everything that was asked about? | [`view`] |
-//! | What is asked about one pod? | `context` |
-//! | What leads to a pod's verdict? | [`pod`] |
-//! | What does a request ask for, in words, and where does it stand? | `asked` |
-//! | What keeps a claim from devices, in words? | `blame` |
-//! | What does a toleration make of a taint, in words? | `toleration` |
-//! | What becomes of it, in words? | `verdict` |
-//! | Which single change would alter that? | [`change`] |
-//! | What does a pod wait for, and what keeps it? | [`waiting`] |
-//! | Which single change would give it devices? | `releasing` |
-//! | Who uses a device, what taints it, who could get it next? | [`device`] |
-//! | What does a rule select, and why? | [`rule`] |
-//! | Where does a taint stand? | `origin` |
+//! | A step of an explanation, with the field it comes from | [`step`] |
+//! | The document of an explanation | [`view`] |
+//! | Input of the explanation of one pod | `pod_context` |
+//! | Explanation of a pod's verdict | [`pod`] |
+//! | A request of a claim in words, with its field path | `request_text` |
+//! | What keeps a claim from devices, in words | `root_cause` |
+//! | Match of a toleration with a taint, in words | `toleration` |
+//! | The verdict on a pod, in words | `verdict` |
+//! | Single changes that would alter what happens to a pod, in words | [`fixes`] |
+//! | Explanation of a pending pod: its requests, and what keeps devices from them | [`waiting`] |
+//! | Single changes that would give devices to a pending pod | `pending_fixes` |
+//! | Explanation of a device: its users, its taints, and claims that could get it | [`device`] |
+//! | Explanation of what a rule selects | [`rule`] |
+//! | The object and field a taint comes from | `origin` |
 
 pub mod device;
 pub mod fixes;

@@ -1,4 +1,4 @@
-//! Where does a taint stand?
+//! The object and field a taint comes from.
 
 use jiff::Timestamp;
 
@@ -15,7 +15,7 @@ pub(super) fn origin(
     input: &ExplainInput<'_>,
 ) -> (String, Option<FieldSource>) {
     match origin {
-        Origin::Considered(number) => of_rule(input.taints.get(number), number, input),
+        Origin::Proposed(number) => of_rule(input.taints.get(number), number, input),
         Origin::Rule(name) => (
             format!("rule {name}"),
             FieldSource::new("DeviceTaintRule", name, ".spec.taint"),

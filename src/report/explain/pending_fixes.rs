@@ -1,4 +1,4 @@
-//! Which single change would give devices to a pod that waits?
+//! Single changes that would give devices to a pending pod.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What leads to a pod's verdict?
+//! Explanation of a pod's verdict.
 
 use super::fixes::SingleChange;
 use super::origin::{origin, since};
@@ -389,7 +389,7 @@ impl PodSteps<'_, '_> {
         let source = FieldSource::new("ResourceClaim", &claim.name, path);
         let taints = held.taints.iter();
         let mut taints: Vec<Step> = taints
-            .map(|weighed| self.taint(weighed, held, claim))
+            .map(|evaluated| self.taint(evaluated, held, claim))
             .collect();
         if taints.is_empty() {
             let is_known =
@@ -448,18 +448,18 @@ impl PodSteps<'_, '_> {
 
     fn taint(
         &self,
-        weighed: &EvaluatedTaint<'_>,
+        evaluated: &EvaluatedTaint<'_>,
         held: &HeldDevice<'_>,
         claim: &ResourceClaim,
     ) -> Step {
         let now = self.input.now;
-        let place = (weighed.place, held.publication);
-        let (whose, source) = origin(weighed.origin, place, self.input);
+        let place = (evaluated.place, held.publication);
+        let (whose, source) = origin(evaluated.origin, place, self.input);
         let effect = match (
-            weighed.ruling.map(|ruling| ruling.deadline),
-            &weighed.taint.effect,
+            evaluated.decision.map(|decision| decision.deadline),
+            &evaluated.taint.effect,
         ) {
-            _ if !weighed.acts => "which does not apply to an unpublished device".to_owned(),
+            _ if !evaluated.acts => "which does not apply to an unpublished device".to_owned(),
             (Some(Deadline::At(at)), _) => format!("evicts {}", moment(at, now)),
             (Some(Deadline::Never), _) => "tolerated forever".to_owned(),
             (None, Effect::NoSchedule) => "blocks new allocations, and evicts no pods".to_owned(),
@@ -469,25 +469,25 @@ impl PodSteps<'_, '_> {
         };
         let text = format!(
             "taint {} of {whose}, {}: {effect}",
-            weighed.taint,
-            since(weighed.taint, now)
+            evaluated.taint,
+            since(evaluated.taint, now)
         );
         let path = format!(
             ".status.allocation.devices.results[{}].tolerations",
             held.place
         );
-        let tolerations = held.result.tolerations.iter().zip(&weighed.differences);
+        let tolerations = held.result.tolerations.iter().zip(&evaluated.differences);
         let mut steps: Vec<Step> = tolerations
             .enumerate()
             .map(|(place, (toleration, differences))| {
-                let decides = weighed.ruling.and_then(|ruling| ruling.by) == Some(place);
+                let decides = evaluated.decision.and_then(|decision| decision.by) == Some(place);
                 let text = toleration::describe(toleration, differences, decides);
                 let path = format!("{path}[{place}]");
                 let source = FieldSource::new("ResourceClaim", &claim.name, path);
                 Step::new(About::Toleration, text, source).holding(differences.is_empty())
             })
             .collect();
-        if steps.is_empty() && weighed.taint.effect == Effect::NoExecute {
+        if steps.is_empty() && evaluated.taint.effect == Effect::NoExecute {
             let source = FieldSource::new("ResourceClaim", &claim.name, path);
             let text = if self.input.semantics.copies_tolerations {
                 "no toleration at all"
@@ -497,7 +497,7 @@ impl PodSteps<'_, '_> {
             steps.push(Step::new(About::Toleration, text, source).holding(false));
         }
         Step::new(About::Taint, text, source)
-            .holding(weighed.evicts())
+            .holding(evaluated.evicts())
             .with(steps)
     }
 }

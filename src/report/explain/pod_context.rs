@@ -1,4 +1,4 @@
-//! What is asked about one pod?
+//! Input of the explanation of one pod.
 
 use crate::assess::Basis;
 use crate::engine::ProposedTaint;

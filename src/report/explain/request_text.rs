@@ -1,4 +1,4 @@
-//! What does a request ask for, in words, and where does it stand?
+//! A request of a claim in words, with its field path.
 
 use super::step::{About, FieldSource, Step};
 use crate::model::{

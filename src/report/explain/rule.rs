@@ -1,4 +1,4 @@
-//! What does a rule select, and why?
+//! Explanation of what a rule selects.
 
 use super::origin::{published, since};
 use super::step::{About, FieldSource, Step};

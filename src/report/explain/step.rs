@@ -1,4 +1,4 @@
-//! What is said, and where does it stand?
+//! A step of an explanation, with the field it comes from.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

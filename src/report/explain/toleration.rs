@@ -1,4 +1,4 @@
-//! What does a toleration make of a taint, in words?
+//! Match of a toleration with a taint, in words.
 
 use crate::engine::tolerate::TolerationMismatch;
 use crate::model::{Effect, Toleration};

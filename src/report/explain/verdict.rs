@@ -1,4 +1,4 @@
-//! What becomes of a pod, in words?
+//! The verdict on a pod, in words.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What is there to say of everything that was asked about?
+//! The document of an explanation.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What does a pod wait for, and what keeps it?
+//! Explanation of a pending pod: its requests, and what keeps devices from them.
 
 use std::collections::BTreeMap;
 

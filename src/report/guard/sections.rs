@@ -1,4 +1,4 @@
-//! How is it told what became of guards?
+//! Sections about guards.
 
 use crate::assess::GuardOutcome;
 use crate::report::table::{Column, Section, Shown, Table, Tone};

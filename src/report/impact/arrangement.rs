@@ -1,4 +1,4 @@
-//! In which order, and by what, are the pods of a report told to people?
+//! Order and grouping of pods in a report.
 
 /// How the pods of a report are told; what the report says does not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Which disruption budgets would the evictions overdraw?
+//! PodDisruptionBudgets that the evictions would violate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

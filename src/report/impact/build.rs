@@ -1,4 +1,4 @@
-//! How is an impact report made from the verdicts?
+//! Construction of an impact report from verdicts.
 
 use std::collections::BTreeMap;
 

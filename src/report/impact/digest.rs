@@ -1,4 +1,4 @@
-//! When are two answers the same?
+//! Digests, by which two reports are known to have the same answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 

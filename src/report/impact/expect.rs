@@ -1,4 +1,4 @@
-//! Is it more than what was agreed to?
+//! Comparison of a report with the approved one (`--expect`).
 //!
 //! Compares a report that somebody has read and kept with the one of the moment. Less is welcome:
 //! only pods that were not in it, and evictions that come earlier, are objections.

@@ -1,4 +1,4 @@
-//! What is the answer in one line?
+//! The answer in one line.
 
 use std::collections::BTreeSet;
 

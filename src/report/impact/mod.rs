@@ -1,25 +1,25 @@
-//! Whom would a taint hit, and when?
+//! Impact report: the pods a taint evicts, and when.
 //!
 //! [`ImpactReport`] is the engine's answer to a preview as users see it.
 //!
-//! | question | module |
+//! | what | module |
 //! |---|---|
-//! | Which fields does it have? | [`view`] |
-//! | How is it made from the verdicts? | `build` |
-//! | Which disruption budgets would be overdrawn? | [`budgets`] |
-//! | Could claims be placed again? | [`replacements`] |
-//! | Who else sits on the same hardware? | [`siblings`] |
-//! | What does it count? | `summary` |
-//! | When are two answers the same? | `digest` |
-//! | Does the controller itself say the same? | `published` |
-//! | Why does a pod stay, or leave for other reasons? | [`note`] |
-//! | How is it told to people? | `sections`, `headline`, `rows`, of many pods `rollup`, with `cells` of both; what only a page has room for: `page` |
-//! | Which pod is told first, and with which others? | [`arrangement`], `order` |
-//! | When do the evictions fall, and when is the last pod gone? | `timeline` |
-//! | Does a report that was kept still say what was written? | `consistent` |
-//! | Is it more than what was agreed to? | [`expect`]; what speaks against it: `objection` |
-//! | What identifies it in a line with a command? | `mark` |
-//! | Whom does it hit worst? | `victims` |
+//! | Fields of an impact report | [`view`] |
+//! | Construction of an impact report from verdicts | `build` |
+//! | PodDisruptionBudgets that the evictions would violate | [`budgets`] |
+//! | Whether claims that lose their devices could be placed again, as reports write it | [`replacements`] |
+//! | Devices in use on the hardware of selected ones, as reports write them | [`siblings`] |
+//! | What is counted of an answer, as reports write it | `summary` |
+//! | Digests, by which two reports are known to have the same answer | `digest` |
+//! | The controller's own answer, and whether it agrees | `published` |
+//! | Notes on pods that stay, or leave for other reasons | [`note`] |
+//! | Sections of an impact report, for people | `sections`, `headline`, `rows`, of many pods `rollup`, with `cells` of both; what only a page has room for: `page` |
+//! | Order and grouping of pods in a report | [`arrangement`], `order` |
+//! | Timeline of evictions: due times, the last pod, and devices free again | `timeline` |
+//! | Consistency of a saved report: edits by hand are found | `self_check` |
+//! | Comparison of a report with the approved one (`--expect`) | [`expect`]; what speaks against it: `refusal` |
+//! | The short digest that identifies a report in a command | `report_digest` |
+//! | The pods affected worst | `worst_affected` |
 
 pub mod arrangement;
 pub mod budgets;

@@ -1,4 +1,4 @@
-//! Why does a pod stay, or leave for other reasons?
+//! Notes on pods that stay, or leave for other reasons.
 
 use jiff::Timestamp;
 
@@ -94,7 +94,7 @@ fn evicted_anyway(impact: &PodImpact<'_>) -> Option<Note> {
     };
     let (who, at) = impact.causes.iter().find_map(|cause| {
         let who = match cause.origin {
-            Origin::Considered(_) => return None,
+            Origin::Proposed(_) => return None,
             Origin::Rule(name) => format!("rule {name}"),
             Origin::ResourceSlice(_) => format!("the driver's taint {}", cause.taint),
         };

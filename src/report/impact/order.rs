@@ -1,4 +1,4 @@
-//! Which pod is told first, and with which others?
+//! Sorting and grouping of pods.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! What has only a page room for?
+//! Sections that only a page has room for.
 
 use super::view::{Device, ImpactReport, Pod, Workload};
 use crate::assess::Totals;

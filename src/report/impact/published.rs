@@ -1,4 +1,4 @@
-//! What did the controller itself say, and is it the same?
+//! The controller's own answer, and whether it agrees.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What speaks against a change that was agreed to?
+//! Differences from the approved report that refuse a change.
 
 use std::fmt;
 

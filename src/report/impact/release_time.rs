@@ -1,4 +1,4 @@
-//! When is who gone, and when are devices free again?
+//! Times at which pods are gone and devices become free.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What identifies a report in a line with a command?
+//! The short digest that identifies a report in a command.
 
 use super::digest::{ALGORITHM, HARDWARE, named};
 use super::refusal::ApprovalRefusal;

@@ -1,4 +1,4 @@
-//! How is an impact report told to people?
+//! Sections of an impact report, for people.
 
 use super::budgets::Budget;
 use super::headline::headline;

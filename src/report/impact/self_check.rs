@@ -1,4 +1,4 @@
-//! Does a report that was kept still say what it was written to say?
+//! Consistency of a saved report: edits by hand are found.
 //!
 //! The digest covers whom the taints hit. When each eviction is due stands in the report more than
 //! once, and the summary follows from the pods: whoever edits one of them by hand, or by a script,

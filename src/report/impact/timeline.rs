@@ -1,4 +1,4 @@
-//! When do the evictions fall, when is the last pod gone, and when are devices free again?
+//! Timeline of evictions: due times, the last pod, and devices free again.
 
 use std::collections::BTreeMap;
 

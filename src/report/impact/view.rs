@@ -1,4 +1,4 @@
-//! Which fields does an impact report have?
+//! Fields of an impact report.
 //!
 //! The documentation of each field is its description in the JSON Schema.
 

@@ -1,4 +1,4 @@
-//! Whom does it hit worst?
+//! The pods affected worst.
 
 use std::collections::BTreeSet;
 

@@ -117,7 +117,7 @@ pub fn evicted(objects: &[Value], now: Timestamp) -> BTreeSet<String> {
     let impact = preview(&reading.snapshot, &harmless, now, &Semantics::newest());
     let evicted = impact.pods.iter().filter(|pod| {
         let acts = |origin| match origin {
-            Origin::Considered(_) => false,
+            Origin::Proposed(_) => false,
             Origin::Rule(_) | Origin::ResourceSlice(_) => true,
         };
         pod.pod.deletion.is_none()

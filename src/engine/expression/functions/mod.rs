@@ -1,4 +1,4 @@
-//! Which functions are there, and what do they do?
+//! Functions of expressions.
 //!
 //! `table` says which types each takes; here they take values of any type, and what fits no function
 //! fails as upstream does.

@@ -1,4 +1,4 @@
-//! Which functions take which types?
+//! Signatures of functions.
 
 use super::conversions as c;
 use super::kubernetes as k;
