@@ -183,14 +183,15 @@ impl<'a> HazardEvidence<'a> {
         let (fate, job) = self.job_fate(impact)?;
         Some(HazardReason::Since(match fate {
             JobFate::Fails(JobFailure::Policy) => {
-                format!("{job} fails permanently: required by its podFailurePolicy")
+                format!("{job} fails permanently: required by its podFailurePolicy{UNLESS_ENDED}")
             }
             JobFate::Fails(JobFailure::Backoff { failures, limit }) => format!(
-                "{job} fails permanently: failure {failures} exceeds its backoffLimit of {limit}"
+                "{job} fails permanently: failure {failures} exceeds its backoffLimit of \
+                 {limit}{UNLESS_ENDED}"
             ),
             JobFate::IndexFails => format!(
                 "{job} fails the index of this pod, and fails permanently when the other indexes \
-                 have ended"
+                 have ended{UNLESS_ENDED}"
             ),
             JobFate::StartsAgain
             | JobFate::Counts { .. }
@@ -318,6 +319,11 @@ impl<'a> HazardEvidence<'a> {
         Some(HazardReason::Since(format!("{key}: {value:?}")))
     }
 }
+
+/// A pod that is stopped and whose containers exit with 0 has succeeded, and is no failure of its Job.
+///
+/// Upstream: `getPhase` of the kubelet.
+const UNLESS_ENDED: &str = ", unless its containers exit with 0 when stopped";
 
 /// Conditions of a node that is being emptied.
 ///
@@ -666,7 +672,8 @@ mod tests {
             (
                 0,
                 "job-fails",
-                "Job sweep fails permanently: failure 1 exceeds its backoffLimit of 0",
+                "Job sweep fails permanently: failure 1 exceeds its backoffLimit of 0, unless its \
+                 containers exit with 0 when stopped",
             ),
             (
                 1,

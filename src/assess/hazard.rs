@@ -300,7 +300,7 @@ hazards! {
         meaning: "has already ended, and still holds the device",
         find: evidence::terminal_still_reserved,
     }
-    /// It tolerates the taint for the scheduler only.
+    /// It tolerates the taint for the scheduler, and evictions not at all or for a limited time only.
     ToleratesScheduleOnly {
         code: "tolerates-schedule-only",
         severity: Warning,
@@ -308,8 +308,8 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "tolerates the taint for scheduling only: each replacement is scheduled here and \
-            evicted again",
+        meaning: "replacements are scheduled here and evicted again: no NoExecute toleration \
+            without tolerationSeconds",
         find: HazardEvidence::tolerates_schedule_only,
     }
     /// Something else evicts it too.

@@ -14,12 +14,13 @@ use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
 use super::work::add_hooks::{AddHooks, NoHooks};
 use super::work::change_summary::accounted;
-use super::work::changer::{Changer, Lines, stopped};
+use super::work::changer::{Changer, Lines};
 use super::work::connect::failed;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
 use super::work::resolve_rules::by_name;
 use super::work::source;
+use super::work::stopped::stopped;
 use crate::decide::add::{action, next_line};
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilter, Expansion, Purpose, collapsed,

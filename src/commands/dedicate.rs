@@ -16,12 +16,12 @@ use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
 use super::work::add_hooks::AddHooks;
-use super::work::changer::stopped;
 use super::work::connect::failed;
 use super::work::dry_run::WriteRequest;
 use super::work::mutation_context::MutationContext;
 use super::work::policies::PolicyObjects;
 use super::work::policy_changer::{ChangeLines, PolicyChanger};
+use super::work::stopped::stopped;
 use crate::cluster::{ClusterError, Purpose, WriteMode};
 use crate::decide::AddStep;
 use crate::decide::dedication::{

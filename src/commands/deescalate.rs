@@ -16,16 +16,18 @@ use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
 use super::work::change_summary::accounted;
-use super::work::changer::{Changer, stopped};
+use super::work::changer::Changer;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect_client, failed};
 use super::work::mutation_context::MutationContext;
 use super::work::resolve_rules::{by_name, selected_rules};
 use super::work::rules_on::chosen_in;
+use super::work::stopped::stopped;
 use crate::cluster::{ApiClient, Rules, ServedKinds, discover, user_name};
 use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
+use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Chooser, RulePatch, RuleWords, SelectedRules, Version};
 use crate::engine::settle::is_observed;
 use crate::engine::{ProposedTaint, Semantics};
@@ -126,7 +128,7 @@ impl DeescalateArgs {
         format: Option<Format>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let typed = self.rules.typed();
+        let typed = self.rules.typed(SiblingRules::Noted);
         let named = typed.chooser()?;
         let reached = reach(named.as_ref(), context).await?;
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));

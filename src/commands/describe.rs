@@ -12,6 +12,7 @@ use super::work::present::present;
 use super::work::rules_on::chosen_in;
 use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, ReadResult, eviction_events, rule_events};
+use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
@@ -63,7 +64,7 @@ impl DescribeArgs {
 }
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let typed = args.rules.typed();
+    let typed = args.rules.typed(SiblingRules::Selected);
     // What can be wrong without a cluster is found before it is asked.
     typed.chooser()?;
     let view = ClusterView::open(&args.source.source(), context).await?;

@@ -307,6 +307,8 @@ impl FollowedQuestion for Listed {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
         self.list_filter.keep(&mut inventory, basis);
         let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
+        // What a partition has not released is held on the same hardware.
+        let listed = engine::with_siblings(&basis.reading.snapshot, &listed, basis.semantics);
         let rules = &basis.reading.snapshot.rules;
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
             .with_warnings(&unreleased_devices::warnings(rules, Some(&listed)))

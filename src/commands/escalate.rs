@@ -10,14 +10,15 @@ use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
 use super::work::change_summary::accounted;
-use super::work::changer::{Changer, Lines, stopped};
+use super::work::changer::{Changer, Lines};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::stopped::stopped;
 use crate::decide::effect::{escalation, no_way_back};
 use crate::decide::identity::OtherHardware;
 use crate::decide::proposal::{NamedOwners, ProposedRule};
-use crate::decide::rules_on::refuse_several;
+use crate::decide::rules_on::{SiblingRules, refuse_several};
 use crate::decide::{Proposal, RulePatch, escalate};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
@@ -149,7 +150,7 @@ impl EscalateArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let typed = self.rules.typed();
+        let typed = self.rules.typed(SiblingRules::Noted);
         typed.chooser()?;
         let safety = self.safety.prepare()?;
         let to = Effect::from(self.to);

@@ -15,10 +15,12 @@ use super::work::clusters;
 use super::work::events::{self, Results};
 use super::work::follow::{FollowedQuestion, answer, answer_once, follow};
 use super::work::present::present;
+use super::work::rules_on::chosen_in;
 use crate::assess::{Basis, ReportCompleteness};
-use crate::decide::choice::rule_names;
+use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::identity::{self, NotedHardware};
-use crate::decide::unreleased_devices;
+use crate::decide::rules_on::SiblingRules;
+use crate::decide::{RuleArguments, RuleWords, unreleased_devices};
 use crate::engine::allocator::users_beside;
 use crate::engine::{self, Impact, ProposedTaint, selected_of};
 use crate::error::{ExitStatus, Failure};
@@ -38,9 +40,10 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
-    /// Only these rules
-    #[arg(value_name = "RULE")]
-    names: Vec<String>,
+    /// Only these rules, by name or by hardware (UUID, serial, PCI address), or devices and the
+    /// KEY of their taint
+    #[arg(value_name = "RULE|DEVICE KEY")]
+    targets: Vec<String>,
 
     /// Only rules with these labels
     #[arg(short = 'l', long, value_name = "SELECTOR")]
@@ -101,20 +104,22 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
             ),
         );
     }
-    let names = rule_names(&args.names)?;
+    if let Some(typed) = args.typed() {
+        typed.chooser()?;
+    }
     args.events.refuse_without_watch(args.watch)?;
     let events = args.events.events.as_deref();
     events::begin(events, "list", Results::Answer, context).await?;
     let wanted = args.output.wanted();
     if !context.contexts.is_empty() {
         let asked = async |context: &Context| {
-            let (view, question) = args.view(names.clone(), context).await?;
+            let (view, question) = args.view(context).await?;
             answer(&question, view).await
         };
         let reports = clusters::ask(context, asked).await?;
         return present(&reports, &ViewWarnings::default(), wanted, context);
     }
-    let (view, question) = args.view(names, context).await?;
+    let (view, question) = args.view(context).await?;
     if args.watch {
         follow(&question, view, wanted, context).await
     } else {
@@ -125,7 +130,8 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
 /// Which rules are listed, and how.
 struct Listed<'a> {
     args: &'a ListArgs,
-    names: Vec<String>,
+    /// Only those of these names, where some are named.
+    names: Option<Vec<String>>,
     /// The rules as they are served, where that is what is printed.
     objects: BTreeMap<String, Value>,
     /// Whether one of them notes what its device was.
@@ -136,7 +142,7 @@ impl Listed<'_> {
     fn shown(&self, basis: &Basis<'_>) -> Vec<DeviceTaintRule> {
         let rules = basis.reading.snapshot.rules.iter();
         rules
-            .filter(|rule| self.args.wants(rule, &self.names, basis.now))
+            .filter(|rule| self.args.wants(rule, self.names.as_deref(), basis.now))
             .cloned()
             .collect()
     }
@@ -243,11 +249,7 @@ impl ListArgs {
     }
 
     /// What there is, and what is asked about it; all rules that were named are there.
-    async fn view(
-        &self,
-        names: Vec<String>,
-        context: &Context,
-    ) -> Result<(ClusterView, Listed<'_>), Failure> {
+    async fn view(&self, context: &Context) -> Result<(ClusterView, Listed<'_>), Failure> {
         let source = self.source.source();
         let (view, objects) = if self.wants_objects() {
             ClusterView::open_with_objects(&source, context).await?
@@ -255,9 +257,7 @@ impl ListArgs {
             (ClusterView::open(&source, context).await?, BTreeMap::new())
         };
         view.rules()?;
-        for name in &names {
-            view.rule(name)?;
-        }
+        let (view, names) = self.named(view, context).await?;
         let question = Listed {
             args: self,
             names,
@@ -274,6 +274,34 @@ impl ListArgs {
         Ok((view, question))
     }
 
+    /// What was typed to mean rules, if anything was.
+    fn typed(&self) -> Option<RuleWords<'_>> {
+        let ways = RuleArguments {
+            targets: &self.targets,
+            ..RuleArguments::default()
+        };
+        let filters = DeviceFilterFlags::default();
+        (!self.targets.is_empty()).then(|| RuleWords::new(ways, filters, SiblingRules::Selected))
+    }
+
+    /// The names of the rules that are meant; none where all are.
+    async fn named(
+        &self,
+        view: ClusterView,
+        context: &Context,
+    ) -> Result<(ClusterView, Option<Vec<String>>), Failure> {
+        let Some(typed) = self.typed() else {
+            return Ok((view, None));
+        };
+        let (view, chooser) = Box::pin(chosen_in(&typed, view, context)).await?;
+        let meant = chooser.meant(view.rules()?, view.now);
+        if let Some(missing) = meant.all_missing() {
+            return Err(missing);
+        }
+        let names = meant.rules.iter().map(|rule| rule.name.to_string());
+        Ok((view, Some(names.collect())))
+    }
+
     /// Whether the rules are printed as they are, and not what is known about them.
     fn wants_objects(&self) -> bool {
         match self.output.output {
@@ -282,8 +310,8 @@ impl ListArgs {
         }
     }
 
-    fn wants(&self, rule: &DeviceTaintRule, names: &[String], now: Timestamp) -> bool {
-        let named = names.is_empty() || names.iter().any(|name| name == rule.name.as_str());
+    fn wants(&self, rule: &DeviceTaintRule, names: Option<&[String]>, now: Timestamp) -> bool {
+        let named = names.is_none_or(|names| names.iter().any(|name| name == rule.name.as_str()));
         let labelled = self
             .selector
             .as_ref()

@@ -10,7 +10,7 @@ use super::flags::events::EventsArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
 use super::work::change_summary::accounted;
-use super::work::changer::{Changer, Lines, stopped};
+use super::work::changer::{Changer, Lines};
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::consent::{ask, introduce};
@@ -18,6 +18,7 @@ use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::asking;
 use super::work::rules_on::meant_on;
+use super::work::stopped::stopped;
 use super::work::wait::{Wait, WaitEnd, timed_out};
 use crate::cluster::read_nodes;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
@@ -26,6 +27,7 @@ use crate::decide::identity::NotedHardware;
 use crate::decide::others::others;
 use crate::decide::outcomes::held_line;
 use crate::decide::proposal::{ProposedRule, lines};
+use crate::decide::rules_on::SiblingRules;
 use crate::decide::{
     Chooser, Requester, RuleArguments, RuleWords, SelectedRules, removal, unreleased_devices,
 };
@@ -236,7 +238,8 @@ impl RemoveArgs {
             all: self.all,
             ..self.rules.ways()
         };
-        RuleWords::new(ways, self.filters.filters(context.namespace.as_deref()))
+        let filters = self.filters.filters(context.namespace.as_deref());
+        RuleWords::new(ways, filters, SiblingRules::Noted)
     }
 
     /// One failure for all that is not there, unless that is fine.

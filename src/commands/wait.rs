@@ -26,6 +26,7 @@ use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
+use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Chooser, RuleArguments, RuleWords, wait_advice};
 use crate::engine;
 use crate::engine::ProposedTaint;
@@ -55,8 +56,8 @@ pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules on exactly this device, and those created for
-    /// it. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
+    /// A hardware ID without KEY selects the rules on this device and on its partitions, and those
+    /// created for it. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
@@ -99,6 +100,9 @@ pub(super) struct WaitArgs {
     debug: DebugPodArgs,
 
     /// Ignore rules that are missing when the wait begins
+    ///
+    /// With --for recovered, waits for the workloads of all pods evicted by taints for which events
+    /// exist, since events do not name rules.
     #[arg(long)]
     ignore_not_found: bool,
 
@@ -129,7 +133,8 @@ Examples:
     --debug-image registry.example.com/kubectl-devicetaint:0.1.0
 
   # Until the evicted workloads are ready again, even if the rule was removed
-  kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m
+  kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m \\
+    --ignore-not-found
 
   # Until the controller has counted the pods for a rule with effect None
   kubectl devicetaint wait drain-node-7 --for observed --timeout 30s";
@@ -295,6 +300,12 @@ impl WaitArgs {
     ) -> Result<ExitStatus, Failure> {
         let version = self.version.version();
         let (chooser, mut found) = meant_on(typed, &live, version, context).await?;
+        if let (Some(missing), false) = (found.all_missing(), self.ignore_not_found) {
+            return Err(missing.hint(
+                "if the rule was deleted: --ignore-not-found waits for all pods evicted by taints \
+                    for which events exist",
+            ));
+        }
         // A rule of certain devices is known by another name, where it is there.
         let is_by_name = matches!(chooser, Chooser::Names(_)) || found.rules.is_empty();
         let names = chooser.names().filter(|_| is_by_name).unwrap_or_default();
@@ -307,7 +318,7 @@ impl WaitArgs {
         let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
         for name in gone {
             context.printer.note(&format!(
-                "rule {name} does not exist (deleted, or misspelled): waiting for all pods evicted by taints for which events exist"
+                "no rule {name:?}: waiting for all pods evicted by taints for which events exist"
             ));
             found.rules.push(gone_rule(&name));
         }
@@ -332,7 +343,7 @@ impl WaitArgs {
             selector: self.selector.as_ref(),
             ..RuleArguments::default()
         };
-        RuleWords::new(ways, DeviceFilterFlags::default())
+        RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected)
     }
 
     /// The kubelet whose word counts too, if so.

@@ -62,7 +62,7 @@ impl Values {
             ("dedicate", "targets") => Self::Devices,
             ("tolerations", "target") => Self::RulesOrDevices,
             (_, "targets") => Self::RulesOrDevices,
-            ("list", "names") | ("preview" | "explain", "rule") => Self::Rules,
+            ("preview" | "explain", "rule") => Self::Rules,
             ("devices" | "check", "devices") => Self::Devices,
             ("help", "topic") => Self::Topics,
             (_, "driver") => Self::Drivers,

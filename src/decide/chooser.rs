@@ -162,6 +162,15 @@ impl Chooser {
         }
     }
 
+    /// The taint that was named beside devices.
+    #[must_use]
+    pub fn pattern(&self) -> Option<&TaintPattern> {
+        match self {
+            Self::Taints(_, pattern) => Some(pattern),
+            Self::Names(_) | Self::Labelled(_) | Self::Expired | Self::All => None,
+        }
+    }
+
     /// The names of the rules that can be meant, where they follow from what was typed: names
     /// themselves, and for devices with a key those that rules get which nobody has named. They can
     /// be found without a list of all rules.

@@ -40,6 +40,27 @@ pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -
     })
 }
 
+/// Refuses to go on where a rule of `decided_on` is gone from `found`, or another one has its name.
+///
+/// # Errors
+///
+/// As [`conflict`] gives it, for the first such rule.
+pub fn refuse_deleted(
+    decided_on: &[DeviceTaintRule],
+    found: &[DeviceTaintRule],
+) -> Result<(), Failure> {
+    for rule in decided_on {
+        let now = found.iter().find(|found| found.name == rule.name);
+        if now.is_some_and(|now| now.uid == rule.uid) {
+            continue;
+        }
+        if let ConflictOutcome::Theirs(failure) = conflict(rule, now) {
+            return Err(failure);
+        }
+    }
+    Ok(())
+}
+
 /// What is different besides the status, one line each; empty when nothing is.
 fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
     if before.uid != after.uid {
@@ -412,5 +433,20 @@ mod tests {
             failure.details().last().unwrap(),
             "changed by ben, with kubectl-devicetaint at 2026-11-21T02:00:00Z"
         );
+    }
+
+    #[test]
+    fn a_rule_that_was_deleted_under_a_question_is_named_before_its_impact() {
+        let rule = named("fw-1", "NoSchedule");
+        let again = DeviceTaintRule {
+            uid: "another".into(),
+            ..rule.clone()
+        };
+        let decided = [rule.clone()];
+        assert!(refuse_deleted(&decided, &decided).is_ok());
+        let deleted = refuse_deleted(&decided, &[]).unwrap_err().to_string();
+        assert!(deleted.starts_with("rule fw-1 was deleted"), "{deleted}");
+        let recreated = refuse_deleted(&decided, &[again]).unwrap_err();
+        assert!(recreated.details()[0].starts_with("it was deleted and recreated"));
     }
 }

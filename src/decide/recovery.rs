@@ -16,9 +16,14 @@ pub struct Recovery {
     pub pods: usize,
     /// What has not recovered yet, or is not known to have.
     pub open: Vec<Left>,
-    /// What does not come back by itself, each in a line.
+    /// Workloads that do not come back by themselves, each in a line.
     pub lost: Vec<String>,
+    /// Names of pods that nothing creates again, by namespace.
+    pub lost_pods: BTreeMap<String, BTreeSet<String>>,
 }
+
+/// How many pods of a namespace are named in a line.
+const NAMED_PODS: usize = 3;
 
 /// A rule of which nothing is known but its name, since it is gone: it selects nothing any more, and evicted whom
 /// events tell of.
@@ -89,7 +94,8 @@ impl Recovery {
     fn add_bare(&mut self, pod: &EvictedPod, name: &str) {
         match pod.outcome {
             EvictedOutcome::NotCreatedAgain => {
-                self.lost.push(format!("{name}: nothing recreates it"));
+                let pods = self.lost_pods.entry(pod.namespace.clone()).or_default();
+                pods.insert(pod.name.clone());
             }
             EvictedOutcome::Pending | EvictedOutcome::Missing => {
                 let text = format!("{name} is pending");
@@ -103,6 +109,7 @@ impl Recovery {
             }
             EvictedOutcome::Terminating
             | EvictedOutcome::CreatedAgain
+            | EvictedOutcome::JobComplete
             | EvictedOutcome::EvictedAgain => {}
         }
     }
@@ -150,6 +157,29 @@ impl Recovery {
         }
     }
 
+    /// What does not come back by itself: a line for each workload, and one for the pods of each namespace that
+    /// nothing creates again.
+    #[must_use]
+    pub fn lost_lines(&self) -> Vec<String> {
+        let pods = self.lost_pods.iter().map(|(namespace, pods)| {
+            let named: Vec<String> = pods
+                .iter()
+                .take(NAMED_PODS)
+                .map(|pod| format!("{namespace}/{pod}"))
+                .collect();
+            let more = pods.len().saturating_sub(named.len());
+            match (more, pods.len()) {
+                (0, 1) => format!("{}: nothing recreates it", named.join(", ")),
+                (0, _) => format!("{}: nothing recreates them", named.join(", ")),
+                (more, _) => format!(
+                    "{} and {more} more: nothing recreates them",
+                    named.join(", ")
+                ),
+            }
+        });
+        self.lost.iter().cloned().chain(pods).collect()
+    }
+
     /// How far it is, in one line.
     #[must_use]
     pub fn line(&self) -> String {
@@ -161,9 +191,21 @@ impl Recovery {
             more => format!("; {more} more"),
         };
         let pods = counted(self.pods, "pod");
-        match open[..] {
-            [] => format!("{pods} evicted, all workloads recovered"),
-            _ => format!("{pods} evicted; {}{more}", open.join("; ")),
+        let bare: usize = self.lost_pods.values().map(BTreeSet::len).sum();
+        let lost = [(self.lost.len(), "workload"), (bare, "pod")];
+        let lost: Vec<String> = lost
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| counted(count, noun))
+            .collect();
+        let lost = match &lost[..] {
+            [] => String::new(),
+            lost => format!("; without recovery: {}", lost.join(" and ")),
+        };
+        match (&open[..], lost.is_empty()) {
+            ([], true) => format!("{pods} evicted, all workloads recovered"),
+            ([], false) => format!("{pods} evicted, no workload is recovering{lost}"),
+            _ => format!("{pods} evicted; {}{more}{lost}", open.join("; ")),
         }
     }
 }
@@ -247,7 +289,7 @@ mod tests {
             .map(|left| left.message.as_str())
             .collect();
         assert_eq!(open, ["ReplicaSet ml/slow: 1 of 2 ready"]);
-        assert!(found.lost.is_empty(), "{:?}", found.lost);
+        assert!(found.lost_lines().is_empty(), "{found:?}");
         assert_eq!(
             found.line(),
             "5 pods evicted; ReplicaSet ml/slow: 1 of 2 ready"
@@ -269,10 +311,10 @@ mod tests {
         ];
         let found = recovery(&pods, &reading());
         assert_eq!(
-            found.lost,
+            found.lost_lines(),
             [
+                "Job ml/sweep has failed: BackoffLimitExceeded",
                 "ml/notebook: nothing recreates it",
-                "Job ml/sweep has failed: BackoffLimitExceeded"
             ]
         );
         let open: Vec<&str> = found
@@ -288,5 +330,27 @@ mod tests {
                 "ml/late is terminating"
             ]
         );
+    }
+
+    #[test]
+    fn pods_that_nothing_creates_again_are_a_line_for_each_namespace() {
+        let bare = |count: usize| {
+            let names = (0..count).map(|number| format!("monitor-{number}"));
+            let pods = names.map(|name| evicted(&name, None, EvictedOutcome::NotCreatedAgain));
+            recovery(&pods.collect::<Vec<_>>(), &reading())
+        };
+        assert_eq!(
+            bare(2).lost_lines(),
+            ["ml/monitor-0, ml/monitor-1: nothing recreates them"]
+        );
+        assert_eq!(
+            bare(350).lost_lines(),
+            ["ml/monitor-0, ml/monitor-1, ml/monitor-10 and 347 more: nothing recreates them"]
+        );
+        assert_eq!(
+            bare(2).line(),
+            "2 pods evicted, no workload is recovering; without recovery: 2 pods"
+        );
+        assert_eq!(bare(0).line(), "0 pods evicted, all workloads recovered");
     }
 }

@@ -6,14 +6,25 @@ use super::identity::hardware::may_be_number;
 use super::identity::{Hardware, made_for};
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule, Kind, Reading};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Kind, Reading};
 use crate::naming::device;
+use crate::naming::taint::TaintPattern;
+
+/// What happens to rules on the other devices of hardware that was named, such as partitions of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiblingRules {
+    /// They are selected too: a wait for hardware that leaves out its partitions ends too early.
+    Selected,
+    /// They are not selected, but named in a note: a change of more rules than were named is asked for explicitly.
+    Noted,
+}
 
 /// What was typed to mean rules, with the hardware among it apart.
 #[derive(Clone, Debug)]
 pub struct RuleWords<'a> {
     ways: RuleArguments<'a>,
     filters: DeviceFilterFlags,
+    siblings: SiblingRules,
     /// The targets that are no hardware.
     others: Vec<String>,
 }
@@ -30,12 +41,17 @@ pub struct RulesOnDevices {
 impl<'a> RuleWords<'a> {
     /// What was typed, with the flags that choose devices by what they are.
     #[must_use]
-    pub fn new(ways: RuleArguments<'a>, mut filters: DeviceFilterFlags) -> Self {
+    pub fn new(
+        ways: RuleArguments<'a>,
+        mut filters: DeviceFilterFlags,
+        siblings: SiblingRules,
+    ) -> Self {
         let (hardware, others) = hardware_among(ways.targets, &filters.identity_attributes);
         filters.identities.extend(hardware);
         Self {
             ways,
             filters,
+            siblings,
             others,
         }
     }
@@ -112,6 +128,7 @@ impl<'a> RuleWords<'a> {
         let on = OnDevices {
             ways: &self.ways,
             filter: &filter,
+            siblings: self.siblings,
             others,
         };
         on.find(reading, semantics)
@@ -122,6 +139,7 @@ impl<'a> RuleWords<'a> {
 struct OnDevices<'a> {
     ways: &'a RuleArguments<'a>,
     filter: &'a DeviceFilter,
+    siblings: SiblingRules,
     others: Vec<String>,
 }
 
@@ -135,12 +153,11 @@ impl OnDevices<'_> {
             Vec::new()
         };
         let mut notes = Vec::new();
-        let now: Vec<DeviceSelector> = match self.filter.resolve(reading, &[&named], semantics) {
+        let chosen: Vec<DeviceId> = match self.filter.resolve(reading, &[&named], semantics) {
             Ok(filtered) => {
                 filtered.refuse_ambiguous()?;
                 notes.extend(filtered.notes);
-                let devices = filtered.devices.into_iter();
-                devices.map(DeviceSelector::from).collect()
+                filtered.devices
             }
             // What nobody publishes any more was something once.
             Err(failure) if noted.is_empty() => return Err(failure),
@@ -149,8 +166,20 @@ impl OnDevices<'_> {
                 Vec::new()
             }
         };
+        let now: Vec<DeviceSelector> = chosen.iter().cloned().map(DeviceSelector::from).collect();
+        let siblings = if self.filter.is_by_hardware_alone() {
+            siblings_of(&chosen, reading, semantics)
+        } else {
+            Vec::new()
+        };
         if targets.is_empty() && self.filter.is_by_hardware_alone() {
-            let chooser = all_on(&now, &noted, reading, semantics)?;
+            let on_siblings = rules_on(&siblings, rules, None);
+            let chooser = match all_on(&now, &noted, reading, semantics) {
+                Ok(chooser) => self.extend(chooser, on_siblings, &mut notes),
+                Err(_) if self.selects(&on_siblings) => Chooser::Names(on_siblings),
+                Err(failure) if on_siblings.is_empty() => return Err(failure),
+                Err(failure) => return Err(failure.detail(&named_siblings(&on_siblings))),
+            };
             return Ok(RulesOnDevices { chooser, notes });
         }
         let before = noted.iter().filter_map(|rule| rule.selector.as_ref());
@@ -164,9 +193,82 @@ impl OnDevices<'_> {
             targets: &targets,
             ..*self.ways
         })?;
+        let on_siblings = rules_on(&siblings, rules, chooser.pattern());
         let chooser = chooser.of_hardware(&now, &noted, rules);
+        let chooser = self.extend(chooser, on_siblings, &mut notes);
         Ok(RulesOnDevices { chooser, notes })
     }
+
+    fn selects(&self, on_siblings: &[String]) -> bool {
+        self.siblings == SiblingRules::Selected && !on_siblings.is_empty()
+    }
+
+    /// The rules of `chooser`, with those on siblings or a note about them.
+    fn extend(
+        &self,
+        chooser: Chooser,
+        on_siblings: Vec<String>,
+        notes: &mut Vec<String>,
+    ) -> Chooser {
+        let selected = match &chooser {
+            Chooser::Names(names) => names.clone(),
+            _ => Vec::new(),
+        };
+        let others: Vec<String> = on_siblings
+            .into_iter()
+            .filter(|name| !selected.contains(name))
+            .collect();
+        if others.is_empty() {
+            return chooser;
+        }
+        match self.siblings {
+            SiblingRules::Selected => {
+                notes.push(format!(
+                    "also selects rules on other devices of the same hardware: {}",
+                    others.join(", ")
+                ));
+                Chooser::Names([selected, others].concat())
+            }
+            SiblingRules::Noted => {
+                notes.push(named_siblings(&others));
+                chooser
+            }
+        }
+    }
+}
+
+/// The other devices of the same hardware: those that consume the same counters.
+fn siblings_of(
+    chosen: &[DeviceId],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Vec<DeviceSelector> {
+    let all = engine::with_siblings(&reading.snapshot, chosen, semantics).into_iter();
+    all.filter(|device| !chosen.contains(device))
+        .map(DeviceSelector::from)
+        .collect()
+}
+
+/// The names of the rules that taint exactly one of `devices`; with such a taint, where there is a `pattern`.
+fn rules_on(
+    devices: &[DeviceSelector],
+    rules: &[DeviceTaintRule],
+    pattern: Option<&TaintPattern>,
+) -> Vec<String> {
+    let is_on = |rule: &&DeviceTaintRule| {
+        let selector = rule.selector.as_ref();
+        selector.is_some_and(|selector| devices.contains(selector))
+            && pattern.is_none_or(|pattern| pattern.matches(&rule.taint))
+    };
+    let rules = rules.iter().filter(is_on);
+    rules.map(|rule| rule.name.to_string()).collect()
+}
+
+fn named_siblings(names: &[String]) -> String {
+    format!(
+        "not selected: rules on other devices of the same hardware, such as partitions: {}",
+        names.join(", ")
+    )
 }
 
 /// All rules that taint exactly the devices that the hardware is `now`, whatever their taints, and those that
@@ -265,7 +367,7 @@ mod tests {
 
     use super::*;
     use crate::decide::testing::{KEY, named, selector};
-    use crate::model::{RuleMetadata, Snapshot};
+    use crate::model::{CounterUse, RuleMetadata, Snapshot};
     use crate::report::testing;
 
     const UUID: &str = "GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a";
@@ -312,22 +414,29 @@ mod tests {
     }
 
     fn found(targets: &[&str]) -> Result<Vec<String>, Failure> {
+        found_in(&reading(), targets, SiblingRules::Noted).map(|(names, _)| names)
+    }
+
+    /// The names of the rules that are meant, and what is noted about the choice.
+    fn found_in(
+        reading: &Reading,
+        targets: &[&str],
+        siblings: SiblingRules,
+    ) -> Result<(Vec<String>, Vec<String>), Failure> {
         let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
         let ways = RuleArguments {
             targets: &targets,
             ..RuleArguments::default()
         };
-        let typed = RuleWords::new(ways, DeviceFilterFlags::default());
-        let reading = reading();
-        let on = typed.find(&reading, &testing::semantics(37))?;
+        let typed = RuleWords::new(ways, DeviceFilterFlags::default(), siblings);
+        let on = typed.find(reading, &testing::semantics(37))?;
         let meant = on.chooser.meant(&reading.snapshot.rules, testing::now());
         match meant.all_missing() {
             Some(missing) => Err(missing),
-            None => Ok(meant
-                .rules
-                .iter()
-                .map(|rule| rule.name.to_string())
-                .collect()),
+            None => {
+                let names = meant.rules.iter().map(|rule| rule.name.to_string());
+                Ok((names.collect(), on.notes))
+            }
         }
     }
 
@@ -351,6 +460,77 @@ mod tests {
         }
     }
 
+    /// gpu-2 has a partition with two rules of its own, on the same counters.
+    fn partitioned() -> Reading {
+        let mut reading = reading();
+        let counters = || CounterUse {
+            set: "gpu-2".into(),
+            counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
+            ..CounterUse::default()
+        };
+        let slice = &mut reading.snapshot.slices[0];
+        let mut devices = slice.devices.to_vec();
+        devices.push(testing::published("gpu-2-mig-0", &[("uuid", "MIG-2")]));
+        for device in devices
+            .iter_mut()
+            .filter(|device| device.name.as_str().starts_with("gpu-2"))
+        {
+            let mut terms = device.terms.as_deref().cloned().unwrap_or_default();
+            terms.consumes = vec![counters()];
+            device.terms = Some(Box::new(terms));
+        }
+        slice.devices = devices.into();
+        for (name, key) in [("part", KEY), ("part-other", "example.com/third")] {
+            let mut rule = named(name, "NoSchedule");
+            rule.selector = Some(selector("gpu-2-mig-0"));
+            rule.taint.key = key.to_owned();
+            reading.snapshot.rules.push(rule);
+        }
+        reading
+    }
+
+    #[test]
+    fn rules_on_partitions_of_named_hardware_are_selected_or_noted() {
+        let reading = partitioned();
+        let selected = |targets: &[&str]| {
+            let found = found_in(&reading, targets, SiblingRules::Selected);
+            found.map(|(names, _)| names).unwrap()
+        };
+        assert_eq!(
+            selected(&["GPU-2"]),
+            ["first", "part", "part-other", "second"]
+        );
+        assert_eq!(selected(&["1425", KEY]), ["first", "part"]);
+        assert_eq!(selected(&["1425", "example.com/third"]), ["part-other"]);
+        assert_eq!(selected(&["1423"]), ["one"]);
+
+        let noted = |targets: &[&str]| found_in(&reading, targets, SiblingRules::Noted).unwrap();
+        let (names, notes) = noted(&["GPU-2"]);
+        assert_eq!(names, ["first", "second"]);
+        assert!(
+            notes[0].ends_with("such as partitions: part, part-other"),
+            "{notes:?}"
+        );
+        let (names, notes) = noted(&["1425", KEY]);
+        assert_eq!(names, ["first"]);
+        assert!(notes[0].ends_with("such as partitions: part"), "{notes:?}");
+        assert_eq!(noted(&["1423"]).1, [""; 0]);
+    }
+
+    #[test]
+    fn a_card_without_rules_of_its_own_has_those_of_its_partitions() {
+        let mut reading = partitioned();
+        let rules = &mut reading.snapshot.rules;
+        rules.retain(|rule| !["first", "second", "pool"].contains(&rule.name.as_str()));
+        let (names, _) = found_in(&reading, &["GPU-2"], SiblingRules::Selected).unwrap();
+        assert_eq!(names, ["part", "part-other"]);
+        let failure = found_in(&reading, &["GPU-2"], SiblingRules::Noted).unwrap_err();
+        assert!(
+            failure.details()[0].ends_with("part, part-other"),
+            "{failure:?}"
+        );
+    }
+
     #[test]
     fn classes_are_read_where_devices_are_chosen_by_one() {
         let kinds = |class: Option<&str>| {
@@ -358,7 +538,7 @@ mod tests {
                 class: class.map(str::to_owned),
                 ..DeviceFilterFlags::default()
             };
-            RuleWords::new(RuleArguments::default(), filters).kinds()
+            RuleWords::new(RuleArguments::default(), filters, SiblingRules::Noted).kinds()
         };
         assert_eq!(kinds(None), []);
         assert_eq!(kinds(Some("gpu")), [Kind::DeviceClass]);

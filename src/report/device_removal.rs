@@ -176,6 +176,14 @@ impl RemovalReason {
     }
 }
 
+impl RemovalCode {
+    /// The code as it stands in JSON.
+    fn word(self) -> String {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        value.as_str().unwrap_or_default().to_owned()
+    }
+}
+
 fn code(objection: &RemovalObjection) -> RemovalCode {
     match objection {
         RemovalObjection::InUse { .. } => RemovalCode::InUse,
@@ -287,6 +295,24 @@ impl DeviceRemovalReport {
         }
     }
 
+    /// What speaks against pulling devices: a line for each reason, with the devices that it is about.
+    fn reason_lines(&self) -> Vec<String> {
+        let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
+        for row in &self.devices {
+            for reason in &row.reasons {
+                let message = reason.message.as_str();
+                match lines.iter_mut().find(|(known, _)| *known == message) {
+                    Some((_, devices)) => devices.push(row.device.clone()),
+                    None => lines.push((message, vec![row.device.clone()])),
+                }
+            }
+        }
+        let lines = lines.into_iter();
+        lines
+            .map(|(message, devices)| format!("{}: {message}", few(&devices)))
+            .collect()
+    }
+
     /// A block for each device, where devices were chosen.
     fn cards(&self) -> impl Iterator<Item = Section> {
         let chosen = self.devices.iter().filter(|_| self.chosen);
@@ -325,12 +351,13 @@ impl View for DeviceRemovalReport {
         let row = |row: &DeviceRemovalRow| {
             let safe = row.verdict.as_str();
             let tainted = if row.tainted { "yes" } else { "no" };
-            let reasons: Vec<&str> = row.reasons.iter().map(|one| one.message.as_str()).collect();
+            let mut codes: Vec<String> = row.reasons.iter().map(|one| one.code.word()).collect();
+            codes.dedup();
             vec![
                 row.device.clone(),
                 safe.to_owned(),
                 tainted.to_owned(),
-                optional(Some(&reasons.join("; "))),
+                optional(Some(&codes.join(", "))),
             ]
         };
         let table = Table {
@@ -344,7 +371,8 @@ impl View for DeviceRemovalReport {
         };
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         let table = [Section::folded(table, &[0, 1, 2])].into_iter();
-        let sections = table.chain(self.cards());
+        let reasons = Section::list("Reasons", self.reason_lines());
+        let sections = table.chain([reasons]).chain(self.cards());
         sections
             .chain([Section::list("Incomplete", incomplete)])
             .collect()
@@ -367,7 +395,7 @@ mod tests {
     use crate::report::testing;
 
     #[test]
-    fn reasons_stand_below_their_device_on_a_narrow_terminal_with_their_names_whole() {
+    fn reasons_stand_below_the_devices_on_a_narrow_terminal_with_their_names_whole() {
         let pod = testing::name("training", "llama-405b-pretrain-worker-0");
         let claim = testing::name("training", "llama-405b-pretrain-worker-0-gpus-d52p4");
         let check = RemovalCheck {

@@ -180,15 +180,16 @@ fn users(all: Option<&[String]>, admin: &[String]) -> Users {
         .filter(|user| !admin.contains(user))
         .map(String::as_str)
         .collect();
-    let more: Vec<String> = [
-        (working.len().saturating_sub(1), ""),
-        (admin.len(), " admin"),
-    ]
-    .into_iter()
-    .filter(|(number, _)| *number > 0)
-    .map(|(number, what)| format!("+{number}{what}"))
-    .collect();
-    let first = working.first().copied().unwrap_or(NONE);
+    // An administrator is named where nobody works with the device.
+    let (first, mark, admins) = match (working.first(), admin.first()) {
+        (Some(first), _) => (*first, None, admin.len()),
+        (None, Some(first)) => (first.as_str(), Some("admin"), admin.len().saturating_sub(1)),
+        (None, None) => (NONE, None, 0),
+    };
+    let others = [(working.len().saturating_sub(1), ""), (admins, " admin")];
+    let others = others.into_iter().filter(|(number, _)| *number > 0);
+    let others = others.map(|(number, what)| format!("+{number}{what}"));
+    let more: Vec<String> = mark.map(str::to_owned).into_iter().chain(others).collect();
     let short = if more.is_empty() {
         first.to_owned()
     } else {

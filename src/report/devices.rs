@@ -454,8 +454,8 @@ mod tests {
           DEVICE                         ALLOCATED
         not local to a node: 1 device, 0 allocated, 0 tainted
           gpu.example.com/node-7/gpu-0   no (+1 admin)
-            claims  <none> (+1 admin)
-            pods    <none> (+1 admin)
+            claims  ml/monitor (admin)
+            pods    ml/monitor (admin)
         ");
         assert_eq!(watched.devices[0].free, Some(true));
         // As far as other claims go, one that administers it is one that holds it.

@@ -46,8 +46,10 @@ pub enum EvictedOutcome {
     Pending,
     /// What made it has fewer pods than it wants.
     Missing,
-    /// Nothing creates it again: it was a bare pod, or its Job has ended.
+    /// Nothing creates it again: it was a bare pod, or its Job has failed.
     NotCreatedAgain,
+    /// Nothing creates it again, and need not: its Job is complete.
+    JobComplete,
     /// That is not known.
     Unknown,
 }
@@ -172,7 +174,7 @@ impl EvictedOutcome {
     pub(super) fn is_of_a_workload_that_goes_on(self) -> bool {
         match self {
             Self::CreatedAgain | Self::EvictedAgain | Self::Pending | Self::Missing => true,
-            Self::Terminating | Self::NotCreatedAgain | Self::Unknown => false,
+            Self::Terminating | Self::NotCreatedAgain | Self::JobComplete | Self::Unknown => false,
         }
     }
 
@@ -181,6 +183,7 @@ impl EvictedOutcome {
             Self::Terminating => "terminating",
             Self::CreatedAgain => "recreated, running",
             Self::EvictedAgain => "created again, and evicted again",
+            Self::JobComplete => "its Job is complete",
             Self::Pending => "recreated, pending",
             Self::Missing => "not recreated yet",
             Self::NotCreatedAgain => "not recreated",

@@ -102,11 +102,27 @@ impl RuleHistory {
             .map(|event| sources.evicted(event, &known, &makers, &gone))
             .collect();
         let evicted = with_repetitions(evicted, &makers);
-        let of_them: BTreeSet<(&str, &str)> = evicted
-            .iter()
-            .filter_map(|pod| Some((pod.namespace.as_str(), pod.workload.as_deref()?)))
-            .collect();
-        let is_of_them = |namespace: &str, workload: &str| of_them.contains(&(namespace, workload));
+        let mut first: BTreeMap<(&str, &str), Option<Timestamp>> = BTreeMap::new();
+        for pod in &evicted {
+            let at = pod.at.as_ref().map(|at| at.0);
+            if let Some(workload) = pod.workload.as_deref() {
+                let known = first
+                    .entry((pod.namespace.as_str(), workload))
+                    .or_insert(at);
+                *known = (*known).min(at);
+            }
+        }
+        let is_of_them =
+            |namespace: &str, workload: &str| first.contains_key(&(namespace, workload));
+        // A pod that could not be scheduled before the first eviction replaces nobody.
+        let is_later = |pod: &Pod, workload: &str| {
+            let first = first.get(&(pod.name.namespace.as_str(), workload));
+            first
+                .copied()
+                .flatten()
+                .zip(pending_since(pod))
+                .is_none_or(|(first, since)| since >= first)
+        };
         let failed = makers.iter().filter_map(|(kind, workload)| {
             let namespace = workload.name.namespace.as_str();
             let reason = match workload.failure.as_ref()?.ended.as_ref()? {
@@ -124,7 +140,7 @@ impl RuleHistory {
             let namespace = pod.name.namespace.as_str();
             let replaces = workload
                 .as_ref()
-                .is_some_and(|name| is_of_them(namespace, name));
+                .is_some_and(|name| is_of_them(namespace, name) && is_later(pod, name));
             (replaces && is_pending(pod) && !gone.contains(&pod.uid)).then(|| PendingPod {
                 namespace: namespace.to_owned(),
                 name: pod.name.name.to_string(),
@@ -283,12 +299,10 @@ impl<'a> HistorySources<'a> {
                 EvictedOutcome::Unknown
             };
         };
-        if maker
-            .failure
-            .as_ref()
-            .is_some_and(|job| job.ended.is_some())
-        {
-            return EvictedOutcome::NotCreatedAgain;
+        match maker.failure.as_ref().and_then(|job| job.ended.as_ref()) {
+            Some(JobEnd::Complete) => return EvictedOutcome::JobComplete,
+            Some(JobEnd::Failed(_)) => return EvictedOutcome::NotCreatedAgain,
+            None => {}
         }
         let is_of_it = |pod: &&Pod| {
             let controller = pod.controller.as_ref();
@@ -410,6 +424,12 @@ fn owner(controller: &Controller) -> String {
     format!("{}/{}", controller.kind, controller.name)
 }
 
+/// Since when the scheduler has found no node for the pod, where it says so.
+fn pending_since(pod: &Pod) -> Option<Timestamp> {
+    let said = pod.scheduling.as_ref()?.said.as_ref()?;
+    said.since.filter(|_| !said.is_scheduled)
+}
+
 fn is_pending(pod: &Pod) -> bool {
     pod.deletion.is_none() && pod.phase == Phase::Pending
 }
@@ -447,8 +467,8 @@ mod tests {
     use super::*;
     use crate::engine::{self, ProposedTaint};
     use crate::model::{
-        DisruptionAction, EventSubject, FailurePolicy, Job, ReplicaSet, RuleMetadata, Snapshot,
-        StatefulSet,
+        DisruptionAction, EventSubject, FailurePolicy, Job, ReplicaSet, RuleMetadata, Scheduled,
+        Scheduling, Snapshot, StatefulSet,
     };
     use crate::report::testing;
 
@@ -689,5 +709,40 @@ mod tests {
         reading.snapshot.pods.push(there);
         let history = history(&reading, &events());
         assert!(history.evicted.iter().all(|pod| pod.name != "notebook"));
+    }
+
+    #[test]
+    fn a_pod_that_was_pending_before_the_first_eviction_replaces_nobody() {
+        let pending_since = |seconds: i64| {
+            let mut reading = reading(vec![rule("drain", -60)]);
+            let mut pods = reading.snapshot.pods.iter_mut();
+            let pod = pods.find(|pod| pod.name.name.as_str() == "llm-0").unwrap();
+            pod.scheduling = Some(Box::new(Scheduling {
+                said: Some(Scheduled {
+                    is_scheduled: false,
+                    since: Some(testing::after(seconds)),
+                    reason: "Unschedulable".into(),
+                    message: "".into(),
+                }),
+                ..Scheduling::default()
+            }));
+            history(&reading, &events()).pending.len()
+        };
+        assert_eq!(pending_since(-39), 1);
+        assert_eq!(pending_since(-41), 0);
+    }
+
+    #[test]
+    fn an_evicted_job_that_completed_is_told_as_complete() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        for job in &mut reading.snapshot.jobs {
+            if let Some(failure) = &mut job.0.failure {
+                failure.ended = Some(JobEnd::Complete);
+            }
+        }
+        let history = history(&reading, &events());
+        let job = history.evicted.iter().find(|pod| pod.name == "sweep-abc");
+        assert_eq!(job.unwrap().outcome, EvictedOutcome::JobComplete);
+        assert_eq!(history.failed_jobs, []);
     }
 }

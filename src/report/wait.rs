@@ -268,7 +268,7 @@ impl Left {
             time: None,
             message: format!(
                 "{kind}/{} of {} is recreated and evicted each time ({evicted} evicted); its claim \
-                 needs a toleration with effect NoExecute",
+                 needs a toleration with effect NoExecute and without tolerationSeconds",
                 name.name, name.namespace
             ),
         }

@@ -373,7 +373,8 @@ fn starts_with(module: &[String], parser: &[&str]) -> bool {
 }
 
 /// Where something is decided by one hazard: counts of their own, and when devices are free again.
-const DECIDED_BY_HAZARDS: [&[&str]; 2] = [&["assess", "totals"], &["report", "impact", "freed"]];
+const DECIDED_BY_HAZARDS: [&[&str]; 2] =
+    [&["assess", "totals"], &["report", "impact", "release_time"]];
 
 /// Whoever asks the table for all of them needs no change for a new one.
 #[test]

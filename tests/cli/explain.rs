@@ -51,7 +51,7 @@ fn a_pod_is_explained_link_by_link_with_the_place_of_each() {
 #[test]
 fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
     insta::assert_snapshot!(explain("training/llm-2").shown(), @r#"
-    pod/llm-2 -n training: waits for devices: excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough; scheduler message: 0/12 nodes are available: 1 node(s) had untolerated taint(s), 11 cannot allocate all claims. preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling.
+    pod/llm-2 -n training: waits for devices: excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough; not checked: cordoned nodes, node taints, free CPU and memory, pod affinity; scheduler message: 0/12 nodes are available: 1 node(s) had untolerated taint(s), 11 cannot allocate all claims. preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling.
 
       claim llm-2-gpus-dfxl7, generated from a template
           (Pod training/llm-2: .spec.resourceClaims[0])
@@ -331,7 +331,7 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
         (json!({"affinity": affinity}), bound),
         (
             json!({"nodeSelector": {"zone": "here"}}),
-            "not checked: node taints",
+            "not checked: cordoned nodes, node taints",
         ),
     ] {
         let answer = told(more);

@@ -1,6 +1,7 @@
 //! Which rules are meant, as it is typed.
 
 use crate::decide::choice::DeviceFilterFlags;
+use crate::decide::rules_on::SiblingRules;
 use crate::decide::{RuleArguments, RuleWords};
 use crate::naming::labels::LabelSelector;
 
@@ -11,7 +12,7 @@ pub(crate) struct RuleArgs {
     /// taint
     ///
     /// A hardware ID without KEY selects the rules on exactly this device, and those created for
-    /// it. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
+    /// it; `wait`, `describe` and `list` also select those on its partitions. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
@@ -32,8 +33,8 @@ impl RuleArgs {
     }
 
     /// What was typed to mean rules, with the hardware among it.
-    pub(crate) fn typed(&self) -> RuleWords<'_> {
-        RuleWords::new(self.ways(), DeviceFilterFlags::default())
+    pub(crate) fn typed(&self, siblings: SiblingRules) -> RuleWords<'_> {
+        RuleWords::new(self.ways(), DeviceFilterFlags::default(), siblings)
     }
 
     /// What was typed, for who adds other ways to it.

@@ -4,6 +4,8 @@
 //! interrupts the command. When somebody else was first it lets `decide` judge what is there then;
 //! nothing is forced.
 
+use std::iter;
+
 use serde_json::Value;
 
 use super::change_summary;
@@ -17,7 +19,7 @@ use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::{is_still_there, look_first};
 use crate::decide::effect::{Revert, revert, too_old_for_none};
-use crate::decide::ledger::{Incompleteness, RuleGoal, Sending};
+use crate::decide::ledger::{RuleGoal, Sending};
 use crate::decide::outcomes::{as_it_was, changed_by, made_as};
 use crate::decide::{
     self, AddStep, ConflictOutcome, Downgrade, Existing, Outcomes, RuleDraft, RulePatch, Terms,
@@ -249,10 +251,13 @@ impl<'a> Changer<'a> {
             }
             Ok(ChangeResult::Removed(_)) => Ok(None),
             Ok(ChangeResult::Ended(Err((failure, completes)), doubt)) => {
+                // What somebody else made of the rule is looked at before it is changed again.
+                let again = "then run the same command again to complete it".to_owned();
+                let advice = iter::once(look_first(&name)).chain(completes.then_some(again));
+                self.context.ledger.advise(advice);
                 let failure = if completes {
                     failure.ending(ExitStatus::TryAgain)
                 } else {
-                    self.context.ledger.advise([look_first(&name)]);
                     failure
                 };
                 Err(if is_ours {
@@ -496,33 +501,6 @@ impl<'a> Changer<'a> {
         self.outcomes.ended(name, outcome, &failure);
         self.tell();
         failure
-    }
-}
-
-/// The failure with what became of the command's changes.
-pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
-    let blocker = blocker(&failure);
-    context.ledger.account(failure, blocker)
-}
-
-/// What keeps the command from being complete that failed so.
-fn blocker(failure: &Failure) -> Incompleteness {
-    let cause: Option<&ClusterError> = failure.cause();
-    if cause.is_some_and(|error| error.denied().is_some()) {
-        return Incompleteness::Denied;
-    }
-    match failure.status() {
-        ExitStatus::TryAgain
-        | ExitStatus::TimedOut
-        | ExitStatus::Interrupted
-        | ExitStatus::Terminated => Incompleteness::Passing,
-        ExitStatus::Failed if cause.is_some() => Incompleteness::Lasting,
-        ExitStatus::Failed
-        | ExitStatus::Success
-        | ExitStatus::Usage
-        | ExitStatus::Unchanged
-        | ExitStatus::Refused
-        | ExitStatus::Incomplete => Incompleteness::Decided,
     }
 }
 

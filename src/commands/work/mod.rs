@@ -36,5 +36,6 @@ pub(crate) mod resolve_rules;
 pub(crate) mod role;
 pub(crate) mod rules_on;
 pub(crate) mod source;
+pub(crate) mod stopped;
 pub(crate) mod unreleased_devices;
 pub(crate) mod wait;

@@ -139,12 +139,10 @@ impl MutationContext {
             return failure;
         }
         match mutation.report(&proposed, &[]).await {
-            Ok(report) => report
-                .summary_lines()
-                .into_iter()
-                .fold(failure, |failure, line| {
-                    failure.detail(format!("with {to} now: {line}"))
-                }),
+            Ok(report) => report.summary_lines().into_iter().fold(
+                failure.detail(format!("with {to} now:")),
+                |failure, line| failure.detail(format!("  {line}")),
+            ),
             Err(_) => failure,
         }
     }

@@ -6,14 +6,16 @@
 //!
 //! What is decided on the way is decided in `decide`; here is what is read, asked, sent and waited for.
 
-use super::changer::{Changer, stopped};
+use super::changer::Changer;
 use super::connect::failed;
 use super::consent::{SafetyLimits, take_risk};
 use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
+use super::stopped::stopped;
 use super::wait::{Wait, WaitEnd, timed_out};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
+use crate::decide::conflict::refuse_deleted;
 use crate::decide::effect::{no_way_back, way_back};
 use crate::decide::identity::{refuse_exchanged, refuse_other_hardware};
 use crate::decide::ledger::RuleGoal as Planned;
@@ -120,6 +122,7 @@ impl Pipeline<'_> {
             // What was agreed to may have become more, or another thing, while somebody thought about it.
             ApprovalResult::Answered => {
                 let now = self.mutation.again().await?;
+                refuse_deleted(&proposal.changed(), now.view.rules()?)?;
                 let proposed = proposal.proposed(now.view.now);
                 still_agreed(report, &now.report(&proposed, &safety.guards).await?)?;
                 let facts = (&now.view.reading, &now.view.semantics);

@@ -8,6 +8,7 @@ use super::cluster_view::ClusterView;
 use super::history::{describe, sources_of};
 use crate::commands::context::Context;
 use crate::decide::recovery::{Recovery, recovery};
+use crate::decide::wait_advice;
 use crate::engine::settle::Patience;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Gap};
@@ -36,6 +37,10 @@ impl Recover<'_> {
         mut view: ClusterView,
         context: &Context,
     ) -> Result<WaitReport, Failure> {
+        if self.patience.is_too_short_to_settle() {
+            let text = wait_advice::cannot_settle(self.patience);
+            context.printer.warn(&text);
+        }
         let began = Instant::now();
         let mut since: Option<Instant> = None;
         let mut progress = StatusLine::new(&context.printer);
@@ -89,12 +94,13 @@ impl Recover<'_> {
         began: Instant,
         left: Option<Vec<Left>>,
     ) -> Result<WaitReport, Failure> {
-        if left.is_none() && !found.lost.is_empty() {
+        let lost = found.lost_lines();
+        if left.is_none() && !lost.is_empty() {
             let failure = Failure::new(
                 ExitStatus::Failed,
                 "some evicted workloads do not recover without intervention",
             );
-            return Err(found.lost.iter().fold(failure, Failure::detail));
+            return Err(lost.into_iter().fold(failure, Failure::detail));
         }
         let names = self.rules.iter().map(|rule| rule.name.to_string());
         Ok(WaitReport {

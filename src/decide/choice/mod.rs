@@ -42,7 +42,7 @@ pub use idle::IdleName;
 pub use misspelt_name::wrong_name;
 pub use no_match::{no_such, no_such_node, refuse_empty_names, refuse_unknown_attributes};
 pub use numbers::{noted_numbers, numbers};
-pub use parse::{Choice, ChoiceBasis, Purpose, hardware_among, rule_names};
+pub use parse::{Choice, ChoiceBasis, Purpose, hardware_among};
 pub use shown::ShownDevices;
 pub use unknown::{NO_DEVICES, no_such_device, refuse_missing};
 pub use unpublished::with_drivers_away;

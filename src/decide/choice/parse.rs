@@ -321,7 +321,7 @@ fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure
 /// # Errors
 ///
 /// What can be no name.
-pub fn rule_names(texts: &[String]) -> Result<Vec<String>, Failure> {
+fn rule_names(texts: &[String]) -> Result<Vec<String>, Failure> {
     let names = texts.iter().map(|text| rule::parse_name(text));
     names.collect::<Result<_, _>>().map_err(wrong_name)
 }

@@ -8,7 +8,7 @@ use super::cluster_state::{ClusterState, IgnoredTaints};
 use super::completeness::Unknown;
 use super::demand::{Demand, demands};
 use super::exclusions::ChoiceDiagnosis;
-use super::pending_claim::{PendingClaim, alone, is_placeable};
+use super::pending_claim::{PendingClaim, is_placeable, placeability};
 use super::replacement::Placeability;
 use super::search::{self, SearchTask};
 use super::taint_owner::TaintOwner;
@@ -136,7 +136,7 @@ fn is_placeable_without<'a>(
     all: &Holdings<'a>,
 ) -> bool {
     state.ignored = ignored;
-    let reallocation = alone(waiting, state, all);
+    let reallocation = placeability(waiting, state, all);
     state.ignored = IgnoredTaints::NOTHING;
     reallocation == Placeability::Placeable
 }

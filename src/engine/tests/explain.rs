@@ -4,7 +4,7 @@ use super::world::{GPU_0, NOW, World, at, one_pod, proposed, semantics};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{
     Chain, ExplainInput, PendingPod, PodVerdict, Publication, Reservation, VerdictChange,
-    alterations, related_objects, together,
+    alterations, combined_alteration, related_objects,
 };
 use crate::engine::tolerate::{Deadline, TolerationMismatch};
 use crate::engine::{NotEvicted, ProposedTaint, Semantics, Verdict};
@@ -211,7 +211,7 @@ fn where_no_single_change_spares_a_pod_all_taints_that_evict_it_go_together() {
             &[],
             &Semantics::newest(),
             |chain, inquiry| {
-                let found = together(inquiry, chain, &alterations(inquiry, chain));
+                let found = combined_alteration(inquiry, chain, &alterations(inquiry, chain));
                 found.map(|(changes, fate)| (changes.iter().map(word).collect::<Vec<_>>(), fate))
             },
         )

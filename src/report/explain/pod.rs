@@ -13,7 +13,7 @@ use super::waiting::{self, PendingReasons};
 use crate::assess::Basis;
 use crate::engine::explain::{
     Chain, ClaimEntry, ClaimLink, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict,
-    Publication, Reservation, VerdictChange, alterations, together,
+    Publication, Reservation, VerdictChange, alterations, combined_alteration,
 };
 use crate::engine::tolerate::Deadline;
 use crate::engine::{NotEvicted, ProposedTaint, complete_pools};
@@ -81,7 +81,7 @@ pub fn explain_pod(
 /// What would alter what becomes of the pod: each by itself, or only all together.
 fn changes(chain: &Chain<'_>, input: &ExplainInput<'_>) -> (Vec<SingleChange>, Vec<SingleChange>) {
     let altering = alterations(input, chain);
-    let together = together(input, chain, &altering);
+    let together = combined_alteration(input, chain, &altering);
     let told = |change: &VerdictChange, verdict| SingleChange::new(change, verdict, chain, input);
     let single = altering.iter().map(|one| told(&one.change, one.verdict));
     let together = together.iter().flat_map(|(changes, verdict)| {

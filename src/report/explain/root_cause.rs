@@ -4,6 +4,10 @@ use crate::engine::allocator::{PendingClaim, RootCause, TaintOwner, is_placeable
 use crate::engine::explain::Chain;
 use crate::model::{ClaimSpec, ConstraintRule, Kind, NamespacedName, ObjectName, Pod, Reading};
 
+/// What else keeps pods from nodes and was not looked at: a node that has the devices may be cordoned.
+pub(super) const NOT_CHECKED: &str =
+    "; not checked: cordoned nodes, node taints, free CPU and memory, pod affinity";
+
 /// So many devices are named as examples.
 const NAMED: usize = 3;
 
@@ -120,9 +124,7 @@ pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String 
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
         RootCause::Elsewhere => {
-            "waits: a node has the requested devices; not checked: node taints, \
-                             free CPU and memory, pod affinity"
-                .to_owned()
+            format!("waits: a node has the requested devices{NOT_CHECKED}")
         }
         RootCause::Constraints(places) => format!(
             "waits for devices: excluded by {}; without that constraint a node has enough",
@@ -130,12 +132,12 @@ pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String 
         ),
         RootCause::Taints(owners) => match owners.as_slice() {
             [only] => format!(
-                "waits for devices: excluded by {}; without that taint a node has enough",
+                "waits for devices: excluded by {}; without that taint a node has enough{NOT_CHECKED}",
                 owner(only)
             ),
             several => format!(
                 "waits for devices: excluded by taints; a node has enough if any one of these is \
-                 removed: {}",
+                 removed: {}{NOT_CHECKED}",
                 listed(several)
             ),
         },
@@ -146,7 +148,7 @@ pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String 
         }
         RootCause::TaintCombination(owners) => format!(
             "waits for devices: excluded by taints; a node has enough if all of these {} are \
-             removed: {}",
+             removed: {}{NOT_CHECKED}",
             owners.len(),
             listed(owners)
         ),

@@ -486,6 +486,7 @@ fn setter(
 mod tests {
     use crate::model::{ClaimSpec, ConstraintRule};
 
+    use super::super::root_cause::NOT_CHECKED;
     use super::*;
     use crate::report::testing;
 
@@ -511,19 +512,19 @@ mod tests {
             (
                 RootCause::Taints(vec![rule("a")]),
                 "waits for devices: excluded by the taint of rule a; without that taint a node has \
-                 enough",
+                 enough{NOT_CHECKED}",
             ),
             (
                 RootCause::Taints(vec![rule("a"), driver.clone()]),
                 "waits for devices: excluded by taints; a node has enough if any one of these is \
                  removed: the taint of rule a, the driver's taint {taint} on \
-                 gpu.example.com/node-7/gpu-0",
+                 gpu.example.com/node-7/gpu-0{NOT_CHECKED}",
             ),
             (
                 RootCause::TaintCombination(vec![rule("a"), driver]),
                 "waits for devices: excluded by taints; a node has enough if all of these 2 are \
                  removed: the taint of rule a, the driver's taint {taint} on \
-                 gpu.example.com/node-7/gpu-0",
+                 gpu.example.com/node-7/gpu-0{NOT_CHECKED}",
             ),
             (
                 RootCause::Devices,
@@ -542,6 +543,7 @@ mod tests {
             ),
         ] {
             let told = told.replace("{taint}", &testing::TAINT.to_string());
+            let told = told.replace("{NOT_CHECKED}", NOT_CHECKED);
             assert_eq!(self::root_cause(&blame, Some(&spec)), told);
         }
     }

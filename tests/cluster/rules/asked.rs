@@ -220,6 +220,25 @@ fn who_comes_while_the_question_is_open_was_not_agreed_to() {
 }
 
 #[test]
+fn a_rule_that_is_deleted_while_the_question_is_open_is_named_as_that() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
+    terminal.until("[y/N]");
+    block_on(world.plane.delete(&Reference::rule(&name)));
+    terminal.press("y");
+    terminal.press(ENTER);
+    let shown = terminal.ended(1);
+    assert!(
+        shown.contains(&format!("rule {name} was deleted")),
+        "{shown}"
+    );
+    assert!(!shown.contains("impact grew"), "{shown}");
+}
+
+#[test]
 fn flags_answer_before_anybody_is_asked() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.pod("train", "gpu-0"));

@@ -89,18 +89,27 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
         "{told}"
     );
 
-    let wait = |timeout: &str| {
-        let line = format!("wait {name} --for recovered --settle 0s --timeout {timeout}");
+    let wait = |timeout: &str, flag: &str| {
+        let line = format!("wait {name} --for recovered --settle 0s --timeout {timeout}{flag}");
         world.run(&line)
     };
+    let even_if_deleted = " --ignore-not-found";
     let open = format!("ReplicaSet {}/embed-5f6b: 0 of 1 ready", world.namespace);
-    wait("3s").ended(5).saying(&open);
+    wait("3s", "").ended(5).saying(&open);
     world.run(&format!("remove {name}")).ended(0);
-    wait("3s").ended(5).saying(&open).saying("does not exist");
+    // A name that was misspelled is not a rule that was deleted.
+    wait("3s", "")
+        .ended(1)
+        .saying("no rule")
+        .saying("--ignore-not-found");
+    wait("3s", even_if_deleted)
+        .ended(5)
+        .saying(&open)
+        .saying("no rule");
     let set = Reference::namespaced("apps/v1", "ReplicaSet", &world.namespace, "embed-5f6b");
     let ready = json!({"replicas": 1, "readyReplicas": 1});
     block_on(plane.patch_status(&set, &ready));
-    let run = wait("60s").ended(0);
+    let run = wait("60s", even_if_deleted).ended(0);
     assert!(run.stdout.contains("recovered"), "{run:#?}");
 }
 
@@ -117,5 +126,6 @@ fn what_nothing_creates_again_does_not_recover() {
         run.stdout.contains("1 pod evicted").then_some(())
     }));
     let lost = format!("{}/notebook: nothing recreates it", world.namespace);
-    world.run(&line).ended(1).saying(&lost);
+    let run = world.run(&line).ended(1).saying(&lost);
+    assert!(!run.stderr.contains("all workloads recovered"), "{run:#?}");
 }

@@ -1,0 +1,33 @@
+//! Failures of commands that change rules: the account of the changes, and whether the same command completes them.
+
+use crate::cluster::ClusterError;
+use crate::commands::context::Context;
+use crate::decide::ledger::Incompleteness;
+use crate::error::{ExitStatus, Failure};
+
+/// The failure with what became of the command's changes.
+pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
+    let blocker = blocker(&failure);
+    context.ledger.account(failure, blocker)
+}
+
+/// What keeps the command from being complete that failed so.
+fn blocker(failure: &Failure) -> Incompleteness {
+    let cause: Option<&ClusterError> = failure.cause();
+    if cause.is_some_and(|error| error.denied().is_some()) {
+        return Incompleteness::Denied;
+    }
+    match failure.status() {
+        ExitStatus::TryAgain
+        | ExitStatus::TimedOut
+        | ExitStatus::Interrupted
+        | ExitStatus::Terminated => Incompleteness::Passing,
+        ExitStatus::Failed if cause.is_some() => Incompleteness::Lasting,
+        ExitStatus::Failed
+        | ExitStatus::Success
+        | ExitStatus::Usage
+        | ExitStatus::Unchanged
+        | ExitStatus::Refused
+        | ExitStatus::Incomplete => Incompleteness::Decided,
+    }
+}
