@@ -164,9 +164,7 @@ impl DeescalateArgs {
             _ if alone.is_some() => alone.map_or(Ok(status), |(_, failure)| Err(failure)),
             (None, downgraded) => downgraded.map(|()| status),
             (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
-            (Some(missing), Ok(())) => {
-                Err(missing.detail("the effect of the other rules is lowered"))
-            }
+            (Some(missing), Ok(())) => Err(stopped(missing, context)),
             (Some(missing), Err(failure)) => {
                 let status = of_parts([missing.status(), failure.status()]);
                 Err(failure.ending(status).hint(missing.to_string()))

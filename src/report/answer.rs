@@ -42,6 +42,11 @@ pub trait Answer: View {
     fn is_empty(&self) -> bool {
         false
     }
+
+    /// The contexts of clusters in which nothing was found; none where the answer is of one cluster.
+    fn empty_contexts(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 /// What every page says near its head: what is odd, and what is not known. It is passed on without what

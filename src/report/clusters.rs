@@ -195,6 +195,13 @@ impl<A: Answer> Answer for ClusterReports<A> {
         let mut clusters = self.clusters.iter();
         clusters.all(|cluster| cluster.report.as_ref().is_some_and(Answer::is_empty))
     }
+
+    fn empty_contexts(&self) -> Vec<&str> {
+        let clusters = self.clusters.iter();
+        let empty =
+            clusters.filter(|cluster| cluster.report.as_ref().is_some_and(Answer::is_empty));
+        empty.map(|cluster| cluster.context.as_str()).collect()
+    }
 }
 
 impl<A: Answer> View for ClusterReports<A> {

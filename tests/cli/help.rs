@@ -225,8 +225,8 @@ fn hazards_are_explained() {
     sibling-in-use           other pods keep using the same hardware, by partitions
                              or shares
     terminal-still-reserved  has already ended, and still holds the device
-    tolerates-schedule-only  tolerates the taint for scheduling only: each
-                             replacement is scheduled here and evicted again
+    tolerates-schedule-only  replacements are scheduled here and evicted again: no
+                             NoExecute toleration without tolerationSeconds
     foreign-taint            is also evicted by another rule or by a driver's taint
     [exit status: 0]
     ");

@@ -176,3 +176,17 @@ fn what_is_about_one_cluster_refuses_several() {
         .ended(2)
         .saying("prod-us");
 }
+
+#[test]
+fn a_cluster_without_rules_is_named_with_the_others() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    let world = world.seen_by(&kubeconfig(plane, "without-rules"));
+    let run = world
+        .run("list -l no-rule-has=this --contexts prod")
+        .ended(0);
+    let all = format!("{}{}", run.stdout, run.stderr);
+    for context in ["prod-eu", "prod-us"] {
+        assert!(all.contains(context), "{context}: {run:#?}");
+    }
+}

@@ -22,7 +22,10 @@ pub(crate) fn present(
     let printer = &context.printer;
     view_warnings.tell(printer);
     tell(answer, printer);
-    if answer.is_empty() {
+    let empty = answer.empty_contexts();
+    if !empty.is_empty() {
+        printer.note(&format!("No resources found in {}", empty.join(", ")));
+    } else if answer.is_empty() {
         printer.note(&match &context.namespace {
             Some(namespace) => format!("No resources found in namespace {namespace}"),
             None => "No resources found".to_owned(),

@@ -12,7 +12,7 @@ use crate::report::table::{Column, NONE, Section, Shown, Table, Tone};
 /// More pods than these are rolled up, and more workloads than these are counted: what a terminal shows.
 pub(super) const ROWS: usize = 30;
 
-/// A row a workload, in the order of its first pod; a pod without a controller is its own workload.
+/// A row a workload, in the order of its first pod; the pods without a controller of a namespace are one row.
 pub(super) fn sections(
     report: &ImpactReport,
     evicted: &[&Pod],
@@ -20,8 +20,17 @@ pub(super) fn sections(
 ) -> Vec<Section> {
     let mut groups: Vec<(String, Vec<&Pod>)> = Vec::new();
     let mut places = HashMap::new();
+    let mut bare: HashMap<&str, usize> = HashMap::new();
+    for pod in evicted.iter().filter(|pod| workload(pod).is_none()) {
+        let count = bare.entry(pod.namespace.as_str()).or_default();
+        *count = count.saturating_add(1);
+    }
+    let bare = |pod: &Pod| match bare.get(pod.namespace.as_str()) {
+        Some(1) => format!("Pod/{}", pod.name),
+        Some(_) | None => "pods without controller".to_owned(),
+    };
     for pod in evicted {
-        let owner = workload(pod).unwrap_or_else(|| format!("Pod/{}", pod.name));
+        let owner = workload(pod).unwrap_or_else(|| bare(pod));
         let name = format!("{}/{owner}", pod.namespace);
         let place = *places.entry(name.clone()).or_insert(groups.len());
         match groups.get_mut(place) {
@@ -134,6 +143,19 @@ mod tests {
         let rows = narrow.lines().filter(|line| line.contains("/Deployment/"));
         assert_eq!(rows.count(), ROWS - 1, "{narrow}");
         assert!(narrow.contains("alone/Pod/bare"), "{narrow}");
+        let mut several = report.clone();
+        let bare = several.pods.last().unwrap().clone();
+        several.pods.push(Pod {
+            name: "bare-2".to_owned(),
+            uid: "bare-2".to_owned(),
+            ..bare
+        });
+        let together = text(&several, Format::Table, None);
+        assert!(
+            together.contains("alone/pods without controller"),
+            "{together}"
+        );
+        assert!(!together.contains("Pod/bare"), "{together}");
         assert!(
             narrow.contains("… 11 more workloads (all pods: -o wide)"),
             "{narrow}"

@@ -1,13 +1,13 @@
 //! Timeline of evictions: due times, the last pod, and devices free again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
 use super::release_time::{Departure, DeviceReleases, departures, is_stuck};
 use super::view::{ImpactReport, Pod};
 use crate::naming::age::human_duration;
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 use crate::report::event_chart::{MOMENTS, PARTIAL, moment, when};
 use crate::report::table::{Chart, Column, Moment, Table};
 use crate::report::time::Time;
@@ -28,6 +28,8 @@ pub(super) struct Timeline {
     gone_in: SignedDuration,
     /// Pods that cannot end as things are.
     stuck: usize,
+    /// The nodes of those pods, by name.
+    stuck_on: Vec<String>,
     /// Whether there may be more pods than are known.
     is_whole: bool,
     /// What becomes of the devices.
@@ -39,6 +41,15 @@ pub(super) struct Timeline {
 struct TimelineEntry {
     pods: usize,
     devices: usize,
+}
+
+/// The nodes on which pods cannot end as things are, each once.
+fn nodes_of_stuck(leaving: &[Departure<'_>]) -> Vec<String> {
+    let stuck = leaving.iter().filter(|departure| is_stuck(departure.pod));
+    let nodes: BTreeSet<&String> = stuck
+        .filter_map(|departure| departure.pod.node.as_ref())
+        .collect();
+    nodes.into_iter().cloned().collect()
 }
 
 impl Timeline {
@@ -57,6 +68,7 @@ impl Timeline {
         let freeing = freed.later.iter().map(|seconds| (*seconds, 0, 1));
         Some(Self {
             stuck: leaving.iter().filter(|it| is_stuck(it.pod)).count(),
+            stuck_on: nodes_of_stuck(&leaving),
             delayed_until: if evicted_in.as_secs().saturating_sub(due) >= DELAY {
                 evicted_in
             } else {
@@ -74,8 +86,9 @@ impl Timeline {
         let stuck = self.stuck;
         if stuck > 0 {
             return Some(format!(
-                "Completion time unknown: {} cannot terminate until the node and driver are running again.",
-                counted(stuck, "pod")
+                "Completion time unknown: {} cannot terminate until the nodes and drivers are running again: {}.",
+                counted(stuck, "pod"),
+                few(&self.stuck_on)
             ));
         }
         let gone = human_duration(self.gone_in);
@@ -261,6 +274,7 @@ mod tests {
         evicted.unwrap().hazards.push(Hazard::DriverDown.into());
         let told = sentence(&report).unwrap();
         assert!(told.contains("unknown: 1 pod cannot terminate"), "{told}");
+        assert!(told.ends_with("running again: node-7."), "{told}");
         assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);
     }
 

@@ -47,11 +47,11 @@ impl ImpactReport {
     }
 
     /// The workloads that are hit worst, each with its severity and why, in a line: those with something
-    /// that does not come back by itself, or that breaks something for others. A bare pod stands for
-    /// itself.
+    /// that does not come back by itself, or that breaks something for others. Several pods without a
+    /// controller in one namespace and with the same risks are one line.
     pub(super) fn worst_of_all(&self) -> Vec<String> {
         let is_bad = |pod: &&Pod| pod.outcome.is_evicted() && pod.severity >= Severity::Warning;
-        let groups = groups(self.pods.iter().filter(is_bad).collect());
+        let groups = with_bare_pods_together(groups(self.pods.iter().filter(is_bad).collect()));
         let lines = groups.iter().take(WORST);
         let mut lines: Vec<String> = lines.map(|(group, pods)| describe(group, pods)).collect();
         let more = groups.len().saturating_sub(WORST);
@@ -97,6 +97,31 @@ fn groups(mut pods: Vec<&Pod>) -> Vec<(String, Vec<&Pod>)> {
         }
     }
     groups
+}
+
+/// The groups, with pods without a controller that have the same namespace and risks in one: many of them would leave
+/// no line for workloads.
+fn with_bare_pods_together<'a>(groups: Vec<(String, Vec<&'a Pod>)>) -> Vec<(String, Vec<&'a Pod>)> {
+    let is_alike = |one: &Pod, other: &Pod| {
+        workload(one).is_none()
+            && workload(other).is_none()
+            && one.namespace == other.namespace
+            && one.hazards == other.hazards
+    };
+    let mut together: Vec<(String, Vec<&Pod>)> = Vec::new();
+    for (name, pods) in groups {
+        let known = together
+            .iter_mut()
+            .find(|(_, known)| is_alike(known[0], pods[0]));
+        match known {
+            Some((known_name, known)) => {
+                *known_name = format!("pods without controller of {}", pods[0].namespace);
+                known.extend(pods);
+            }
+            None => together.push((name, pods)),
+        }
+    }
+    together
 }
 
 /// Whether nothing creates the pod again.
@@ -236,6 +261,21 @@ mod tests {
             lines[WORST + 1],
             format!("not recreated: {}/alone", pod.namespace)
         );
+    }
+
+    #[test]
+    fn many_pods_without_a_controller_are_one_of_the_top_risks() {
+        let mut report = Example::new().report();
+        let pod = evicted(&report);
+        let bare =
+            (0..24).map(|number| with(&pod, &format!("bare-{number}"), &[Hazard::Unmanaged]));
+        let critical = with(&pod, "critical", &[Hazard::Critical]);
+        report.pods = bare.chain([critical]).collect();
+        let lines = report.worst_of_all();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].contains("/critical: "), "{lines:?}");
+        let bare = format!("pods without controller of {} (24 pods): ", pod.namespace);
+        assert!(lines[1].contains(&bare), "{lines:?}");
     }
 
     #[test]

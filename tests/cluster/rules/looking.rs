@@ -198,3 +198,21 @@ fn a_part_that_may_not_be_read_is_said_and_strict_makes_it_an_error() {
     world.run(&format!("list {name} --strict")).ended(6);
     world.run(&format!("describe {name} --strict")).ended(6);
 }
+
+#[test]
+fn a_wait_that_may_not_read_pods_counts_none() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    block_on(world.pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}=x:NoExecute"));
+    let user = block_on(plane.kubeconfig_for(&[json!({
+        "apiGroups": ["resource.k8s.io"],
+        "resources": ["devicetaintrules", "resourceclaims", "resourceslices"],
+        "verbs": ["get", "list", "watch"],
+    })]));
+    let world = world.seen_by(&user.kubeconfig);
+    let run = world.run(&format!("wait {name} --for evicted --timeout 3s"));
+    assert_ne!(run.code, 0, "{run:#?}");
+    assert!(run.stderr.contains("pods"), "{run:#?}");
+    assert!(!run.stderr.contains("0 gone"), "{run:#?}");
+}

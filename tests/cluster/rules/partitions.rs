@@ -14,6 +14,7 @@ async fn world(plane: &ControlPlane) -> World<'_> {
     let names = ["card", "half-0", "half-1"];
     let mut devices = slice(driver, name, &names);
     devices["spec"]["pool"]["resourceSliceCount"] = json!(2);
+    devices["spec"]["devices"][0]["attributes"] = json!({"uuid": {"string": uuid(&world)}});
     for (place, memory) in ["80Gi", "40Gi", "40Gi"].into_iter().enumerate() {
         devices["spec"]["devices"][place]["consumesCounters"] =
             json!([{"counterSet": "card", "counters": {"memory": {"value": memory}}}]);
@@ -32,6 +33,55 @@ async fn world(plane: &ControlPlane) -> World<'_> {
         .await;
     world.pod("train", "half-0").await;
     world
+}
+
+/// The UUID of the card.
+fn uuid(world: &World<'_>) -> String {
+    format!("GPU-{}", world.node)
+}
+
+/// A wait for a card that ends while pods of its partitions terminate is a card that is pulled under them.
+#[test]
+fn the_rules_on_partitions_are_meant_by_the_card_to_look_and_named_to_change() {
+    let world = block_on(world(ControlPlane::shared()));
+    let card = uuid(&world);
+    let json = world
+        .run(&format!(
+            "add {card} {KEY}:NoExecute --with-partitions --yes -o json"
+        ))
+        .ended(0)
+        .stdout;
+    let made: Value = serde_json::from_str(&json).expect("JSON");
+    let names: Vec<&str> = made["rules"]
+        .as_array()
+        .expect("rules")
+        .iter()
+        .filter_map(|rule| rule["name"].as_str())
+        .collect();
+    assert_eq!(names.len(), 3, "{made:#}");
+    let pod = format!("{}/train", world.namespace);
+    for goal in ["evicted", "idle"] {
+        let line = format!("wait {card} --for {goal} --timeout 2s --settle 0s");
+        world.run(&line).ended(5).saying(&pod);
+    }
+    let keyed = format!("wait {card} {KEY} --for evicted --timeout 2s --settle 0s");
+    world.run(&keyed).ended(5).saying(&pod);
+    let listed = world.run(&format!("list {card} -o name")).ended(0).stdout;
+    let described = world.run(&format!("describe {card}")).ended(0).stdout;
+    for name in &names {
+        assert!(listed.contains(name), "{name}: {listed}");
+        assert!(described.contains(name), "{name}: {described}");
+    }
+    let run = world.run(&format!("remove {card} --yes")).ended(0);
+    let rest = world.run(&format!("list {card} -o name")).ended(0).stdout;
+    assert_eq!(rest.lines().count(), 2, "{rest}");
+    for name in rest.lines().filter_map(|line| line.rsplit('/').next()) {
+        assert!(run.stderr.contains(name), "{name}: {run:#?}");
+    }
+    world
+        .run(&format!("remove {card} --with-partitions --yes"))
+        .ended(0);
+    world.run(&format!("list {card}")).ended(1);
 }
 
 #[test]
