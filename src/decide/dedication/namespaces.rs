@@ -177,6 +177,20 @@ mod tests {
     }
 
     #[test]
+    fn only_namespaces_with_the_labels_are_let_in() {
+        let lets_in = |namespace| known().lets_in(&by_labels("a", "team=ml"), namespace);
+        assert_eq!(lets_in("research"), Some(true));
+        assert_eq!(lets_in("web"), Some(false));
+        assert_eq!(lets_in("absent"), Some(false));
+        let unread = KnownNamespaces::Unread("denied".to_owned());
+        assert_eq!(unread.lets_in(&by_labels("a", "team=ml"), "web"), None);
+        assert_eq!(
+            unread.lets_in(&terms("a", &["research"]), "web"),
+            Some(false)
+        );
+    }
+
+    #[test]
     fn kube_system_is_never_a_member() {
         for terms in [
             by_labels("a", "team!=web"),

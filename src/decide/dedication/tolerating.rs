@@ -230,6 +230,28 @@ mod tests {
     }
 
     #[test]
+    fn only_a_claim_all_of_whose_tolerant_requests_ask_for_admin_access_is_a_monitor() {
+        let is_monitor = |admins: [bool; 2]| {
+            let mut found = claim("web/monitor", &["dedicated:", "dedicated:"]);
+            let mut spec = (**found.spec.as_ref().unwrap()).clone();
+            for (request, admin) in spec.requests.iter_mut().zip(admins) {
+                if let RequestKind::Exactly(terms) = &mut request.kind {
+                    terms.admin_access = admin;
+                }
+            }
+            found.spec = Some(Arc::new(spec));
+            let snapshot = Snapshot {
+                claims: vec![found],
+                ..Snapshot::default()
+            };
+            tolerants(&snapshot, &taints())[0].admin_access
+        };
+        assert!(is_monitor([true, true]));
+        assert!(!is_monitor([true, false]));
+        assert!(!is_monitor([false, true]));
+    }
+
+    #[test]
     fn a_claim_lacks_the_toleration_when_one_of_its_requests_does() {
         let lacks =
             |tolerations: &[&str]| lacking(&claim("a/b", tolerations).spec.unwrap(), &taints());
