@@ -208,7 +208,7 @@ impl<'a> HazardEvidence<'a> {
                 format!("{job} recreates it: its podFailurePolicy ignores disruptions")
             }
             JobFate::Counts { failures, limit } => {
-                format!("{job} recreates it and counts failure {failures} of {limit}")
+                format!("{job} recreates it and counts failure {failures} of {limit}{UNLESS_ENDED}")
             }
             JobFate::Fails(_) | JobFate::IndexFails | JobFate::Ended => return None,
             JobFate::Depends(actions) => format!(
@@ -678,7 +678,8 @@ mod tests {
             (
                 1,
                 "job-restart",
-                "Job sweep recreates it and counts failure 1 of 1",
+                "Job sweep recreates it and counts failure 1 of 1, unless its containers exit with 0 when \
+                 stopped",
             ),
         ] {
             reading.snapshot.jobs = vec![crate::model::Job(Workload {

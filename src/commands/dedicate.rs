@@ -26,7 +26,7 @@ use crate::cluster::{ClusterError, Purpose, WriteMode};
 use crate::decide::AddStep;
 use crate::decide::dedication::{
     AdminAccess, KnownNamespaces, Members, Missing, Overwrite, PolicyStep, Terms, notes, objects,
-    overlaps, plan, refuse_namespaces, refuse_overlaps, snippet,
+    overlaps, plan, refuse_namespaces, refuse_overlaps, replaced, snippet,
 };
 use crate::decide::identity::refuse_exchanged;
 use crate::decide::proposal::ProposedRule;
@@ -375,6 +375,11 @@ impl AddHooks for DedicationPolicies<'_> {
             return Ok(());
         }
         let policy_steps = self.policy_steps(&objects, steps, mutation).await?;
+        let replaced = replaced(&policy_steps);
+        if !replaced.is_empty() {
+            let text = format!("--overwrite replaces {}", replaced.join(", "));
+            self.context.printer.note(&text);
+        }
         self.policies = Some((objects, policy_steps));
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::work::rules_on::chosen_in;
 use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, ReadResult, eviction_events, rule_events};
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::unreleased_devices;
+use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Impact, ProposedTaint};
@@ -88,9 +88,11 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let mut view = view.with_pods_of(&proposed).await?;
     let identities = view.identity_warnings(&meant.rules);
     view.reading.warnings.extend(identities);
-    view.reading
-        .warnings
-        .extend(unreleased_devices::warnings(&meant.rules, None));
+    view.reading.warnings.extend(unreleased_devices::warnings(
+        &meant.rules,
+        None,
+        RecordReader::Api,
+    ));
     let questions: Vec<DescribedRule<'_>> = meant
         .rules
         .iter()

@@ -22,7 +22,7 @@ use crate::decide::choice::{
 };
 use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
-use crate::decide::unreleased_devices;
+use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
@@ -239,7 +239,7 @@ impl DevicesArgs {
         };
         let inventory = engine::devices(view.snapshot(), &view.semantics);
         let known = inventory.devices.iter().map(|state| &state.id);
-        shown.refuse_missing(known)?;
+        shown.refuse_missing(known, view.snapshot())?;
         let is_bare = inventory.devices.is_empty()
             && view.knows_usage()
             && view.reading.without(Kind::ResourceSlice).is_none();
@@ -311,7 +311,11 @@ impl FollowedQuestion for Listed {
         let listed = engine::with_siblings(&basis.reading.snapshot, &listed, basis.semantics);
         let rules = &basis.reading.snapshot.rules;
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
-            .with_warnings(&unreleased_devices::warnings(rules, Some(&listed)))
+            .with_warnings(&unreleased_devices::warnings(
+                rules,
+                Some(&listed),
+                RecordReader::Api,
+            ))
             .with_lines(self.lines);
         if self.columns.is_empty() {
             return report;

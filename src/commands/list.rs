@@ -20,6 +20,7 @@ use crate::assess::{Basis, ReportCompleteness};
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::identity::{self, NotedHardware};
 use crate::decide::rules_on::SiblingRules;
+use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{RuleArguments, RuleWords, unreleased_devices};
 use crate::engine::allocator::users_beside;
 use crate::engine::{self, Impact, ProposedTaint, selected_of};
@@ -203,7 +204,11 @@ impl FollowedQuestion for Listed<'_> {
     fn answer(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
         let mut oddities = identity::warnings(&shown, basis.reading, basis.semantics);
-        oddities.extend(unreleased_devices::warnings(&shown, None));
+        oddities.extend(unreleased_devices::warnings(
+            &shown,
+            None,
+            RecordReader::Api,
+        ));
         let proposed = proposed(&shown, basis.now);
         let snapshot = &basis.reading.snapshot;
         let impact = engine::preview(snapshot, &proposed, basis.now, basis.semantics);

@@ -22,7 +22,8 @@ use crate::decide::choice::{
     DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, hardware_among,
     with_drivers_away,
 };
-use crate::decide::unreleased_devices;
+use crate::decide::unreleased_devices::{self, RecordReader};
+use crate::engine;
 use crate::engine::device_removal::{
     KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
 };
@@ -374,8 +375,15 @@ impl ChosenDevices {
             .iter()
             .filter(|one| one.objections.contains(&RemovalObjection::DriverDown));
         let away: Vec<DriverName> = away.map(|one| one.device.driver.clone()).collect();
-        let missing = self.shown.refuse_missing(known.iter());
-        missing.map_err(|failure| with_drivers_away(failure, &self.shown, &away))?;
+        let missing = self.shown.refuse_missing(known.iter(), view.snapshot());
+        missing.map_err(|failure| {
+            let all = engine::devices(view.snapshot(), &view.semantics).devices;
+            let all: Vec<DeviceId> = all.into_iter().map(|state| state.id).collect();
+            match self.shown.refuse_missing(all.iter(), view.snapshot()) {
+                Ok(()) => elsewhere(),
+                Err(_) => with_drivers_away(failure, &self.shown, &away),
+            }
+        })?;
         let Some(filter) = &self.filter else {
             found.retain(|one| self.shown.contains(&one.device));
             return Ok(());
@@ -383,14 +391,19 @@ impl ChosenDevices {
         let filtered = filter.resolve(&view.reading, &self.shown.names(), &view.semantics)?;
         found.retain(|one| filtered.devices.contains(&one.device));
         if found.is_empty() {
-            return Err(Failure::new(
-                ExitStatus::Failed,
-                "the selected devices are on another node",
-            )
-            .hint("to show the nodes of devices: kubectl devicetaint devices -o wide"));
+            return Err(elsewhere());
         }
         Ok(())
     }
+}
+
+/// Devices that are there, and not on the kubelet's node.
+fn elsewhere() -> Failure {
+    Failure::new(
+        ExitStatus::Failed,
+        "the selected devices are on another node",
+    )
+    .hint("to show the nodes of devices: kubectl devicetaint devices -o wide")
 }
 
 /// What all witnesses have said at one moment.
@@ -495,7 +508,7 @@ impl CheckArgs {
         let rules = &view.snapshot().rules;
         let drift = view.identity_warnings(rules);
         let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
-        let forced = unreleased_devices::warnings(rules, Some(&names));
+        let forced = unreleased_devices::warnings(rules, Some(&names), RecordReader::Kubelet);
         let more = drift.iter().chain(&forced).map(Oddity::from);
         Ok(KubeletAnswers {
             warnings: listed.warnings.iter().cloned().chain(more).collect(),

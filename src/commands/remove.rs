@@ -28,6 +28,7 @@ use crate::decide::others::others;
 use crate::decide::outcomes::held_line;
 use crate::decide::proposal::{ProposedRule, lines};
 use crate::decide::rules_on::SiblingRules;
+use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{
     Chooser, Requester, RuleArguments, RuleWords, SelectedRules, removal, unreleased_devices,
 };
@@ -68,7 +69,8 @@ pub(super) struct RemoveArgs {
 
     /// Do not ask; required if stdin is not a terminal
     ///
-    /// Only more than one rule needs confirmation.
+    /// More than one rule, and a rule that records an unreleased device, need confirmation; rules of
+    /// other users and programs need --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
@@ -212,7 +214,7 @@ impl RemoveArgs {
     /// Says what the rules note of their devices: hardware that is another one by now, and devices that were not
     /// seen to be released, before they are given to others.
     async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
-        let mut warnings = unreleased_devices::warnings(rules, None);
+        let mut warnings = unreleased_devices::warnings(rules, None, RecordReader::Api);
         if rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
             let view = ClusterView::of(live.clone(), self.version.version());
             let view = match view.await {
@@ -220,7 +222,16 @@ impl RemoveArgs {
                 Err(failure) => Err(failure),
             };
             match view {
-                Ok(view) => warnings.extend(view.identity_warnings(rules)),
+                Ok(view) => {
+                    warnings.extend(view.identity_warnings(rules));
+                    let (snapshot, semantics) = (view.snapshot(), &view.semantics);
+                    let others = unreleased_devices::on_same_hardware(rules, snapshot, semantics);
+                    warnings.extend(unreleased_devices::warnings(
+                        &others,
+                        None,
+                        RecordReader::Api,
+                    ));
+                }
                 Err(failure) => context.printer.warn(&format!(
                     "cannot tell whether the devices are still the same hardware: {failure}"
                 )),

@@ -20,6 +20,7 @@ use super::work::kubelet::{NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
+use super::work::unreleased_devices::clear_released;
 use super::work::wait::{Wait, WaitEnd, WaitResult, timed_out};
 use crate::cluster::Detail;
 use crate::decide::choice::DeviceFilterFlags;
@@ -219,7 +220,11 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let waited = match verifier {
         Some(verifier) => {
             let verified = args.verified(waited, &verifier, (began, end, context));
-            verified.await?
+            let verified = verified.await?;
+            if let (WaitEnd::Met, Some(node)) = (&verified.ending, verifier.node()) {
+                clear_released(&wait.names(), node, &live.rules()?, context).await;
+            }
+            verified
         }
         None => waited,
     };

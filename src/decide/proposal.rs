@@ -14,7 +14,7 @@ use super::others::{Requester, others};
 use super::policy::CheckedRule;
 use crate::engine::ProposedTaint;
 pub use crate::engine::settle::Patience;
-use crate::model::{DeviceTaintRule, Effect, Taint};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::device;
 
 /// More rules than these are counted.
@@ -217,6 +217,16 @@ pub struct Proposal {
     pub patience: Option<Patience>,
 }
 
+/// That the policies of a dedication do not follow a change of its rule.
+fn of_dedication(rule: &DeviceTaintRule) -> Option<String> {
+    let name = rule.metadata.labels.get(RuleMetadata::DEDICATION)?;
+    Some(format!(
+        "rule {} is part of dedication {name}, whose policies keep the effect {}: to change both, \
+         use `kubectl devicetaint dedicate` with --overwrite",
+        rule.name, rule.taint.effect
+    ))
+}
+
 impl Proposal {
     /// What is left to be done.
     pub(crate) fn open(&self) -> impl Iterator<Item = &ProposedRule> + Clone {
@@ -265,6 +275,7 @@ impl Proposal {
             NamedOwners::Anybodys => others(&changed, me),
         };
         concerns.extend(set_back(&changed));
+        concerns.extend(changed.iter().filter_map(of_dedication));
         concerns
     }
 

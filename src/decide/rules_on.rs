@@ -4,13 +4,14 @@ use super::choice::{DeviceFilter, DeviceFilterFlags, hardware_among, noted_numbe
 use super::chooser::{Chooser, RuleArguments, devices_among};
 use super::identity::hardware::may_be_number;
 use super::identity::{Hardware, made_for};
+use crate::engine::allocator::parts_of;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Kind, Reading};
 use crate::naming::device;
 use crate::naming::taint::TaintPattern;
 
-/// What happens to rules on the other devices of hardware that was named, such as partitions of a GPU.
+/// What happens to rules on the parts of hardware that was named, such as partitions of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiblingRules {
     /// They are selected too: a wait for hardware that leaves out its partitions ends too early.
@@ -168,7 +169,8 @@ impl OnDevices<'_> {
         };
         let now: Vec<DeviceSelector> = chosen.iter().cloned().map(DeviceSelector::from).collect();
         let siblings = if self.filter.is_by_hardware_alone() {
-            siblings_of(&chosen, reading, semantics)
+            let parts = parts_of(&reading.snapshot, &chosen);
+            parts.into_iter().map(DeviceSelector::from).collect()
         } else {
             Vec::new()
         };
@@ -176,7 +178,9 @@ impl OnDevices<'_> {
             let on_siblings = rules_on(&siblings, rules, None);
             let chooser = match all_on(&now, &noted, reading, semantics) {
                 Ok(chooser) => self.extend(chooser, on_siblings, &mut notes),
-                Err(_) if self.selects(&on_siblings) => Chooser::Names(on_siblings),
+                Err(_) if self.selects(&on_siblings) => {
+                    self.extend(Chooser::Names(Vec::new()), on_siblings, &mut notes)
+                }
                 Err(failure) if on_siblings.is_empty() => return Err(failure),
                 Err(failure) => return Err(failure.detail(&named_siblings(&on_siblings))),
             };
@@ -224,7 +228,7 @@ impl OnDevices<'_> {
         match self.siblings {
             SiblingRules::Selected => {
                 notes.push(format!(
-                    "also selects rules on other devices of the same hardware: {}",
+                    "also selects the rules on its partitions: {}",
                     others.join(", ")
                 ));
                 Chooser::Names([selected, others].concat())
@@ -235,18 +239,6 @@ impl OnDevices<'_> {
             }
         }
     }
-}
-
-/// The other devices of the same hardware: those that consume the same counters.
-fn siblings_of(
-    chosen: &[DeviceId],
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Vec<DeviceSelector> {
-    let all = engine::with_siblings(&reading.snapshot, chosen, semantics).into_iter();
-    all.filter(|device| !chosen.contains(device))
-        .map(DeviceSelector::from)
-        .collect()
 }
 
 /// The names of the rules that taint exactly one of `devices`; with such a taint, where there is a `pattern`.
@@ -266,7 +258,7 @@ fn rules_on(
 
 fn named_siblings(names: &[String]) -> String {
     format!(
-        "not selected: rules on other devices of the same hardware, such as partitions: {}",
+        "not selected: the rules on its partitions: {}",
         names.join(", ")
     )
 }
@@ -463,9 +455,9 @@ mod tests {
     /// gpu-2 has a partition with two rules of its own, on the same counters.
     fn partitioned() -> Reading {
         let mut reading = reading();
-        let counters = || CounterUse {
+        let counters = |amount: &str| CounterUse {
             set: "gpu-2".into(),
-            counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
+            counters: [("memory".into(), amount.into())].into_iter().collect(),
             ..CounterUse::default()
         };
         let slice = &mut reading.snapshot.slices[0];
@@ -476,7 +468,11 @@ mod tests {
             .filter(|device| device.name.as_str().starts_with("gpu-2"))
         {
             let mut terms = device.terms.as_deref().cloned().unwrap_or_default();
-            terms.consumes = vec![counters()];
+            let amount = match device.name.as_str() {
+                "gpu-2" => "80Gi",
+                _ => "40Gi",
+            };
+            terms.consumes = vec![counters(amount)];
             device.terms = Some(Box::new(terms));
         }
         slice.devices = devices.into();
@@ -503,17 +499,19 @@ mod tests {
         assert_eq!(selected(&["1425", KEY]), ["first", "part"]);
         assert_eq!(selected(&["1425", "example.com/third"]), ["part-other"]);
         assert_eq!(selected(&["1423"]), ["one"]);
+        // The rules on a card are not those on a partition of it.
+        assert_eq!(selected(&["MIG-2"]), ["part", "part-other"]);
 
         let noted = |targets: &[&str]| found_in(&reading, targets, SiblingRules::Noted).unwrap();
         let (names, notes) = noted(&["GPU-2"]);
         assert_eq!(names, ["first", "second"]);
         assert!(
-            notes[0].ends_with("such as partitions: part, part-other"),
+            notes[0].ends_with("partitions: part, part-other"),
             "{notes:?}"
         );
         let (names, notes) = noted(&["1425", KEY]);
         assert_eq!(names, ["first"]);
-        assert!(notes[0].ends_with("such as partitions: part"), "{notes:?}");
+        assert!(notes[0].ends_with("partitions: part"), "{notes:?}");
         assert_eq!(noted(&["1423"]).1, [""; 0]);
     }
 

@@ -8,13 +8,15 @@
 //! any eviction, and the kubelet's (`Killing`) that of any end; the kubelet reports a device that cannot be prepared
 //! (`FailedPrepareDynamicResources`), and none that is not given back (seen with 1.37.0).
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
 
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::unreleased_devices::may_select;
-use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Warning};
+use crate::engine::{self, ProposedTaint, Semantics};
+use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Snapshot, Warning};
 use crate::report::wait::{Left, LeftReason};
 
 /// A device that a pod held which was deleted by force.
@@ -62,6 +64,41 @@ pub fn noted(rule: &DeviceTaintRule) -> Vec<NotedRelease> {
     let list: Option<Vec<Value>> = text.and_then(|text| serde_json::from_str(text).ok());
     let list = list.unwrap_or_default();
     list.iter().filter_map(NotedRelease::parse).collect()
+}
+
+/// Other rules than `rules` that record an unreleased device of the same hardware as the devices of `rules`, such as
+/// those of its partitions. Counters have to be read for it.
+#[must_use]
+pub fn on_same_hardware(
+    rules: &[DeviceTaintRule],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Vec<DeviceTaintRule> {
+    let is_meant = |rule: &DeviceTaintRule| rules.iter().any(|one| one.name == rule.name);
+    let others: Vec<&DeviceTaintRule> = snapshot
+        .rules
+        .iter()
+        .filter(|rule| !is_meant(rule) && !noted(rule).is_empty())
+        .collect();
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let proposed = rules
+        .iter()
+        .map(|rule| ProposedTaint::of_rule(rule, Timestamp::UNIX_EPOCH))
+        .collect::<Vec<_>>();
+    let selected = engine::selection(snapshot, &proposed, semantics).devices;
+    let selected: Vec<DeviceId> = selected.into_iter().collect();
+    let hardware: BTreeSet<String> = engine::with_siblings(snapshot, &selected, semantics)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let is_on_it = |rule: &DeviceTaintRule| {
+        let mut noted = noted(rule).into_iter();
+        noted.any(|one| hardware.contains(&one.device))
+    };
+    let others = others.into_iter().filter(|rule| is_on_it(rule));
+    others.cloned().collect()
 }
 
 /// What a wait for `rules` still has to wait for although the API shows nothing: devices that an earlier wait noted as
@@ -117,9 +154,49 @@ pub fn note(rule: &DeviceTaintRule, pods: &[UnreleasedPod], now: Timestamp) -> O
     Some(json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}}))
 }
 
+/// The merge patch that takes the records of devices on `node` off `rule`, whose kubelet has released them; nothing
+/// where there is none.
+#[must_use]
+pub fn released(rule: &DeviceTaintRule, node: &str) -> Option<Value> {
+    let all = noted(rule);
+    let is_elsewhere = |one: &&NotedRelease| one.node.as_deref() != Some(node);
+    let left: Vec<Value> = all
+        .iter()
+        .filter(is_elsewhere)
+        .map(NotedRelease::value)
+        .collect();
+    if left.len() == all.len() {
+        return None;
+    }
+    let text = (!left.is_empty()).then(|| Value::from(left).to_string());
+    Some(json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}}))
+}
+
+/// Who reads a record of an unreleased device: that decides what is left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordReader {
+    /// A command that asks the API alone.
+    Api,
+    /// A command that asks the kubelet too.
+    Kubelet,
+}
+
+/// The command that asks the kubelet of the node what it still holds.
+#[must_use]
+pub fn check_on(node: Option<&str>) -> String {
+    format!(
+        "kubectl devicetaint podresources check --node {}",
+        node.unwrap_or("NODE")
+    )
+}
+
 /// What `rules` note, one line each; of these `devices` alone, where some are named.
 #[must_use]
-pub fn warnings(rules: &[DeviceTaintRule], devices: Option<&[DeviceId]>) -> Vec<Warning> {
+pub fn warnings(
+    rules: &[DeviceTaintRule],
+    devices: Option<&[DeviceId]>,
+    reader: RecordReader,
+) -> Vec<Warning> {
     let names: Option<Vec<String>> =
         devices.map(|devices| devices.iter().map(ToString::to_string).collect());
     let is_meant = |one: &NotedRelease| {
@@ -127,22 +204,26 @@ pub fn warnings(rules: &[DeviceTaintRule], devices: Option<&[DeviceId]>) -> Vec<
             .as_ref()
             .is_none_or(|names| names.contains(&one.device))
     };
-    let lines = rules.iter().flat_map(|rule| {
+    let warnings = rules.iter().flat_map(|rule| {
         let noted = noted(rule).into_iter().filter(is_meant);
-        let lines = noted.map(|one| one.line(rule.name.as_str()));
-        lines.collect::<Vec<_>>()
-    });
-    lines
-        .map(|message| Warning {
+        let warnings = noted.map(|one| Warning {
             code: "not-released",
-            message,
-            fix: Some(
-                "before it is used again, check it on the node: \
-                 kubectl devicetaint podresources check --node NODE"
-                    .to_owned(),
-            ),
-        })
-        .collect()
+            message: one.line(rule.name.as_str()),
+            fix: Some(match reader {
+                RecordReader::Api => format!(
+                    "before it is used again, check it on the node: {}",
+                    check_on(one.node.as_deref())
+                ),
+                RecordReader::Kubelet => format!(
+                    "to confirm the release and clear the record: kubectl devicetaint wait {} \
+                     --for idle --verify-node",
+                    rule.name
+                ),
+            }),
+        });
+        warnings.collect::<Vec<_>>()
+    });
+    warnings.collect()
 }
 
 #[cfg(test)]
@@ -198,7 +279,7 @@ mod tests {
         assert_eq!(open[0].node.as_deref(), Some("node-7"));
         assert_eq!(open[0].name.as_deref(), Some("train"));
         assert_eq!(left(&[named("other", "NoExecute")]), []);
-        let told = warnings(std::slice::from_ref(&rule), None);
+        let told = warnings(std::slice::from_ref(&rule), None, RecordReader::Api);
         assert_eq!(told.len(), 1);
         assert_eq!(
             told[0].message,
@@ -207,9 +288,30 @@ mod tests {
              2026-11-21T01:00:00Z)"
         );
         let other = [device("gpu.example.com/node-7/gpu-1")];
-        assert_eq!(warnings(std::slice::from_ref(&rule), Some(&other)), []);
+        assert_eq!(
+            warnings(std::slice::from_ref(&rule), Some(&other), RecordReader::Api),
+            []
+        );
         let this = [device("gpu.example.com/node-7/gpu-0")];
-        assert_eq!(warnings(&[rule], Some(&this)).len(), 1);
+        assert_eq!(warnings(&[rule], Some(&this), RecordReader::Api).len(), 1);
+    }
+
+    #[test]
+    fn what_a_kubelet_has_released_is_taken_off_and_nothing_else() {
+        let mut rule = named("drain", "NoExecute");
+        rule.selector = None;
+        let elsewhere = UnreleasedPod {
+            node: Some("node-8".into()),
+            ..pod(&["gpu.example.com/node-8/gpu-0"])
+        };
+        let seen = [pod(&["gpu.example.com/node-7/gpu-0"]), elsewhere];
+        let rule = patched(rule.clone(), &note(&rule, &seen, now()).expect("a note"));
+        assert_eq!(released(&rule, "node-9"), None);
+        let rule = patched(rule.clone(), &released(&rule, "node-7").expect("a change"));
+        let left: Vec<Option<String>> = noted(&rule).into_iter().map(|one| one.node).collect();
+        assert_eq!(left, [Some("node-8".to_owned())]);
+        let patch = released(&rule, "node-8").expect("a change");
+        assert!(patch["metadata"]["annotations"][RuleMetadata::NOT_RELEASED].is_null());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Advice at the end of an interrupted or failed wait: the state of the rules, and commands to go on with.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
@@ -10,6 +12,7 @@ use crate::report::ImpactReport;
 use crate::report::wait::Left;
 
 use super::conflict::changed_by;
+use super::unreleased_devices::check_on;
 
 /// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
 /// `before` they were so, and when they were last `seen` they were so. One line each, with what can be
@@ -127,9 +130,13 @@ pub fn not_seen_released(left: &[Left]) -> Failure {
     let failure = left.iter().fold(failure, |failure, left| {
         failure.detail(format!("left: {}", left.message))
     });
-    failure.hint(
-        "check with the kubelet, on the node: kubectl devicetaint podresources check --node NODE",
-    )
+    let nodes: BTreeSet<Option<&str>> = left.iter().map(|left| left.node.as_deref()).collect();
+    nodes.into_iter().fold(failure, |failure, node| {
+        failure.hint(format!(
+            "check with the kubelet, on the node: {}",
+            check_on(node)
+        ))
+    })
 }
 
 /// Refuses a change that is waited for where the wait is over before the last pod of the `report` is due: it
@@ -143,6 +150,10 @@ pub fn refuse_too_short(
     patience: Patience,
     now: Timestamp,
 ) -> Result<(), Failure> {
+    if patience.is_too_short_to_settle() {
+        let text = format!("{}; nothing was changed", cannot_settle(patience));
+        return Err(Failure::refused(text).hint("use a longer --timeout or a shorter --settle"));
+    }
     let last = report.summary.last_eviction;
     let shortfall = last.and_then(|last| patience.shortfall(last.0, now));
     shortfall.map_or(Ok(()), |short| Err(too_short(&short, patience)))

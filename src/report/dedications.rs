@@ -1,5 +1,7 @@
 //! The dedications of a cluster: who has which devices, and whether others are kept out.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -236,6 +238,25 @@ impl Dedication {
         }
     }
 
+    /// Whether a policy of it could not be read, so that its terms are unknown.
+    fn is_unread(&self) -> bool {
+        let mut policies = self.policies.iter();
+        policies.any(|policy| policy.condition == PolicyConditionReport::Unknown)
+    }
+
+    /// The effect, with the others that devices have.
+    fn effects(&self) -> String {
+        let of_devices = self.devices.iter().map(|device| device.effect.as_str());
+        let all: BTreeSet<&str> = self
+            .effect
+            .as_deref()
+            .into_iter()
+            .chain(of_devices)
+            .collect();
+        let effects: Vec<&str> = all.into_iter().collect();
+        optional(Some(&effects.join(", ")))
+    }
+
     fn row(&self) -> Vec<String> {
         let count = |usage: DedicatedUsage| {
             if self
@@ -251,7 +272,7 @@ impl Dedication {
         vec![
             self.name.clone(),
             self.members(),
-            optional(self.effect.as_deref()),
+            self.effects(),
             self.devices.len().to_string(),
             count(DedicatedUsage::Free),
             count(DedicatedUsage::Used),
@@ -264,6 +285,9 @@ impl Dedication {
         let members = match (&self.namespaces, &self.namespace_selector) {
             (Some(names), _) => names.join(", "),
             (None, Some(selector)) => format!("namespaces with {selector}"),
+            (None, None) if self.is_unread() => {
+                format!("{UNKNOWN}: its policies could not be read")
+            }
             (None, None) => format!("{UNKNOWN}: no policy defines it"),
         };
         let mut lines = vec![
@@ -307,7 +331,10 @@ impl Dedication {
                 self.claims_lacking_toleration.clone(),
             ),
             Section::list(
-                "Claims in other namespaces that tolerate the taint",
+                match (&self.namespaces, &self.namespace_selector) {
+                    (None, None) => "Claims that tolerate the taint, in any namespace",
+                    _ => "Claims in other namespaces that tolerate the taint",
+                },
                 others.collect(),
             ),
         ]

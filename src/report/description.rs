@@ -286,7 +286,9 @@ fn condition(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<Rule
             "it is for generation {}, and the rule is at {}",
             condition.observed_generation, rule.generation
         )),
-        EvictionStatus::Leftover => Some("no pod that the rule evicts is left".to_owned()),
+        EvictionStatus::Leftover => {
+            Some("every pod that the rule evicts is gone or terminating".to_owned())
+        }
     };
     let frozen = rule.taint.effect == Effect::None && condition.reason == "NoEffect";
     Some(RuleCondition {
@@ -320,7 +322,7 @@ impl View for RuleDescription {
             ),
             Section::list("Events", self.events_of(Attribution::Certain)),
             Section::list(
-                "Evictions since then by this rule or by another taint (events do not record which)",
+                "Evictions since its creation by this rule or by another taint (events do not record which)",
                 self.events_of(Attribution::Possible),
             ),
             Section::list(

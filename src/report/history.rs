@@ -158,13 +158,25 @@ impl RuleHistory {
     /// The history in a few lines.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = vec![match self.evicted.len() {
-            0 => "no eviction found".to_owned(),
-            pods => format!(
+        let certain = self.evicted.iter().filter(|pod| pod.certain).count();
+        let possible = self.evicted.len().saturating_sub(certain);
+        let evicted = match (certain, possible) {
+            (0, 0) => "no eviction found".to_owned(),
+            (certain, 0) => format!(
                 "{} evicted, according to existing events",
-                counted(pods, "pod")
+                counted(certain, "pod")
             ),
-        }];
+            (0, possible) => format!(
+                "{} evicted by this rule or another taint, according to existing events",
+                counted(possible, "pod")
+            ),
+            (certain, possible) => format!(
+                "{} evicted, {possible} more by this rule or another taint, according to existing \
+                 events",
+                counted(certain, "pod")
+            ),
+        };
+        let mut lines = vec![evicted];
         let jobs = self.failed_jobs.iter().map(|job| {
             let reason = match job.reason.as_str() {
                 "" => String::new(),
@@ -263,7 +275,11 @@ impl<'a> HistorySources<'a> {
             workload: of_pod.or_else(|| maker.map(|(kind, workload)| called(kind, workload))),
             outcome: match there {
                 Some(_) => EvictedOutcome::Terminating,
-                None => self.outcome(name, maker.map(|(_, workload)| workload), gone),
+                None => self.outcome(
+                    (name, event.last),
+                    maker.map(|(_, workload)| workload),
+                    gone,
+                ),
             },
             certain: known
                 .hit
@@ -275,7 +291,7 @@ impl<'a> HistorySources<'a> {
     /// What became of a pod that is gone and that the workload made, if any did.
     fn outcome(
         &self,
-        name: &NamespacedName,
+        (name, at): (&NamespacedName, Option<Timestamp>),
         maker: Option<&Workload>,
         gone: &BTreeSet<&Uid>,
     ) -> EvictedOutcome {
@@ -310,13 +326,18 @@ impl<'a> HistorySources<'a> {
             is_of_it && pod.deletion.is_none() && !gone.contains(&pod.uid)
         };
         let of_it: Vec<&Pod> = pods.iter().filter(is_of_it).collect();
+        // A pod that was pending before the eviction replaces another one.
+        let is_later = |pod: &Pod| {
+            let times = at.zip(pending_since(pod));
+            is_pending(pod) && times.is_none_or(|(at, since)| since >= at)
+        };
         let wanted = maker
             .replicas
             .map(|count| usize::try_from(count).unwrap_or_default());
         match wanted {
             None => EvictedOutcome::Unknown,
             Some(wanted) if of_it.len() < wanted => EvictedOutcome::Missing,
-            Some(_) if of_it.iter().any(|pod| is_pending(pod)) => EvictedOutcome::Pending,
+            Some(_) if of_it.iter().any(|pod| is_later(pod)) => EvictedOutcome::Pending,
             Some(_) => EvictedOutcome::CreatedAgain,
         }
     }
@@ -690,7 +711,7 @@ mod tests {
         assert_eq!(notebook.unwrap().outcome, EvictedOutcome::Unknown);
         let lines = history.lines().join("\n");
         for part in [
-            "6 pods evicted, according to existing events",
+            "6 pods evicted by this rule or another taint, according to existing events",
             "unknown: evictions more than an hour ago",
             "unknown: the rule that evicted",
             "unknown: the outcome of evicted pods, without replicasets",

@@ -19,7 +19,7 @@ use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEvi
 use crate::engine::settle::{Goal, OpenCondition};
 use crate::engine::termination_blocker::TerminationBlocker;
 use crate::model::{DeviceId, DeviceTaintRule, NodeHealth};
-use crate::naming::phrase::few;
+use crate::naming::phrase::{counted, few};
 
 /// Which report this is.
 const KIND: &str = "WaitReport";
@@ -404,7 +404,15 @@ impl View for WaitReport {
             .left
             .iter()
             .map(|left| format!("left: {}", left.message));
-        let lines = lines.chain(left).chain(staying_line(&self.staying));
+        // Rules that do not exist are not said to have done anything.
+        let pods = (self.met && self.rules.is_empty() && self.goal == RECOVERED).then(|| {
+            format!(
+                "{} evicted, all workloads recovered",
+                counted(self.pods, "pod")
+            )
+        });
+        let lines = lines.chain(pods).chain(left);
+        let lines = lines.chain(staying_line(&self.staying));
         vec![Section::sentences(lines.collect())]
     }
 

@@ -102,7 +102,12 @@ impl Recover<'_> {
             );
             return Err(lost.into_iter().fold(failure, Failure::detail));
         }
-        let names = self.rules.iter().map(|rule| rule.name.to_string());
+        // Of a rule that does not exist nothing is known, not even that it evicted anybody.
+        let known = self
+            .rules
+            .iter()
+            .filter(|rule| !rule.uid.as_str().is_empty());
+        let names = known.map(|rule| rule.name.to_string());
         Ok(WaitReport {
             waited_seconds: began.elapsed().as_secs(),
             pods: found.pods,
@@ -111,13 +116,17 @@ impl Recover<'_> {
     }
 }
 
-/// What is left when the time is over; that it has not lasted, where nothing else is.
+/// What is left when the time is over: workloads that have not recovered, what does not come back by itself, and
+/// where neither is, that the recovery has not lasted.
 fn left_of(found: &Recovery) -> Vec<Left> {
-    if found.open.is_empty() {
+    let lost = found.lost_lines().into_iter();
+    let lost = lost.map(|text| Left::recovering("", "", text));
+    let left: Vec<Left> = found.open.iter().cloned().chain(lost).collect();
+    if left.is_empty() {
         let text = "all workloads have recovered, but not yet for --settle".to_owned();
         return vec![Left::recovering("", "", text)];
     }
-    found.open.clone()
+    left
 }
 
 fn unknowable(gap: &Gap) -> Failure {

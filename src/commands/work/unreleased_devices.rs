@@ -1,10 +1,60 @@
-//! Noting on rules that devices were not seen to be released.
+//! Noting on rules that devices were not seen to be released, and that they were.
 
 use crate::cluster::{ConflictAction, ObjectChange, ObjectVersion, Rules, WriteMode};
 use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, NodeName};
 use crate::report::wait_progress::WaitProgress;
+
+/// Takes off the rules of these `names` what they record of devices on `node`, whose kubelet was seen to release them.
+/// What cannot be taken off is said.
+pub(crate) async fn clear_released(
+    names: &[String],
+    node: &NodeName,
+    rules: &Rules,
+    context: &Context,
+) {
+    let change = |rule: &DeviceTaintRule| {
+        let patch = unreleased_devices::released(rule, node.as_str())?;
+        let on = ObjectVersion {
+            uid: rule.uid.to_string(),
+            resource_version: rule.resource_version.clone(),
+        };
+        Some(ObjectChange::Patch { on, patch })
+    };
+    for name in names {
+        let cannot = |error: &dyn std::fmt::Display| {
+            context.printer.warn(&format!(
+                "the record of unreleased devices on rule {name} could not be cleared: {error}"
+            ));
+        };
+        let stored = match rules.get(name).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => continue,
+            Err(error) => {
+                cannot(&error);
+                continue;
+            }
+        };
+        let Some(first) = change(&stored.fact) else {
+            continue;
+        };
+        let uid = stored.fact.uid.clone();
+        let again = |found: Option<&crate::cluster::Stored<DeviceTaintRule>>| {
+            let same = found.filter(|found| found.fact.uid == uid);
+            match same.and_then(|found| change(&found.fact)) {
+                Some(change) => ConflictAction::Send(change),
+                None => ConflictAction::End(()),
+            }
+        };
+        match rules.change(name, first, WriteMode::Store, again).await {
+            Ok(_) => context.printer.note(&format!(
+                "rule {name}: {node} has released its devices; the record is cleared"
+            )),
+            Err(error) => cannot(&error),
+        }
+    }
+}
 
 /// Notes what `progress` has seen on the rules that select the devices. What cannot be noted is said: it is told nowhere
 /// else.

@@ -89,12 +89,19 @@ impl Wait<'_> {
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let semantics = view.semantics;
+        // Hardware is idle when all of it is, whichever rule records that a part of it is not.
+        let recorded = match self.goal {
+            Goal::Idle => {
+                unreleased_devices::on_same_hardware(self.rules, view.snapshot(), &semantics)
+            }
+            Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
+        };
         let observer = RuleObserver::on_pods(view, self.rules, self.goal)?;
         if self.patience.is_too_short_to_settle() {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);
         }
-        self.wait(observer, &semantics, context).await
+        self.wait(observer, (&semantics, &recorded), context).await
     }
 
     /// Waits for something about the rules themselves.
@@ -109,7 +116,8 @@ impl Wait<'_> {
     ) -> Result<WaitResult, Failure> {
         let observer = RuleObserver::on_rules(live.clone(), self.names(), self.goal).await?;
         // What rules themselves become is the same in every version that has them.
-        self.wait(observer, &Semantics::newest(), context).await
+        self.wait(observer, (&Semantics::newest(), &[]), context)
+            .await
     }
 
     /// What the rules are called.
@@ -123,7 +131,7 @@ impl Wait<'_> {
     async fn wait(
         &self,
         mut observer: RuleObserver,
-        semantics: &Semantics,
+        (semantics, recorded): (&Semantics, &[DeviceTaintRule]),
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let began = Instant::now();
@@ -172,7 +180,8 @@ impl Wait<'_> {
             match progress.step {
                 // What an earlier wait has seen is still so: the API shows as free what may be held.
                 WaitStep::Met if self.goal.is_about_pods() => {
-                    let noted = unreleased_devices::left(&progress.rules);
+                    let recording = [progress.rules.as_slice(), recorded].concat();
+                    let noted = unreleased_devices::left(&recording);
                     let is_free = noted.is_empty();
                     let noted = WaitEnd::NotReleased(noted);
                     return Ok(over(if is_free { WaitEnd::Met } else { noted }));

@@ -77,6 +77,9 @@ pub fn action(open: &[&AddStep]) -> String {
     match (open, open.first().and_then(|step| step.existing())) {
         ([_], Some(_)) => format!("Change rule {name} to {taint}"),
         ([_], None) => format!("Add rule {name} with {taint}"),
+        _ if open.iter().all(|step| step.existing().is_none()) => {
+            format!("Add {} with {taint}", counted(open.len(), "rule"))
+        }
         _ => format!("Add or change {} with {taint}", counted(open.len(), "rule")),
     }
 }
@@ -135,5 +138,7 @@ mod tests {
             action(&[&new, &old]),
             format!("Add or change 2 rules with {taint}")
         );
+        let other = created("d", "b");
+        assert_eq!(action(&[&new, &other]), format!("Add 2 rules with {taint}"));
     }
 }

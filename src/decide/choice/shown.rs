@@ -7,7 +7,7 @@ use super::unknown::no_such_device;
 use crate::decide::identity::Hardware;
 use crate::decide::identity::identifying_attributes::misspelt;
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, Reading};
+use crate::model::{DeviceId, DeviceSelector, Reading, Snapshot};
 use crate::naming::{NamingError, device};
 
 /// Which devices to show: any of those that were named, as far as flags do not narrow that.
@@ -78,6 +78,7 @@ impl ShownDevices {
     pub fn refuse_missing<'a>(
         &self,
         known: impl Iterator<Item = &'a DeviceId> + Clone,
+        snapshot: &Snapshot,
     ) -> Result<(), Failure> {
         let mut selectors = self.any.iter().chain(&self.also);
         let missing = selectors.find(|selector| !known.clone().any(|id| names_it(selector, id)));
@@ -85,6 +86,7 @@ impl ShownDevices {
             Some(selector) => Err(no_such_device(
                 selector,
                 &known.cloned().collect::<Vec<_>>(),
+                snapshot,
             )),
             None => Ok(()),
         }
@@ -197,11 +199,12 @@ mod tests {
             );
         }
         let known = [seven];
-        let missing = chosen(&["*/node-8/*"], None).refuse_missing(known.iter());
+        let missing =
+            chosen(&["*/node-8/*"], None).refuse_missing(known.iter(), &Snapshot::default());
         assert!(missing.unwrap_err().to_string().contains("*/node-8/*"));
         assert!(
             chosen(&["*/node-7/*"], Some(&flags))
-                .refuse_missing(known.iter())
+                .refuse_missing(known.iter(), &Snapshot::default())
                 .is_ok()
         );
     }

@@ -1,9 +1,10 @@
 //! Devices that do not exist, with similar names.
 
-use super::numbers::word_of;
+use super::numbers::{similar_numbers, word_of};
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Kind, Reading, Source};
+use crate::model::{DeviceId, DeviceSelector, Kind, Reading, Snapshot, Source};
+use crate::naming::nearest::nearest;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
 
@@ -13,7 +14,11 @@ pub const NO_DEVICES: &str = "no driver publishes a device, and no claim has one
 
 /// No device of that name is published or allocated.
 #[must_use]
-pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
+pub fn no_such_device(
+    selector: &DeviceSelector,
+    known: &[DeviceId],
+    snapshot: &Snapshot,
+) -> Failure {
     let failure = Failure::new(
         ExitStatus::Failed,
         match word_of(selector) {
@@ -28,10 +33,24 @@ pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure 
     if known.is_empty() {
         return failure.hint(NO_DEVICES);
     }
-    let similar: Vec<String> = suggest(selector, known)
-        .iter()
-        .map(|name| word(name))
-        .collect();
+    let similar = match word_of(selector) {
+        // All devices of a driver are no correction of a mistyped serial number.
+        Some(typed) => {
+            let drivers = known.iter().map(|id| id.driver.to_string());
+            let mut parts = suggest(selector, known);
+            parts.retain(|name| {
+                device::parse(name).is_ok_and(|part| part.pool.is_some() || part.device.is_some())
+            });
+            [
+                similar_numbers(typed, snapshot),
+                nearest(typed, drivers),
+                parts,
+            ]
+            .concat()
+        }
+        None => suggest(selector, known),
+    };
+    let similar: Vec<String> = similar.iter().map(|name| word(name)).collect();
     let failure = match similar.as_slice() {
         [] => failure,
         [only] => failure.hint(format!("did you mean {only}?")),
@@ -91,7 +110,7 @@ pub fn refuse_missing(
         let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
         let failure = match devices_unread(reading) {
             Some(why) if known.is_empty() => unread(selector, &why, &reading.source),
-            Some(_) | None => no_such_device(selector, &known),
+            Some(_) | None => no_such_device(selector, &known, snapshot),
         };
         return Err(failure.hint("to accept devices that do not exist yet: --allow-missing"));
     }
@@ -135,19 +154,20 @@ mod tests {
     #[test]
     fn where_there_is_no_device_nobody_is_sent_to_look_for_one() {
         let anything = DeviceSelector::default();
-        let failure = no_such_device(&anything, &[]);
+        let failure = no_such_device(&anything, &[], &Snapshot::default());
+        let none = Snapshot::default();
         assert_eq!(failure.hints(), [NO_DEVICES]);
         let known = DeviceId {
             driver: "gpu.example.com".into(),
             pool: "node-7".into(),
             device: "gpu-0".into(),
         };
-        let failure = no_such_device(&anything, std::slice::from_ref(&known));
+        let failure = no_such_device(&anything, std::slice::from_ref(&known), &none);
         let typed = device::parse("nod-7").unwrap();
-        let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
+        let told = no_such_device(&typed, std::slice::from_ref(&known), &none).to_string();
         assert_eq!(told, "no driver or hardware ID nod-7");
         let typed = device::parse("gpu.example.con").unwrap();
-        let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
+        let told = no_such_device(&typed, std::slice::from_ref(&known), &none).to_string();
         assert!(
             told.starts_with("no device matches gpu.example.con/*/*"),
             "{told}"

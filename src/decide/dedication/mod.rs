@@ -43,7 +43,7 @@ pub use namespaces::{KnownNamespaces, Missing, NamespaceFact, refuse_namespaces}
 pub use notes::notes;
 pub use objects::{DesiredObject, PolicyKind, api_version_of, objects, snippet};
 pub use overlap::{Overlap, overlaps, refuse_overlaps};
-pub use plan::{Overwrite, PolicyStep, is_ours, plan, removable, too_old_for_policies};
+pub use plan::{Overwrite, PolicyStep, is_ours, plan, removable, replaced, too_old_for_policies};
 pub use reported::{reported, tolerant_report};
 pub use state::{
     DedicatedDevice, DedicationState, DeviceUser, Policies, PolicyCondition, PolicyListing,

@@ -60,7 +60,12 @@ fn rules_are_as_made(state: &DedicationState) -> bool {
         Effect::NoSchedule | Effect::NoExecute => true,
         Effect::None | Effect::Unknown(_) => false,
     };
-    !state.rules.is_empty() && state.devices.iter().all(keeps_out)
+    // Policies add and protect a toleration of their own effect.
+    let terms = state.terms.as_ref();
+    let is_as_made = |device: &DedicatedDevice| {
+        keeps_out(device) && terms.is_none_or(|terms| terms.effect == device.effect)
+    };
+    !state.rules.is_empty() && state.devices.iter().all(is_as_made)
 }
 
 fn policy(state: &PolicyState) -> DedicationPolicy {

@@ -39,6 +39,7 @@
 //! | Waiting claims that a device fits | [`mod@candidate_claims`] |
 //! | Owners of taints that keep a device from a claim | `taint_owner` |
 //! | Devices in use on the same hardware | [`mod@siblings`] |
+//! | Parts of devices, such as the partitions of a GPU | [`parts_of()`] |
 //! | Free devices that cannot be allocated because other partitions of the same hardware are in use | [`blocked_partitions()`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
@@ -62,6 +63,7 @@ mod expression_cache;
 mod incomplete_pools;
 mod joint_bound;
 mod nodes;
+mod parts;
 mod pending_claim;
 mod pool;
 mod quantity;
@@ -85,6 +87,7 @@ pub use diagnosis::{Diagnosis, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};
 pub use incomplete_pools::IncompletePool;
 pub use joint_bound::JointBound;
+pub use parts::parts_of;
 pub use pending_claim::{PendingClaim, is_placeable};
 pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 pub use root_cause::RootCause;

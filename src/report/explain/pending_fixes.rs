@@ -10,7 +10,9 @@ use crate::engine::allocator::{
     Diagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, is_placeable,
 };
 use crate::engine::explain::PendingPod;
-use crate::model::{NamespacedName, RequestKind, ResourceClaim, Snapshot, Taint, Toleration};
+use crate::model::{
+    NamespacedName, RequestKind, ResourceClaim, RuleMetadata, Snapshot, Taint, Toleration,
+};
 
 /// So many tolerations are tried.
 const TRIED: usize = 8;
@@ -39,6 +41,9 @@ pub(super) fn changes(
             together.push(gone);
         } else {
             single.push(gone);
+        }
+        if is_of_dedication(owner, question.snapshot) {
+            continue;
         }
         for (place, taint) in blocking {
             let toleration = Toleration::covering(taint);
@@ -75,6 +80,16 @@ fn to_blame(blame: &RootCause) -> &[TaintOwner] {
         | RootCause::Fails(_)
         | RootCause::Unknown(_) => &[],
     }
+}
+
+/// Whether a policy may refuse a toleration of the taint, since its rule is part of a dedication.
+fn is_of_dedication(owner: &TaintOwner, snapshot: &Snapshot) -> bool {
+    let TaintOwner::Rule(name) = owner else {
+        return false;
+    };
+    let mut rules = snapshot.rules.iter();
+    let rule = rules.find(|rule| rule.name == *name);
+    rule.is_some_and(|rule| rule.metadata.labels.contains_key(RuleMetadata::DEDICATION))
 }
 
 /// A request, and which alternative of it, by their places.

@@ -125,8 +125,8 @@ fn beside(report: &ImpactReport) -> Option<String> {
             ("use", "stay")
         };
         format!(
-            "{} {use_} other partitions of this hardware and {stay}; to include those partitions: \
-             --with-partitions.",
+            "{} {use_} other partitions of this hardware and {stay}; `add` and `preview` include those \
+             partitions with --with-partitions.",
             counted(pods.len(), "pod")
         )
     })

@@ -102,7 +102,7 @@ pub const COMMANDS: [(&str, Goal); 52] = [
         Goal::Nothing,
     ),
     (
-        "escalate none-LANE --to NoExecute --yes --wait --timeout 1s",
+        "escalate none-LANE --to NoExecute --yes --wait --settle 0s --timeout 1s",
         Goal::TimedOut(&["none"], "NoExecute"),
     ),
     (
@@ -159,7 +159,7 @@ pub const COMMANDS: [(&str, Goal); 52] = [
         Goal::Effect(&["none"], "NoSchedule"),
     ),
     (
-        "escalate none-LANE --to NoExecute --yes --wait --timeout 1s --on-timeout revert",
+        "escalate none-LANE --to NoExecute --yes --wait --settle 0s --timeout 1s --on-timeout revert",
         Goal::TimedOut(&["none"], "None"),
     ),
     (

@@ -271,7 +271,7 @@ fn an_escalation_that_waits() {
     let plane = plane();
     let world = block_on(World::new(plane));
     terminating(&world, "train");
-    let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT";
+    let line = "escalate RULES --to NoExecute --yes --wait --settle 0s --timeout TIMEOUT";
     Trial::new(&world, 2, "None", line)
         .waiting("so evictions continue; to keep waiting: kubectl devicetaint wait rule-")
         .interrupt(&[Harm::SignalAfter("INT")], 5);
@@ -326,7 +326,7 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
     let plane = plane();
     let world = block_on(World::new(plane));
     terminating(&world, "train");
-    let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT --on-timeout revert";
+    let line = "escalate RULES --to NoExecute --yes --wait --settle 0s --timeout TIMEOUT --on-timeout revert";
     let trial = Trial::new(&world, 2, "NoSchedule", line);
     let (_, wanted) = trial.undisturbed(5);
     let first = &trial.names[0];
@@ -406,7 +406,7 @@ fn a_server_that_goes_away_while_it_changes_or_waits() {
     let plane = plane();
     let world = block_on(World::new(plane));
     terminating(&world, "train");
-    let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT --request-timeout 2s";
+    let line = "escalate RULES --to NoExecute --yes --wait --settle 0s --timeout TIMEOUT --request-timeout 2s";
     let trial = Trial::new(&world, 2, "None", line);
     let (requests, wanted) = trial.undisturbed(5);
     let mut seen = trial.proxy.seen().into_iter();

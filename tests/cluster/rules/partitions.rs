@@ -84,6 +84,49 @@ fn the_rules_on_partitions_are_meant_by_the_card_to_look_and_named_to_change() {
     world.run(&format!("list {card}")).ended(1);
 }
 
+/// What a wait recorded about a partition keeps the card from being idle.
+#[test]
+fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
+    let world = block_on(world(ControlPlane::shared()));
+    let (card, half) = (world.device("card"), world.device("half-0"));
+    let names = ["card", "half"].map(|part| format!("{part}-{}", world.node));
+    for (device, name) in [&card, &half].into_iter().zip(&names) {
+        let line = format!("add {device} {KEY}:NoSchedule --yes --name {name}");
+        world.run(&line).ended(0);
+    }
+    block_on(async {
+        world
+            .plane
+            .force_delete_pod(&world.namespace, "train")
+            .await;
+        let claim = Reference::claim(&world.namespace, "train");
+        world.plane.delete(&claim).await;
+        let record = json!([{
+            "device": half, "pod": "ml/train", "node": world.node, "seen": "2026-11-21T01:00:00Z",
+        }]);
+        let annotation = json!({"kubectl-devicetaint/not-released": record.to_string()});
+        let patch = json!({"metadata": {"annotations": annotation}});
+        world.plane.patch(&Reference::rule(&names[1]), &patch).await;
+    });
+    let check = format!("podresources check --node {}", world.node);
+    for name in &names {
+        world
+            .run(&format!("wait {name} --for idle --timeout 20s --settle 0s"))
+            .ended(5)
+            .saying("was force-deleted while running")
+            .saying(&check);
+    }
+    // The record is the only trace of it.
+    world.run(&format!("remove {}", names[1])).ended(4);
+    world.run(&format!("remove {} --yes", names[1])).ended(0);
+    world
+        .run(&format!(
+            "wait {} --for idle --timeout 20s --settle 0s",
+            names[0]
+        ))
+        .ended(0);
+}
+
 #[test]
 fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     let world = block_on(world(ControlPlane::shared()));
@@ -103,8 +146,8 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     assert_eq!(card_row["partitionPods"], json!([pod]), "{listed}");
     assert_eq!(listed["devices"][2]["free"], true, "{listed}");
 
-    const STAYS: &str = "1 pod uses other partitions of this hardware and stays; to include those \
-        partitions: --with-partitions.";
+    const STAYS: &str = "1 pod uses other partitions of this hardware and stays; `add` and \
+        `preview` include those partitions with --with-partitions.";
     let name = format!("card-{}", world.node);
     world
         .run(&format!("add {card} {KEY}:None --yes --name {name}"))

@@ -1,0 +1,113 @@
+//! Parts of devices, such as the partitions of a GPU.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::quantity::{Amount, amount};
+use crate::engine::devices::current_slices;
+use crate::model::{Device, DeviceId, Snapshot};
+
+/// What a device consumes, by counter set and counter; `None` where it is no quantity.
+type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
+
+/// The parts of the `chosen` devices, by name: devices of the same pool that consume the same counters, of none more
+/// than the chosen device and of one less. Two halves of a GPU are no parts of one another. Counters have to be read
+/// for it; an amount that is no quantity counts as less.
+///
+/// Upstream: `consumesCounters` of KEP-4815, partitionable devices.
+#[must_use]
+pub fn parts_of(snapshot: &Snapshot, chosen: &[DeviceId]) -> Vec<DeviceId> {
+    let chosen: BTreeSet<&DeviceId> = chosen.iter().collect();
+    let mut pools: BTreeMap<(&str, &str), Vec<(DeviceId, Consumption<'_>)>> = BTreeMap::new();
+    for slice in current_slices(&snapshot.slices) {
+        let pool = pools.entry((slice.driver.as_str(), slice.pool.name.as_str()));
+        let pool = pool.or_default();
+        for device in &slice.devices {
+            pool.push((slice.id_of(device), consumption(device)));
+        }
+    }
+    let mut parts = Vec::new();
+    for devices in pools.values() {
+        let wholes = devices.iter().filter(|(id, _)| chosen.contains(id));
+        let wholes: Vec<&Consumption<'_>> = wholes.map(|(_, consumed)| consumed).collect();
+        let is_part = |(id, consumed): &&(DeviceId, Consumption<'_>)| {
+            !chosen.contains(id) && wholes.iter().any(|whole| is_less(consumed, whole))
+        };
+        parts.extend(devices.iter().filter(is_part).map(|(id, _)| id.clone()));
+    }
+    parts.sort();
+    parts
+}
+
+fn consumption(device: &Device) -> Consumption<'_> {
+    let terms = device.terms.as_deref().into_iter();
+    let sets = terms.flat_map(|terms| &terms.consumes);
+    let counters = sets.flat_map(|used| {
+        let counters = used.counters.iter();
+        counters.map(|(name, written)| ((&*used.set, &**name), amount(written)))
+    });
+    counters.collect()
+}
+
+fn is_less(part: &Consumption<'_>, whole: &Consumption<'_>) -> bool {
+    let compared = |counter, part: Option<Amount>| {
+        let whole = whole.get(counter)?;
+        Some(part.zip(*whole).is_none_or(|(part, whole)| part < whole))
+    };
+    let is_within = |(counter, part): (&(&str, &str), &Option<Amount>)| {
+        let whole = whole.get(counter);
+        whole.is_some_and(|whole| part.zip(*whole).is_none_or(|(part, whole)| part <= whole))
+    };
+    let has_less = part.len() < whole.len()
+        || part
+            .iter()
+            .any(|(counter, part)| compared(counter, *part) == Some(true));
+    !part.is_empty() && part.iter().all(is_within) && has_less
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CounterUse, DeviceTerms};
+    use crate::report::testing;
+
+    fn device(name: &str, counters: &[(&str, &str)]) -> Device {
+        let counters = counters.iter();
+        Device {
+            terms: Some(Box::new(DeviceTerms {
+                consumes: vec![CounterUse {
+                    set: "gpu".into(),
+                    counters: counters
+                        .map(|(name, amount)| ((*name).into(), (*amount).into()))
+                        .collect(),
+                    ..CounterUse::default()
+                }],
+                ..DeviceTerms::default()
+            })),
+            ..testing::published(name, &[])
+        }
+    }
+
+    #[test]
+    fn partitions_are_parts_of_the_card_and_not_of_one_another() {
+        let snapshot = Snapshot {
+            slices: vec![testing::slice(vec![
+                device("card", &[("memory", "80Gi"), ("engines", "2")]),
+                device("half-0", &[("memory", "40Gi"), ("engines", "1")]),
+                device("half-1", &[("memory", "40960Mi"), ("engines", "1")]),
+                device("memory", &[("memory", "80Gi")]),
+                device("odd", &[("memory", "much")]),
+                device("other", &[("lanes", "1")]),
+                testing::published("plain", &[]),
+            ])],
+            ..Snapshot::default()
+        };
+        let parts = |name: &str| -> Vec<String> {
+            let parts = parts_of(&snapshot, &[testing::device(name)]);
+            parts.iter().map(|part| part.device.to_string()).collect()
+        };
+        assert_eq!(parts("card"), ["half-0", "half-1", "memory", "odd"]);
+        assert_eq!(parts("half-0"), ["odd"]);
+        assert!(parts("plain").is_empty());
+        assert!(parts("other").is_empty());
+    }
+}
