@@ -375,10 +375,8 @@ impl AddHooks for DedicationPolicies<'_> {
             return Ok(());
         }
         let policy_steps = self.policy_steps(&objects, steps, mutation).await?;
-        let replaced = replaced(&policy_steps);
-        if !replaced.is_empty() {
-            let text = format!("--overwrite replaces {}", replaced.join(", "));
-            self.context.printer.note(&text);
+        if let Some(line) = replaced(&policy_steps) {
+            self.context.printer.note(&line);
         }
         self.policies = Some((objects, policy_steps));
         Ok(())

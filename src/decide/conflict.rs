@@ -442,7 +442,7 @@ mod tests {
             uid: "another".into(),
             ..rule.clone()
         };
-        let decided = [rule.clone()];
+        let decided = [rule];
         assert!(refuse_deleted(&decided, &decided).is_ok());
         let deleted = refuse_deleted(&decided, &[]).unwrap_err().to_string();
         assert!(deleted.starts_with("rule fw-1 was deleted"), "{deleted}");

@@ -272,10 +272,12 @@ impl Proposal {
         let changed = self.changed();
         let mut concerns = match self.whose {
             NamedOwners::Programs => foreign(&changed),
-            NamedOwners::Anybodys => others(&changed, me),
+            NamedOwners::Anybodys => {
+                let dedicated = changed.iter().filter_map(of_dedication);
+                others(&changed, me).into_iter().chain(dedicated).collect()
+            }
         };
         concerns.extend(set_back(&changed));
-        concerns.extend(changed.iter().filter_map(of_dedication));
         concerns
     }
 
@@ -472,6 +474,19 @@ mod tests {
             proposal.rules[0].becomes = RuleTransition::Kept;
             assert!(proposal.concerns(&me).is_empty(), "{whose:?}: not changed");
         }
+    }
+
+    #[test]
+    fn a_rule_of_a_dedication_is_escalated_after_a_question() {
+        let mut rule = named("dedicated-a", "NoSchedule");
+        let label = RuleMetadata::DEDICATION.to_owned();
+        rule.metadata.labels.insert(label, "research".to_owned());
+        let mut proposal = proposal(vec![ProposedRule::effect(&rule, &Effect::NoExecute)]);
+        let concerns = |proposal: &Proposal| proposal.concerns(&Requester::default()).join("; ");
+        // `dedicate` changes the policies with it.
+        assert!(!concerns(&proposal).contains("part of dedication"));
+        proposal.whose = NamedOwners::Anybodys;
+        assert!(concerns(&proposal).contains("part of dedication research"));
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl OnDevices<'_> {
                     self.extend(Chooser::Names(Vec::new()), on_siblings, &mut notes)
                 }
                 Err(failure) if on_siblings.is_empty() => return Err(failure),
-                Err(failure) => return Err(failure.detail(&named_siblings(&on_siblings))),
+                Err(failure) => return Err(failure.detail(named_siblings(&on_siblings))),
             };
             return Ok(RulesOnDevices { chooser, notes });
         }
@@ -216,7 +216,9 @@ impl OnDevices<'_> {
     ) -> Chooser {
         let selected = match &chooser {
             Chooser::Names(names) => names.clone(),
-            _ => Vec::new(),
+            Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
+                Vec::new()
+            }
         };
         let others: Vec<String> = on_siblings
             .into_iter()
@@ -475,7 +477,7 @@ mod tests {
             terms.consumes = vec![counters(amount)];
             device.terms = Some(Box::new(terms));
         }
-        slice.devices = devices.into();
+        slice.devices = devices;
         for (name, key) in [("part", KEY), ("part-other", "example.com/third")] {
             let mut rule = named(name, "NoSchedule");
             rule.selector = Some(selector("gpu-2-mig-0"));

@@ -118,14 +118,15 @@ fn refused(name: &str, different: &[String], found: &Value) -> Failure {
     failure.hint("to replace it: --overwrite")
 }
 
-/// The policies whose content `steps` replace, by their full names.
+/// That `steps` replace the content of policies, with their full names.
 #[must_use]
-pub fn replaced(steps: &[PolicyStep]) -> Vec<String> {
+pub fn replaced(steps: &[PolicyStep]) -> Option<String> {
     let replaced = steps.iter().filter_map(|step| match step {
         PolicyStep::Change { wanted, .. } => Some(wanted.kind.full_name(&wanted.name)),
         PolicyStep::Create(_) | PolicyStep::Keep(_) => None,
     });
-    replaced.collect()
+    let replaced: Vec<String> = replaced.collect();
+    (!replaced.is_empty()).then(|| format!("--overwrite replaces {}", replaced.join(", ")))
 }
 
 /// Of the objects called as the dedication's are, those that are removed with it, in that order: who is

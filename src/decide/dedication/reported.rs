@@ -242,6 +242,12 @@ mod tests {
                 Enforcement::NotEnforced,
             ),
             (
+                "another effect than that of the policies",
+                all(good()),
+                Effect::NoExecute,
+                Enforcement::NotEnforced,
+            ),
+            (
                 "unread",
                 all(PolicyCondition::Unknown("denied".to_owned())),
                 Effect::NoSchedule,

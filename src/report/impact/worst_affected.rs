@@ -101,7 +101,7 @@ fn groups(mut pods: Vec<&Pod>) -> Vec<(String, Vec<&Pod>)> {
 
 /// The groups, with pods without a controller that have the same namespace and risks in one: many of them would leave
 /// no line for workloads.
-fn with_bare_pods_together<'a>(groups: Vec<(String, Vec<&'a Pod>)>) -> Vec<(String, Vec<&'a Pod>)> {
+fn with_bare_pods_together(groups: Vec<(String, Vec<&Pod>)>) -> Vec<(String, Vec<&Pod>)> {
     let is_alike = |one: &Pod, other: &Pod| {
         workload(one).is_none()
             && workload(other).is_none()
