@@ -16,7 +16,7 @@
 //! | The chain of references from a pod to its taints, link by link | [`chain`] |
 //! | The verdict on a pod, in the detail that explanations need | [`pod_verdict`] |
 //! | All claims a pending pod waits for, merged into one, since one node has to serve them all | [`pending_pod`] |
-//! | Single changes that would alter what happens to a pod | [`alterations`] |
+//! | Single changes that would alter what happens to a pod | [`mod@alterations`] |
 
 pub mod alterations;
 pub mod chain;
