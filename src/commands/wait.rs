@@ -49,8 +49,8 @@ use crate::report::wait::Left;
 /// pod is left, not even a terminating one, and this persists for --settle. Pods that tolerate the
 /// taint stay, and are listed. Idle means that the devices, and other names and parts of the same
 /// hardware, are unallocated for --settle; the rules must block new pods, and need not evict. Exits
-/// with code 5 on timeout, or if a pod was force-deleted and its node has not confirmed the release
-/// of its devices, and lists what remains.
+/// with code 5 on timeout, or if a pod is gone that was force-deleted, or was stuck and not seen to
+/// end, and its node has not confirmed the release of its devices; lists what remains.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {

@@ -1,7 +1,7 @@
 //! Notes on rules about devices that were not seen to be released.
 //!
-//! A wait that sees a pod deleted by force is the only one that has: the API forgets pod and claim at once, and says
-//! that the device is free. So the wait notes it on the rule, and every look at the rule or the device says it, until
+//! A wait that sees a pod deleted by force, or gone from being stuck, is the only one that has: the API forgets pod and
+//! claim at once, and says that the device is free. So the wait notes it on the rule, and every look at the rule or the device says it, until
 //! the rule is gone.
 //!
 //! Nothing else in the API marks it. With the pod its conditions are gone; of its events, the controller's is that of
@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::unreleased_devices::may_select;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Snapshot, Warning};
-use crate::report::wait::{Left, LeftReason};
+use crate::report::wait::{Left, LeftReason, how_it_went};
 
-/// A device that a pod held which was deleted by force.
+/// A device that a pod held which is gone, and that its node was not seen to release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NotedRelease {
     /// The device, as DRIVER/POOL/DEVICE.
@@ -30,7 +30,12 @@ pub struct NotedRelease {
     pub node: Option<String>,
     /// When that was seen, as RFC 3339.
     pub seen: String,
+    /// How the pod went.
+    pub end: PodEnd,
 }
+
+/// What a record says of a pod whose end was not observed; it says nothing of one that was deleted by force.
+const NOT_OBSERVED: &str = "NotObserved";
 
 impl NotedRelease {
     fn parse(value: &Value) -> Option<Self> {
@@ -40,19 +45,34 @@ impl NotedRelease {
             pod: text("pod")?,
             node: text("node"),
             seen: text("seen")?,
+            end: match value["end"].as_str() {
+                None => PodEnd::ForceDeleted,
+                // What a later version may record here is no observation of this one.
+                Some(_) => PodEnd::NotObserved,
+            },
         })
     }
 
     fn value(&self) -> Value {
-        json!({"device": self.device, "pod": self.pod, "node": self.node, "seen": self.seen})
+        let mut value = json!({
+            "device": self.device, "pod": self.pod, "node": self.node, "seen": self.seen,
+        });
+        match self.end {
+            PodEnd::ForceDeleted => {}
+            PodEnd::NotObserved => value["end"] = NOT_OBSERVED.into(),
+        }
+        value
     }
 
     fn line(&self, rule: &str) -> String {
         let place = self.node.as_deref().unwrap_or("its node");
         format!(
-            "device {}: pod {} was force-deleted while running, and {place} has not confirmed the \
-             release (recorded on rule {rule} at {})",
-            self.device, self.pod, self.seen
+            "device {}: pod {} {}, and {place} has not confirmed the release (recorded on rule \
+             {rule} at {})",
+            self.device,
+            self.pod,
+            how_it_went(self.end),
+            self.seen
         )
     }
 }
@@ -110,7 +130,7 @@ pub fn left(rules: &[DeviceTaintRule]) -> Vec<Left> {
         lines.map(|one| {
             let pod = one.pod.split_once('/');
             Left {
-                reason: LeftReason::ForceDeleted,
+                reason: LeftReason::of_end(one.end),
                 namespace: pod.map(|(namespace, _)| namespace.to_owned()),
                 name: pod.map(|(_, name)| name.to_owned()),
                 node: one.node.clone(),
@@ -143,6 +163,7 @@ pub fn note(rule: &DeviceTaintRule, pods: &[UnreleasedPod], now: Timestamp) -> O
                 pod: name,
                 node: pod.node.as_ref().map(ToString::to_string),
                 seen: now.to_string(),
+                end: pod.end,
             });
         }
     }
@@ -249,6 +270,7 @@ mod tests {
             },
             node: Some("node-7".into()),
             devices: devices.iter().map(|text| device(text)).collect(),
+            end: PodEnd::ForceDeleted,
         }
     }
 
@@ -294,6 +316,23 @@ mod tests {
         );
         let this = [device("gpu.example.com/node-7/gpu-0")];
         assert_eq!(warnings(&[rule], Some(&this), RecordReader::Api).len(), 1);
+    }
+
+    #[test]
+    fn a_pod_whose_end_was_not_observed_is_not_recorded_as_deleted_by_force() {
+        let mut rule = named("drain", "NoExecute");
+        rule.selector = None;
+        let seen = [UnreleasedPod {
+            end: PodEnd::NotObserved,
+            ..pod(&["gpu.example.com/node-7/gpu-0"])
+        }];
+        let rule = patched(rule.clone(), &note(&rule, &seen, now()).expect("a note"));
+        let open = left(std::slice::from_ref(&rule));
+        assert_eq!(open[0].reason, LeftReason::EndNotObserved);
+        assert!(
+            open[0].message.contains("how it ended was not observed"),
+            "{open:?}"
+        );
     }
 
     #[test]

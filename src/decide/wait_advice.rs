@@ -124,7 +124,7 @@ pub fn ended(
 pub fn not_seen_released(left: &[Left]) -> Failure {
     let failure = Failure::new(
         ExitStatus::TimedOut,
-        "force-deleted: the API shows the devices as free, but their nodes have not confirmed the \
+        "not released: the API shows the devices as free, but their nodes have not confirmed the \
          release",
     );
     let failure = left.iter().fold(failure, |failure, left| {

@@ -1,11 +1,11 @@
-//! Pods deleted by force, whose devices may still be in use.
+//! Pods that are gone without their node having been seen to release their devices.
 //!
 //! A kubelet that ends a pod gives its devices back, reports its last phase, and only then is the pod gone from the
 //! API. A pod that was at work when it was seen last and is gone was taken out of the API past its kubelet: its claim
 //! is free there, and the driver may hold the device until the kubelet comes to it. Nothing in the API says when.
 //!
 //! A watch tells the last state of each pod that goes. A pod that is asked for by its name may have ended between
-//! two questions, so that only one that was stuck counts.
+//! two questions, so that only one that was stuck counts, and how it ended stays unknown.
 //!
 //! Measured with the kubelet 1.37.0, tests/cluster/nodes.
 
@@ -19,7 +19,17 @@ use crate::model::{
     Containers, DeviceId, NamespacedName, NodeName, Pod, ResourceClaim, Sandbox, Uid,
 };
 
-/// A pod that was deleted by force: its node was not seen to release what it held.
+/// How a pod went whose node was not seen to release what it held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodEnd {
+    /// It was deleted by force: a watch showed it at work when it went.
+    ForceDeleted,
+    /// Unknown: it was stuck when it was seen last, and nothing showed how it went. What kept it may have been
+    /// mended since.
+    NotObserved,
+}
+
+/// A pod that is gone, and whose node was not seen to release what it held.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnreleasedPod {
     /// The pod.
@@ -28,6 +38,8 @@ pub struct UnreleasedPod {
     pub node: Option<NodeName>,
     /// The devices that it held when it was seen last.
     pub devices: Vec<DeviceId>,
+    /// How it went.
+    pub end: PodEnd,
 }
 
 /// What one look has shown of pods.
@@ -50,7 +62,7 @@ pub struct PodObservation<'a> {
 pub struct ForcedDeletions {
     /// As they were seen last.
     last: BTreeMap<Uid, LastSeen>,
-    /// Those that were deleted by force.
+    /// Those that are gone, and were not seen to be ended by their kubelet.
     forced: BTreeMap<Uid, UnreleasedPod>,
 }
 
@@ -80,7 +92,8 @@ impl ForcedDeletions {
         let gone: Vec<Uid> = gone.map(|(uid, _)| uid.clone()).collect();
         for uid in gone {
             if let Some(last) = self.last.remove(&uid).filter(|last| last.is_stuck) {
-                self.forced.insert(uid, last.pod);
+                let end = PodEnd::NotObserved;
+                self.forced.insert(uid, UnreleasedPod { end, ..last.pod });
             }
         }
         self.look(observation);
@@ -113,7 +126,7 @@ impl ForcedDeletions {
         }
     }
 
-    /// The pods that were deleted by force, by name.
+    /// The pods that are gone without having been seen to be ended by their kubelet, by name.
     #[must_use]
     pub fn not_released(&self) -> Vec<UnreleasedPod> {
         let mut forced: Vec<UnreleasedPod> = self.forced.values().cloned().collect();
@@ -145,5 +158,6 @@ fn seen(pod: &Pod, claims: &[ResourceClaim]) -> UnreleasedPod {
         pod: pod.name.clone(),
         node: pod.node.clone(),
         devices,
+        end: PodEnd::ForceDeleted,
     }
 }

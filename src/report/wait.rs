@@ -12,7 +12,7 @@ use super::table::{Section, View};
 use super::time::Time;
 use super::unevicted_pods::{StayingPod, staying_line};
 use crate::engine::device_removal::RemovalObjection;
-use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::HoldingClaim;
 use crate::engine::recurring_evictions::RecurringEviction;
 use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEviction};
@@ -119,10 +119,33 @@ pub enum LeftReason {
     /// The pod was deleted by force: the API shows its devices as free, and its node was not seen to release
     /// them.
     ForceDeleted,
+    /// The pod was stuck and is gone, and how it ended was not observed: the API shows its devices as free, and
+    /// its node was not seen to release them.
+    EndNotObserved,
     /// A workload whose pods were evicted has fewer ready pods than desired, or an unknown number.
     Recovering,
     /// No pods are left, but not yet for --settle.
     Settling,
+}
+
+impl LeftReason {
+    /// The reason for a pod that went like that.
+    #[must_use]
+    pub fn of_end(end: PodEnd) -> Self {
+        match end {
+            PodEnd::ForceDeleted => Self::ForceDeleted,
+            PodEnd::NotObserved => Self::EndNotObserved,
+        }
+    }
+}
+
+/// What became of a pod that is gone, behind its name.
+#[must_use]
+pub fn how_it_went(end: PodEnd) -> &'static str {
+    match end {
+        PodEnd::ForceDeleted => "was force-deleted while running",
+        PodEnd::NotObserved => "was stuck and is gone, and how it ended was not observed",
+    }
 }
 
 impl Left {
@@ -230,7 +253,7 @@ impl Left {
         }
     }
 
-    /// A pod that was deleted by force.
+    /// A pod whose node was not seen to release its devices.
     fn not_released(pod: &UnreleasedPod) -> Self {
         let devices: Vec<String> = pod.devices.iter().map(ToString::to_string).collect();
         let what = match &devices[..] {
@@ -240,14 +263,14 @@ impl Left {
         let node = pod.node.as_ref().map(ToString::to_string);
         let place = node.as_deref().unwrap_or("its node");
         Self {
-            reason: LeftReason::ForceDeleted,
+            reason: LeftReason::of_end(pod.end),
             namespace: Some(pod.pod.namespace.to_string()),
             name: Some(pod.pod.name.to_string()),
             time: None,
             message: format!(
-                "{} was force-deleted while running: the API shows {what} as free, but {place} has \
-                 not confirmed the release",
-                pod.pod
+                "{} {}: the API shows {what} as free, but {place} has not confirmed the release",
+                pod.pod,
+                how_it_went(pod.end)
             ),
             node,
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::world::{GPU_0, NOW, World, at, device_id, facts, one_pod, proposed, semantics};
-use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::{HoldingClaim, NotEvictedReason, holders, staying};
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction, pending_evictions};
 use crate::engine::settle::{
@@ -580,6 +580,7 @@ fn a_pod_that_was_running_when_it_went_was_deleted_by_force() {
     assert_eq!(not_released.len(), 1);
     assert_eq!(not_released[0].pod.to_string(), "team/pod");
     assert_eq!(not_released[0].devices, [device_id(GPU_0)]);
+    assert_eq!(not_released[0].end, PodEnd::ForceDeleted);
     // Its containers had ended, and its driver had not given anything back.
     let stuck = |pod: &mut Pod| pod.containers = Containers::Ended { at: None };
     assert_eq!(after_departure(stuck).0, WaitStep::NotSeenReleased);
@@ -632,7 +633,21 @@ fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
         wait.observe(&facts, Duration::ZERO);
     });
     // It was asked for by its name, so that nobody was told how it was last.
-    wait.observe(&quiet(&rules), Duration::from_secs(1));
+    let facts = quiet(&rules);
+    let seen = wait.observe(&facts, Duration::from_secs(1));
+    let ends = seen.open.iter().filter_map(|open| match open {
+        OpenCondition::NotReleased(pod) => Some(pod.end),
+        OpenCondition::Pod(_)
+        | OpenCondition::Returning(_)
+        | OpenCondition::Unsettled { .. }
+        | OpenCondition::Unobserved(_)
+        | OpenCondition::Present(_)
+        | OpenCondition::Held(_)
+        | OpenCondition::Unevaluated(_)
+        | OpenCondition::Settling { .. } => None,
+    });
+    let ends: Vec<PodEnd> = ends.collect();
+    assert_eq!(ends, [PodEnd::NotObserved]);
     assert_eq!(
         step(&mut wait, &quiet(&rules), 11),
         WaitStep::NotSeenReleased

@@ -164,22 +164,7 @@ impl<'a> Bench<'a> {
 
     /// How a wait for the evictions ends, and what is left then.
     pub(super) fn wait(&self, timeout: &str) -> (Option<i32>, Vec<Value>) {
-        let output = self.plugin(&[
-            "wait",
-            &self.rule,
-            "--for",
-            "evicted",
-            "--settle",
-            "0s",
-            "--timeout",
-            timeout,
-            "-o",
-            "json",
-        ]);
-        let told: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
-        let left = told["left"].as_array().cloned().unwrap_or_default();
-        (output.status.code(), left)
+        wait(self.plane, &self.rule, timeout)
     }
 
     /// The devices of the node that `devices` calls free.
@@ -193,4 +178,24 @@ impl<'a> Bench<'a> {
         free.map(|device| device["device"].as_str().unwrap_or_default().to_owned())
             .collect()
     }
+}
+
+/// How a wait for the evictions of `rule` ends, and what is left then.
+pub(super) fn wait(plane: &ControlPlane, rule: &str, timeout: &str) -> (Option<i32>, Vec<Value>) {
+    let output = plane.plugin(&[
+        "wait",
+        rule,
+        "--for",
+        "evicted",
+        "--settle",
+        "0s",
+        "--timeout",
+        timeout,
+        "-o",
+        "json",
+    ]);
+    let told: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let left = told["left"].as_array().cloned().unwrap_or_default();
+    (output.status.code(), left)
 }

@@ -1,10 +1,11 @@
 //! How a pod leaves its device, and what keeps it: the table that was measured on a real kubelet.
 
+use std::time::Duration;
 use std::{panic, thread};
 
 use serde_json::{Value, json};
 
-use super::bench::{Bench, plane};
+use super::bench::{Bench, plane, wait};
 use crate::harness::{ControlPlane, DEADLINE, block_on, say, text, wait_for};
 
 const POD: &str = "train-0";
@@ -142,10 +143,16 @@ fn show(plane: &ControlPlane, row: &Row) {
     let said = bench.left()[0]["waitsFor"].to_string();
     is_said(row, "describe", &said);
     is_not_done(&bench, row);
-    for command in row.mended {
-        bench.node.tell(command);
-    }
-    let (status, left) = bench.wait("180s");
+    // How a pod ends is seen by who watches it by then.
+    let rule = bench.rule.clone();
+    let (status, left) = thread::scope(|scope| {
+        let waiting = scope.spawn(move || wait(plane, &rule, "180s"));
+        thread::sleep(Duration::from_secs(8));
+        for command in row.mended {
+            bench.node.tell(command);
+        }
+        waiting.join().expect("a wait")
+    });
     assert_eq!(status, Some(0), "{}: {left:?}", row.name);
     assert_eq!(
         bench.held(),

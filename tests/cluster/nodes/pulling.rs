@@ -132,7 +132,8 @@ fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_f
             "json",
         ];
         let waiting = scope.spawn(move || plane.plugin(&question));
-        thread::sleep(Duration::from_secs(4));
+        // The wait has to watch the pod by then.
+        thread::sleep(Duration::from_secs(8));
         block_on(plane.force_delete_pod(&bench.namespace, "train"));
         waiting.join().expect("a wait")
     });
