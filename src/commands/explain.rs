@@ -1,4 +1,4 @@
-//! `explain`: why it is so, link by link.
+//! `explain`: the reasons for a verdict, link by link.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -35,9 +35,10 @@ use crate::report::explain::{
 
 /// Explain why a pod is evicted or waits, what uses a device, what a rule selects
 ///
-/// Shows each step with its object and field: claims and requests, devices and their pools, taints
-/// and their times, tolerations and the field that differs, then the single changes that would
-/// alter the outcome. For a waiting pod: which devices match, and why the others are excluded.
+/// Shows the answer, the taint and the toleration that decide, and possible fixes; for a waiting pod
+/// how many devices match each request, and what excludes the others. `-o wide` adds each step with
+/// its object and field: claims and requests, devices and their pools, taints and their times,
+/// tolerations and the field that differs, then the single changes that would alter the outcome.
 ///
 /// DEVICE and TAINT, --rule or -f explain a taint that does not exist yet, as for `preview`.
 #[derive(clap::Args, Debug)]

@@ -1,5 +1,7 @@
 //! Single changes that would alter what happens to a pod, in words.
 
+use std::fmt::Display;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +10,8 @@ use super::step::{About, FieldSource, Step};
 use super::verdict::{ExplainedVerdict, describe};
 use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::alterations::{RequestToleration, rule_of};
-use crate::engine::explain::{Chain, ExplainInput, PodVerdict, VerdictChange};
-use crate::model::{NamespacedName, Operator, RequestKind, Toleration};
+use crate::engine::explain::{Chain, ClaimEntry, ExplainInput, PodVerdict, VerdictChange};
+use crate::model::{ClaimSource, DeviceId, NamespacedName, Operator, RequestKind, Toleration};
 
 /// What a change does for a pod that waits.
 const THERE_WOULD_BE: &str = "devices would be available";
@@ -23,6 +25,8 @@ pub struct SingleChange {
     pub change: String,
     /// What it is, in words.
     pub text: String,
+    /// What to do for it, in words; null for what only shows what the outcome depends on.
+    pub fix: Option<String>,
     /// What becomes of the pod then, by everything that is there; null for a pod that waits and could be
     /// placed then.
     pub verdict: Option<ExplainedVerdict>,
@@ -130,6 +134,7 @@ impl SingleChange {
         let rule = |name: &str| Self {
             change: "without-taint".to_owned(),
             text: format!("without the taint of rule {name}"),
+            fix: Some(format!("remove rule {name}")),
             source: FieldSource::new("DeviceTaintRule", name, ".spec.taint"),
             rule: Some(name.to_owned()),
             taint: Some(taint.to_owned()),
@@ -139,12 +144,14 @@ impl SingleChange {
             TaintOwner::Rule(name) => rule(name.as_str()),
             TaintOwner::Proposed(_) => Self {
                 text: "without the proposed taint".to_owned(),
+                fix: None,
                 source: FieldSource::question(),
                 rule: None,
                 ..rule("")
             },
             TaintOwner::Driver(device, taint) => Self {
                 text: format!("without the driver's taint {taint} on {device}"),
+                fix: Some(driver_removes(taint, device)),
                 source: at,
                 rule: None,
                 device: Some(device.to_string()),
@@ -163,6 +170,9 @@ impl SingleChange {
         Self {
             change: "with-toleration".to_owned(),
             text: format!("with one more toleration in request {name} of a new claim"),
+            fix: Some(format!(
+                "tolerate {toleration} in request {name} of a new claim"
+            )),
             then: THERE_WOULD_BE.to_owned(),
             source: FieldSource::new("ResourceClaim", claim, path),
             claim: Some(claim.to_string()),
@@ -191,6 +201,25 @@ impl SingleChange {
     }
 }
 
+fn driver_removes(taint: &impl Display, device: &DeviceId) -> String {
+    format!("repair {device}, so that its driver removes taint {taint}")
+}
+
+/// Where a toleration has to be added for a claim like that: in the template that it was generated from, or in a
+/// new claim.
+fn origin_of(claim: &NamespacedName, chain: &Chain<'_>) -> String {
+    let mut links = chain.links.iter();
+    let link = links.find(|link| link.claim.is_some_and(|known| known.name == *claim));
+    match link.map(|link| link.place) {
+        Some(ClaimEntry::Entry(_, ClaimSource::Template { template, .. })) => {
+            format!("ResourceClaimTemplate {template}")
+        }
+        Some(ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_)) | None => {
+            "a new claim".to_owned()
+        }
+    }
+}
+
 fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> SingleChange {
     let rule = rule_of(change, input).map(ToString::to_string);
     let named = |word: &str, text: String| SingleChange {
@@ -214,6 +243,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
     match change {
         VerdictChange::WithoutRule(_) => SingleChange {
             source: of_rule(""),
+            fix: rule.as_ref().map(|rule| format!("remove rule {rule}")),
             ..named("without-taint", format!("without {whose}"))
         },
         VerdictChange::WithNoExecute(_) => {
@@ -230,6 +260,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
             }
         }
         VerdictChange::WithoutDriverTaint { device, taint } => SingleChange {
+            fix: Some(driver_removes(taint, device)),
             device: Some(device.to_string()),
             taint: Some(taint.to_string()),
             ..named(
@@ -249,6 +280,12 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
                 "with one more toleration in request {}, before the claim is allocated",
                 wanted.request
             ),
+            fix: Some(format!(
+                "tolerate {} in request {} of {}",
+                wanted.toleration,
+                wanted.request,
+                origin_of(&wanted.claim, chain)
+            )),
             ..with_toleration(named("with-toleration", String::new()), wanted, chain)
         },
         VerdictChange::WithoutToleration(unwanted) => SingleChange {

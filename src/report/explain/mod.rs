@@ -8,6 +8,7 @@
 //! | Explanation of a pod's verdict | [`pod`] |
 //! | A request of a claim in words, with its field path | `request_text` |
 //! | What keeps a claim from devices, in words | `root_cause` |
+//! | The links of a chain that decide about its pod, in a line or two each | `deciding` |
 //! | Match of a toleration with a taint, in words | `toleration` |
 //! | The verdict on a pod, in words | `verdict` |
 //! | Single changes that would alter what happens to a pod, in words | [`fixes`] |
@@ -17,6 +18,7 @@
 //! | Explanation of what a rule selects | [`rule`] |
 //! | The object and field a taint comes from | `origin` |
 
+mod deciding;
 pub mod device;
 pub mod fixes;
 mod origin;

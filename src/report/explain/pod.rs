@@ -1,10 +1,11 @@
 //! Explanation of a pod's verdict.
 
+use super::deciding::deciding_links;
 use super::fixes::SingleChange;
 use super::origin::{origin, since};
 use super::pod_context::PodContext;
 use super::request_text::request_step;
-use super::root_cause::{said_too, ungenerated};
+use super::root_cause::{scheduler_message, ungenerated};
 use super::step::{About, FieldSource, Step};
 use super::toleration;
 use super::verdict::{ExplainedVerdict, describe, moment};
@@ -58,15 +59,24 @@ pub fn explain_pod(
         .map(|link| teller.link(link, waits.as_ref()))
         .collect();
     let answer = teller.answer(outcome, &verdict, waits.as_ref());
+    let mut why = if verdict == ExplainedVerdict::UNKNOWN {
+        Vec::new()
+    } else {
+        deciding_links(outcome, &chain, &input)
+    };
     let blame = waits.as_ref().map(|waits| waits.code);
     let mut requests = Vec::new();
     if let Some(waits) = waits {
         changes.extend(waits.changes);
         together.extend(waits.together);
         requests = waits.requests;
+        why = waits.why;
+    } else if is_waiting {
+        why.extend(scheduler_message(&chain));
     }
     let explained = Explained {
         answer,
+        why,
         verdict: Some(verdict),
         blame,
         steps,
@@ -204,7 +214,7 @@ impl PodSteps<'_, '_> {
             return waits.blame.clone();
         }
         if outcome == PodVerdict::Untouched && self.lacks_a_claim() {
-            return said_too(&self.absent_claim(), self.chain);
+            return self.absent_claim();
         }
         if self.input.assumed == 0 || outcome != PodVerdict::Untouched {
             return told;

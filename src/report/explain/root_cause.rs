@@ -5,8 +5,8 @@ use crate::engine::explain::Chain;
 use crate::model::{ClaimSpec, ConstraintRule, Kind, NamespacedName, ObjectName, Pod, Reading};
 
 /// What else keeps pods from nodes and was not looked at: a node that has the devices may be cordoned.
-pub(super) const NOT_CHECKED: &str =
-    "; not checked: cordoned nodes, node taints, free CPU and memory, pod affinity";
+const NOT_CHECKED: &str =
+    "not checked: cordoned nodes, node taints, free CPU and memory, pod affinity";
 
 /// So many devices are named as examples.
 const NAMED: usize = 3;
@@ -61,18 +61,24 @@ pub(super) fn scheduling_exclusion(
     })
 }
 
-/// What keeps the pod, and what the scheduler itself last said of it.
-pub(super) fn said_too(text: &str, chain: &Chain<'_>) -> String {
-    let scheduling = chain.pod.scheduling.as_ref();
-    let said = scheduling.and_then(|scheduling| scheduling.said.as_ref());
-    match said {
-        Some(said) if !said.is_scheduled && !said.message.is_empty() => {
-            format!("{text}; scheduler message: {}", said.message)
-        }
-        Some(said) if !said.is_scheduled && !said.reason.is_empty() => {
-            format!("{text}; scheduler message: {}", said.reason)
-        }
-        Some(_) | None => text.to_owned(),
+/// What the scheduler itself last said of the pod.
+pub(super) fn scheduler_message(chain: &Chain<'_>) -> Option<String> {
+    let said = chain.pod.scheduling.as_ref()?.said.as_ref()?;
+    let parts = [&said.message, &said.reason];
+    let told = parts.into_iter().find(|part| !part.is_empty())?;
+    (!said.is_scheduled).then(|| format!("scheduler message: {told}"))
+}
+
+/// What was not looked at and may keep the pod although a node has its devices, or would have them.
+pub(super) fn not_checked(found: &RootCause) -> Option<&'static str> {
+    match found {
+        RootCause::Elsewhere | RootCause::Taints(_) => Some(NOT_CHECKED),
+        RootCause::TaintCombination(owners) => (!owners.is_empty()).then_some(NOT_CHECKED),
+        RootCause::Constraints(_)
+        | RootCause::Devices
+        | RootCause::NoClass(_)
+        | RootCause::Fails(_)
+        | RootCause::Unknown(_) => None,
     }
 }
 
@@ -123,21 +129,19 @@ pub(super) fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String 
 pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String {
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
-        RootCause::Elsewhere => {
-            format!("waits: a node has the requested devices{NOT_CHECKED}")
-        }
+        RootCause::Elsewhere => "waits: a node has the requested devices".to_owned(),
         RootCause::Constraints(places) => format!(
             "waits for devices: excluded by {}; without that constraint a node has enough",
             constraints(places, spec)
         ),
         RootCause::Taints(owners) => match owners.as_slice() {
             [only] => format!(
-                "waits for devices: excluded by {}; without that taint a node has enough{NOT_CHECKED}",
+                "waits for devices: excluded by {}; without that taint a node has enough",
                 owner(only)
             ),
             several => format!(
                 "waits for devices: excluded by taints; a node has enough if any one of these is \
-                 removed: {}{NOT_CHECKED}",
+                 removed: {}",
                 listed(several)
             ),
         },
@@ -148,7 +152,7 @@ pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String 
         }
         RootCause::TaintCombination(owners) => format!(
             "waits for devices: excluded by taints; a node has enough if all of these {} are \
-             removed: {}{NOT_CHECKED}",
+             removed: {}",
             owners.len(),
             listed(owners)
         ),
@@ -188,9 +192,10 @@ mod tests {
 
     #[test]
     fn what_was_not_looked_at_is_named_where_devices_are_not_what_keeps_a_pod() {
-        let text = root_cause(&RootCause::Elsewhere, None);
+        let text = not_checked(&RootCause::Elsewhere).expect("a note");
         for part in ["node taints", "free CPU and memory", "pod affinity"] {
             assert!(text.contains(part), "{part}: {text}");
         }
+        assert_eq!(not_checked(&RootCause::Devices), None);
     }
 }

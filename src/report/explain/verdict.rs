@@ -22,6 +22,24 @@ pub struct ExplainedVerdict {
     pub at: Option<Time>,
 }
 
+impl ExplainedVerdict {
+    /// Whether the pod keeps its devices.
+    pub(super) fn is_spared(&self) -> bool {
+        match self.code {
+            VerdictCode::Tolerates | VerdictCode::NotEvicted | VerdictCode::Untouched => true,
+            VerdictCode::Evicted
+            | VerdictCode::Terminating
+            | VerdictCode::Waiting
+            | VerdictCode::Unknown => false,
+        }
+    }
+
+    /// Whether somebody wants it to be otherwise: the pod is evicted, or waits for devices.
+    pub(super) fn is_to_mend(&self) -> bool {
+        matches!(self.code, VerdictCode::Evicted | VerdictCode::Waiting)
+    }
+}
+
 /// What becomes of a pod, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -17,7 +17,7 @@ use crate::naming::phrase::counted;
 use crate::report::answer::{Answer, beside};
 use crate::report::event_chart;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use crate::report::table::{Chart, Heading, Section, Shown, Tone, View};
+use crate::report::table::{ChainLine, Chart, Column, Heading, Section, Shown, Table, Tone, View};
 use crate::report::time::Time;
 
 /// Why it is so: pods, devices and rules, link by link.
@@ -64,6 +64,9 @@ pub struct Explained {
     pub name: String,
     /// What is the case, in one sentence.
     pub answer: String,
+    /// The deciding links, the most important first: the taint and the toleration that decide, or what a pod
+    /// waits for; empty for devices and rules, and where only the whole chain says it.
+    pub why: Vec<String>,
     /// What becomes of the pod; null for devices and rules.
     pub verdict: Option<ExplainedVerdict>,
     /// What keeps a pod that waits for devices; null for all others.
@@ -94,6 +97,9 @@ pub struct RuleEviction {
     /// When it is evicted, perhaps in the past, which means at once.
     pub at: Time,
 }
+
+/// So many fixes stand in the short form.
+const FIXES: usize = 3;
 
 impl Explanation {
     /// The report; `gaps` are what the engine could not evaluate.
@@ -136,6 +142,7 @@ impl Explained {
             subject,
             name,
             answer: String::new(),
+            why: Vec::new(),
             verdict: None,
             blame: None,
             steps: Vec::new(),
@@ -157,10 +164,75 @@ impl Explained {
         own.into_iter().chain(others).collect()
     }
 
+    /// The deciding links and the fixes.
+    fn short(&self) -> Table {
+        let labelled = |label: &'static str, lines: Vec<String>| {
+            let lines = lines.into_iter().enumerate();
+            lines.map(move |(place, line)| {
+                let label = if place == 0 { label } else { "" };
+                vec![label.to_owned(), line]
+            })
+        };
+        let why = labelled("  WHY", self.why.clone());
+        Table {
+            columns: vec![Column::text(""), Column::prose("")],
+            rows: why.chain(labelled("  FIX", self.fixes())).collect(),
+        }
+    }
+
+    /// What would spare the pod, or give it devices: any one of these, or all of the last.
+    fn fixes(&self) -> Vec<String> {
+        let is_to_mend = self
+            .verdict
+            .as_ref()
+            .is_some_and(ExplainedVerdict::is_to_mend);
+        if !is_to_mend {
+            return Vec::new();
+        }
+        let helps = |change: &&SingleChange| match &change.verdict {
+            Some(verdict) => verdict.is_spared(),
+            None => true,
+        };
+        let single = self.changes.iter().filter(helps);
+        let single: Vec<&str> = single.filter_map(|change| change.fix.as_deref()).collect();
+        let more = single.len().saturating_sub(FIXES);
+        let shown = single.iter().take(FIXES).enumerate();
+        let shown = shown.map(|(place, fix)| match place {
+            0 => (*fix).to_owned(),
+            _ => format!("or {fix}"),
+        });
+        let more = (more > 0).then(|| format!("or {more} more (all: -o wide)"));
+        let together: Option<Vec<&str>> =
+            self.together.iter().map(|one| one.fix.as_deref()).collect();
+        let together = together.filter(|all| !all.is_empty());
+        let together = together.map(|all| format!("all of: {}", all.join("; ")));
+        shown.chain(more).chain(together).collect()
+    }
+
     /// The answer and how it comes about; in a page below this title.
     fn sections(&self, title: Option<&str>) -> Vec<Section> {
         let headline = format!("{}: {}", self.name, self.answer);
         let changes: Vec<Step> = self.changes.iter().map(SingleChange::step).collect();
+        let is_short = !self.why.is_empty();
+        let is_to_mend = self
+            .verdict
+            .as_ref()
+            .is_some_and(ExplainedVerdict::is_to_mend);
+        let alterations = if is_to_mend {
+            "Possible fixes"
+        } else {
+            "Changes with another outcome"
+        };
+        let chain = lines(&self.steps, 0);
+        let plain = chain.iter().map(|line| ChainLine {
+            source: None,
+            ..line.clone()
+        });
+        let plain = if is_short {
+            Vec::new()
+        } else {
+            plain.collect()
+        };
         vec![
             Section::sentences(vec![headline]).shown(Shown::Unpaged),
             Section {
@@ -168,10 +240,17 @@ impl Explained {
                 shown: Shown::Page,
                 ..Section::sentences(vec![self.answer.clone()]).toned(self.tone())
             },
-            Section::chain(lines(&self.steps, 0)).captioned("Explanation"),
-            Section::chain(lines(&changes, 0)).titled("Possible fixes".to_owned()),
+            Section::table(self.short()).captioned("In short"),
+            Section::chain(plain).shown(Shown::Narrow),
+            Section::chain(chain)
+                .captioned("Explanation")
+                .shown(Shown::Wide),
+            Section::chain(lines(&changes, 0))
+                .titled(alterations.to_owned())
+                .shown(Shown::Wide),
             Section::chain(lines(&SingleChange::steps(&self.together), 0))
-                .titled("Possible fix, all of it required".to_owned()),
+                .titled("Possible fix, all of it required".to_owned())
+                .shown(Shown::Wide),
         ]
     }
 }
@@ -358,7 +437,7 @@ mod tests {
             - pool node-7: none of its slices has the device
             - no taint
 
-        ### Possible fixes
+        ### Changes with another outcome
 
         - with a NoExecute taint on gpu.example.com/node-7/gpu-0 that it does not tolerate: evicted now
         ");

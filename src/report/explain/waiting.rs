@@ -9,7 +9,9 @@ use super::fixes::SingleChange;
 use super::origin::{published, published_taint};
 use super::pending_fixes::changes;
 use super::request_text::{terms_of, terms_path};
-use super::root_cause::{plural, root_cause, said_too, scheduling_exclusion, some};
+use super::root_cause::{
+    not_checked, plural, root_cause, scheduler_message, scheduling_exclusion, some,
+};
 use super::step::{About, FieldSource, Step};
 use crate::assess::Basis;
 use crate::assess::completeness;
@@ -20,6 +22,9 @@ use crate::engine::allocator::{
 use crate::engine::explain::{Chain, PendingPod};
 use crate::model::{DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot};
 use crate::naming::phrase::counted;
+
+/// So many reasons stand below a request in short.
+const SHOWN: usize = 2;
 
 /// So many of them are in JSON.
 const LISTED: usize = 100;
@@ -114,6 +119,8 @@ pub(super) struct PendingReasons {
     pub(super) code: RootCauseCode,
     /// What the pod does, and what keeps it, in words.
     pub(super) blame: String,
+    /// What there is for each request, what was not checked, and what the scheduler says, a line each.
+    pub(super) why: Vec<String>,
     /// What there is for each request.
     pub(super) requests: Vec<WaitingRequest>,
     /// The changes each of which would give it devices.
@@ -139,10 +146,8 @@ pub(super) fn of(
     let Some(wanted) = PendingPod::of(chain, snapshot) else {
         return Some(PendingReasons {
             code: RootCauseCode::Unknown,
-            blame: said_too(
-                "waits for devices: the requests of its claims are unknown",
-                chain,
-            ),
+            blame: "waits for devices: the requests of its claims are unknown".to_owned(),
+            why: scheduler_message(chain).into_iter().collect(),
             requests: Vec::new(),
             changes: Vec::new(),
             together: Vec::new(),
@@ -163,18 +168,22 @@ pub(super) fn of(
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
     let (changes, together) = changes(&found, &wanted, &question);
     let scheduling_exclusion = scheduling_exclusion(&found.root_cause, chain.pod, &question);
+    let unchecked = match &scheduling_exclusion {
+        Some(_) => None,
+        None => not_checked(&found.root_cause),
+    };
+    let why = requests.iter().flat_map(WaitingRequest::lines);
+    let why = why.chain(unchecked.map(str::to_owned));
     Some(PendingReasons {
+        why: why.chain(scheduler_message(chain)).collect(),
         changes,
         together,
         code: scheduling_exclusion.as_ref().map_or_else(
             || RootCauseCode::from(&found.root_cause),
             |_| RootCauseCode::Pod,
         ),
-        blame: said_too(
-            &scheduling_exclusion
-                .unwrap_or_else(|| root_cause(&found.root_cause, wanted.claim.spec.as_deref())),
-            chain,
-        ),
+        blame: scheduling_exclusion
+            .unwrap_or_else(|| root_cause(&found.root_cause, wanted.claim.spec.as_deref())),
         requests,
         places,
     })
@@ -191,6 +200,27 @@ impl PendingReasons {
 }
 
 impl WaitingRequest {
+    /// What there is for it, and what keeps most devices from it, a line each.
+    fn lines(&self) -> Vec<String> {
+        let needs = match self.needs {
+            Some(count) => count.to_string(),
+            None => "all devices of a node".to_owned(),
+        };
+        let usable = self.usable.len();
+        let first = format!(
+            "request {} of class {}: needs {needs}, {usable} {} free",
+            self.request,
+            self.class,
+            plural(usable, "matches and is", "match and are")
+        );
+        // What an expression excludes was not asked for; one that fails is the answer.
+        let kept = self.excluded.iter().filter(|one| one.expression.is_none());
+        let kept = kept
+            .take(SHOWN)
+            .map(|one| format!("  {} {}", counted(one.devices, "device"), one.text));
+        [first].into_iter().chain(kept).collect()
+    }
+
     fn step(&self, claim: &NamespacedName, path: &str) -> Step {
         let needs = match self.needs {
             Some(count) => counted(usize::try_from(count).unwrap_or_default(), "device"),
@@ -486,7 +516,6 @@ fn setter(
 mod tests {
     use crate::model::{ClaimSpec, ConstraintRule};
 
-    use super::super::root_cause::NOT_CHECKED;
     use super::*;
     use crate::report::testing;
 
@@ -512,19 +541,19 @@ mod tests {
             (
                 RootCause::Taints(vec![rule("a")]),
                 "waits for devices: excluded by the taint of rule a; without that taint a node has \
-                 enough{NOT_CHECKED}",
+                 enough",
             ),
             (
                 RootCause::Taints(vec![rule("a"), driver.clone()]),
                 "waits for devices: excluded by taints; a node has enough if any one of these is \
                  removed: the taint of rule a, the driver's taint {taint} on \
-                 gpu.example.com/node-7/gpu-0{NOT_CHECKED}",
+                 gpu.example.com/node-7/gpu-0",
             ),
             (
                 RootCause::TaintCombination(vec![rule("a"), driver]),
                 "waits for devices: excluded by taints; a node has enough if all of these 2 are \
                  removed: the taint of rule a, the driver's taint {taint} on \
-                 gpu.example.com/node-7/gpu-0{NOT_CHECKED}",
+                 gpu.example.com/node-7/gpu-0",
             ),
             (
                 RootCause::Devices,
@@ -543,7 +572,6 @@ mod tests {
             ),
         ] {
             let told = told.replace("{taint}", &testing::TAINT.to_string());
-            let told = told.replace("{NOT_CHECKED}", NOT_CHECKED);
             assert_eq!(self::root_cause(&blame, Some(&spec)), told);
         }
     }
