@@ -231,12 +231,15 @@ impl<'a> HazardEvidence<'a> {
                 NodeHealth::Ready => None,
                 NodeHealth::NotReady | NodeHealth::Gone => {
                     let since = node.ready().and_then(|ready| ready.last_transition);
-                    let since = since.map_or_else(String::new, |since| {
-                        let ago = human_duration(self.now.duration_since(since));
-                        format!(" for {ago}")
-                    });
+                    let state = since.map_or_else(
+                        || "is NotReady".to_owned(),
+                        |since| {
+                            let ago = human_duration(self.now.duration_since(since));
+                            format!("has been NotReady for {ago}")
+                        },
+                    );
                     Some(HazardReason::Since(format!(
-                        "{name} is not ready{since}: the pod would hang in Terminating"
+                        "node {name} {state}: the pod would hang in Terminating"
                     )))
                 }
             },
@@ -734,7 +737,9 @@ mod tests {
         let found = of(&reading);
         assert_eq!(found[0].0, "node-not-ready");
         assert!(
-            found[0].1.starts_with("node-7 is not ready for 2m"),
+            found[0]
+                .1
+                .starts_with("node node-7 has been NotReady for 2m"),
             "{found:?}"
         );
         reading.snapshot.nodes[0].conditions = vec![

@@ -9,7 +9,7 @@ use super::work::policies::PolicyObjects;
 use super::work::present::present;
 use crate::cluster::Detail;
 use crate::decide::Version;
-use crate::decide::choice::no_such;
+use crate::decide::choice::no_such_dedication;
 use crate::decide::dedication::{
     KnownNamespaces, Policies, members_of_rules, names, reported, state, unreadable,
 };
@@ -72,7 +72,7 @@ pub(super) async fn describe(args: DescribeArgs, context: &Context) -> Result<Ex
     let view = Box::pin(DedicationView::open(args.version.version(), context)).await?;
     let known = view.names()?;
     if let Some(name) = args.names.iter().find(|name| !known.contains(name)) {
-        let failure = no_such("dedication", name, known.iter().cloned());
+        let failure = no_such_dedication(name, known.iter().cloned());
         // One of which nothing could be read may be there.
         return Err(view
             .policies

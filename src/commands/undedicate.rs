@@ -13,7 +13,7 @@ use super::work::policy_changer::{ChangeLines, PolicyChanger};
 use super::work::stopped::stopped;
 use crate::cluster::WriteMode;
 use crate::decide::Question;
-use crate::decide::choice::no_such;
+use crate::decide::choice::no_such_dedication;
 use crate::decide::dedication::{
     Policies, PolicyKind, PolicyListing, Terms, is_our_rule, members_of_rules, names, object_name,
     removable,
@@ -123,7 +123,7 @@ impl UndedicateArgs {
             PolicyKind::Mutating,
             PolicyListing::Read(Vec::new()),
         )]));
-        Err(no_such("dedication", &self.name, names(rules, &policies)))
+        Err(no_such_dedication(&self.name, names(rules, &policies)))
     }
 
     fn agree(

@@ -101,7 +101,7 @@ impl RuleHistory {
             .iter()
             .map(|event| sources.evicted(event, &known, &makers, &gone))
             .collect();
-        let evicted = with_repetitions(evicted, &makers);
+        let mut evicted = with_repetitions(evicted, &makers);
         let mut first: BTreeMap<(&str, &str), Option<Timestamp>> = BTreeMap::new();
         for pod in &evicted {
             let at = pod.at.as_ref().map(|at| at.0);
@@ -147,9 +147,12 @@ impl RuleHistory {
                 workload,
             })
         });
+        let failed_jobs = failed.collect();
+        let pending: Vec<PendingPod> = pending.collect();
+        share_out(&pending, &mut evicted);
         Self {
-            failed_jobs: failed.collect(),
-            pending: pending.collect(),
+            failed_jobs,
+            pending,
             not_known: sources.not_known(&evicted),
             evicted,
         }
@@ -446,6 +449,25 @@ fn owner(controller: &Controller) -> String {
 }
 
 /// Since when the scheduler has found no node for the pod, where it says so.
+/// Lets one pending pod stand for one evicted pod of its workload, the last ones: the others run again.
+fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod]) {
+    let mut left: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
+    for pod in pending {
+        *left
+            .entry((&pod.namespace, pod.workload.as_deref()))
+            .or_default() += 1;
+    }
+    let of_workloads = evicted.iter_mut().filter(|pod| pod.workload.is_some());
+    let is_pending = |pod: &&mut EvictedPod| pod.outcome == EvictedOutcome::Pending;
+    for pod in of_workloads.filter(is_pending).rev() {
+        let left = left.get_mut(&(pod.namespace.as_str(), pod.workload.as_deref()));
+        match left.filter(|left| **left > 0) {
+            Some(left) => *left -= 1,
+            None => pod.outcome = EvictedOutcome::CreatedAgain,
+        }
+    }
+}
+
 fn pending_since(pod: &Pod) -> Option<Timestamp> {
     let said = pod.scheduling.as_ref()?.said.as_ref()?;
     said.since.filter(|_| !said.is_scheduled)
@@ -751,6 +773,31 @@ mod tests {
         };
         assert_eq!(pending_since(-39), 1);
         assert_eq!(pending_since(-41), 0);
+    }
+
+    #[test]
+    fn one_pending_pod_stands_for_one_evicted_pod_the_last_one() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        reading
+            .snapshot
+            .pods
+            .retain(|pod| pod.name.name.as_str() != "embed-5f6b-new");
+        for (name, phase) in [
+            ("embed-5f6b-n1", Phase::Running),
+            ("embed-5f6b-n2", Phase::Pending),
+        ] {
+            let pod = of(name, "ReplicaSet", "embed-5f6b", phase);
+            reading.snapshot.pods.push(pod);
+        }
+        let mut events = events();
+        events.push(event("embed-5f6b-x2", -35, EVICTS));
+        let outcome_of = |name: &str| {
+            let history = history(&reading, &events);
+            let mut evicted = history.evicted.iter();
+            evicted.find(|pod| pod.name == name).unwrap().outcome
+        };
+        assert_eq!(outcome_of("embed-5f6b-x1"), EvictedOutcome::CreatedAgain);
+        assert_eq!(outcome_of("embed-5f6b-x2"), EvictedOutcome::Pending);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn tell_role(failure: Option<&Failure>, shown: RoleShown, context: &C
     let named = named.join(", ");
     match shown {
         RoleShown::Named => context.printer.hint(&format!(
-            "denied: {named}; to print a ClusterRole that allows it, add --show-role"
+            "for a ClusterRole that allows what was denied ({named}), add --show-role"
         )),
         RoleShown::Whole => context.printer.block(&format!(
             "This ClusterRole allows what was denied ({named}):\n{}",

@@ -112,7 +112,13 @@ pub fn refuse_missing(
             Some(why) if known.is_empty() => unread(selector, &why, &reading.source),
             Some(_) | None => no_such_device(selector, &known, snapshot),
         };
-        return Err(failure.hint("to accept devices that do not exist yet: --allow-missing"));
+        // A word without a dot is a mistyped hardware ID rather than a driver to come.
+        let is_mistyped = word_of(selector).is_some_and(|word| !word.contains('.'));
+        return Err(if is_mistyped {
+            failure
+        } else {
+            failure.hint("to accept devices that do not exist yet: --allow-missing")
+        });
     }
     Ok(())
 }

@@ -170,7 +170,9 @@ pub async fn grant(plane: &ControlPlane, prefix: &str, rights: &[Right]) {
 pub fn role_told(run: &crate::cluster::rules::support::Run) -> Result<(), String> {
     let denied = run.stderr.contains("access denied") || run.stdout.contains("access denied");
     let stderr = format!("\n{}", run.stderr);
-    let told: Vec<&str> = stderr.split("\nhint: denied: ").collect();
+    let told: Vec<&str> = stderr
+        .split("\nhint: for a ClusterRole that allows what was denied (")
+        .collect();
     let after = told.last().copied().unwrap_or_default();
     let messages = ["error: ", "hint: ", "warning: "];
     let is_last = !messages

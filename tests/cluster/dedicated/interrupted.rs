@@ -37,7 +37,7 @@ async fn try_everywhere(world: &World<'_>, line: &str, undo: &str, fault: fn() -
             "request {number}: {broken:#?} {again:#?}"
         );
         assert!(
-            again.code == 0 || again.stderr.contains("no dedication"),
+            again.code == 0 || again.stderr.contains("not found"),
             "request {number}: {again:#?}"
         );
     }
