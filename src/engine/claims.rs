@@ -94,6 +94,8 @@ fn evaluate<'a>(
         for place in &entry.rules {
             let rule = rules.rule(*place);
             selected |= matches!(rule.origin, Origin::Proposed(_));
+            // 1.33 and 1.34 see rules only through patched slices: there they do not reach a device that no slice
+            // has.
             if entry.reached {
                 affected.weigh(result, rule.as_device_taint(), now);
             }
@@ -115,6 +117,8 @@ impl<'a> AffectedClaim<'a> {
         }
         let proposed = matches!(origin, Origin::Proposed(_));
         match deadline(taint, &result.tolerations, now) {
+            // Upstream ignores a taint that is tolerated forever: it is no reason of an eviction for another taint
+            // either.
             Deadline::Never => self.tolerated |= proposed,
             Deadline::At(at) => {
                 self.schedule_only |= proposed && is_schedulable(result, taint);

@@ -22,6 +22,7 @@ pub fn preview_message(counts: &Counts) -> String {
 /// when the message says something else.
 #[must_use]
 pub fn counted_pods(message: &str) -> Option<usize> {
+    // The message is the only place in which the controller says its counts.
     let mut sentences = message.split(". ");
     sentences.find_map(|sentence| {
         let (number, rest) = sentence.split_once(' ')?;
@@ -150,6 +151,7 @@ fn no_effect_message(counts: &Counts) -> String {
 }
 
 fn count(number: usize, one: &str, many: &str) -> String {
+    // As upstream: 0 is plural.
     let noun = if number == 1 { one } else { many };
     format!("{number} {noun}")
 }

@@ -105,6 +105,7 @@ fn counter_sets<'a>(entry: &DeviceEntry<'a>) -> impl Iterator<Item = &'a str> {
 }
 
 fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable<'a> {
+    // No condition is about taints, and matching rules is most of the work of a table.
     let nobody = RuleIndex::new(Vec::new(), &[], semantics);
     DeviceTable::new(&snapshot.slices, &snapshot.claims, &nobody, semantics)
 }
@@ -194,6 +195,7 @@ fn names(selector: &DeviceSelector, entry: &DeviceEntry<'_>) -> bool {
 fn is_reserved_for(claim: &ResourceClaim, pod: &NamespacedName) -> bool {
     let mut consumers = claim.reserved_for.iter();
     claim.name.namespace == pod.namespace
+        // By name: the condition is what somebody typed, who knows no UID.
         && consumers.any(|consumer| &*consumer.resource == "pods" && consumer.name == pod.name)
 }
 

@@ -278,6 +278,7 @@ impl DeviceCheck<'_, '_> {
                         claim: claim.clone(),
                     });
                 }
+                // Where claims were not read completely, one that is missing may be there all the same.
                 None if knows_claims => {
                     objections.push(RemovalObjection::InUseAndFree { pod: pod.clone() });
                 }
@@ -374,6 +375,8 @@ fn is_blind(facts: &RemovalFacts<'_>) -> bool {
         Dialect::V1Alpha1 => return true,
         Dialect::V1 => {}
     }
+    // Only a running pod that the kubelet lists shows it: one that has not begun has no devices yet, and the list
+    // leaves out who was deleted by force.
     let names_claims = facts.in_use.devices().next().is_some();
     let listed = |name: &NamespacedName| facts.in_use.pods.iter().any(|pod| pod.name == *name);
     let snapshot = &facts.reading.snapshot;

@@ -122,6 +122,7 @@ impl<'a> DeviceTable<'a> {
     /// The devices of each claim that holds any.
     pub(crate) fn allocations(&self) -> impl Iterator<Item = &[Allocated<'a>]> {
         self.allocated
+            // `Directory` goes claim by claim, so that the results of a claim stand together.
             .chunk_by(|left, right| std::ptr::eq(left.claim, right.claim))
     }
 
@@ -189,6 +190,8 @@ impl<'a> Directory<'a> {
         };
         let place = self.place_of(key);
         let entry = &mut self.entries[place as usize];
+        // The controller takes whichever of two equal names its map gives first. Here it is the first slice by
+        // name, so that the same input has one answer; a warning tells of the other.
         entry.published.get_or_insert(published);
         entry.times_published = entry.times_published.saturating_add(1);
     }
@@ -196,6 +199,7 @@ impl<'a> Directory<'a> {
     fn place_of(&mut self, key: DeviceKey<'a>) -> u32 {
         let next = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         let place = *self.by_key.entry(key).or_insert(next);
+        // Only a new key gets the next number.
         if place == next {
             self.entries.push(DeviceEntry {
                 key,
@@ -277,6 +281,7 @@ pub(crate) fn pool_warnings<'a>(
         *count = count.saturating_add(1);
     }
     let mut warnings = Vec::new();
+    // The last pool is enough to remember: the devices of a pool stand together.
     let mut reported: Option<(&str, &str)> = None;
     for place in selected {
         let entry = table.entry(*place);

@@ -122,6 +122,7 @@ impl<'a> BudgetBalance<'a> {
     /// Answers for one pod, which then goes, whatever the answer.
     fn take(&mut self, pod: &'a Pod, is_shared: bool) {
         let answer = match pod.phase {
+            // Upstream (`canIgnorePDB`) lets these go before it looks for budgets, also where there are two.
             Phase::Pending | Phase::Succeeded | Phase::Failed => BudgetAnswer::NotAsked,
             Phase::Running | Phase::Unknown(_) if is_shared => BudgetAnswer::Ambiguous,
             Phase::Running | Phase::Unknown(_) if self.allows(pod) => BudgetAnswer::Allowed,
@@ -138,6 +139,7 @@ impl<'a> BudgetBalance<'a> {
         let desired = budget.status.desired_healthy;
         let is_spare = match budget.unhealthy_pod_eviction_policy {
             UnhealthyPodEvictionPolicy::AlwaysAllow => true,
+            // `desired > 0` is part of upstream's rule: a budget that has counted nothing spares nobody.
             UnhealthyPodEvictionPolicy::IfHealthyBudget => desired > 0 && self.healthy >= desired,
             // What it allows is not known, and so nothing.
             UnhealthyPodEvictionPolicy::Unknown(_) => false,
@@ -149,6 +151,7 @@ impl<'a> BudgetBalance<'a> {
     fn lose_one(&mut self) {
         self.healthy = self.healthy.saturating_sub(1);
         let status = &self.impact.budget.status;
+        // Where the controller expects no pods or fails to count them, it allows nothing, however many are healthy.
         self.allowed = if status.expected_pods > 0 && status.failure.is_none() {
             self.healthy.saturating_sub(status.desired_healthy).max(0)
         } else {

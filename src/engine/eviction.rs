@@ -64,6 +64,8 @@ impl<'a> VerdictEvaluator<'a, '_> {
     }
 
     fn verdict(&self, pod: &Pod, usages: &[PodClaimUse<'a, '_>], causes: &[Cause<'a>]) -> Verdict {
+        // Before everything else: the controller counts no pod that is terminating, and whoever deleted it was
+        // first.
         if pod.deletion.is_some() {
             return Verdict::Terminating;
         }
@@ -177,6 +179,7 @@ pub(crate) fn validity(
     let mut own = consumers
         .filter(|consumer| consumer.uid == pod.uid)
         .peekable();
+    // By UID alone, as upstream; the name plays a part only in how the controller comes to the pod.
     let for_pod = own.peek().is_some();
     let for_group = reserved_for_group(pod, claim);
     if !for_pod && !for_group {
@@ -219,6 +222,7 @@ fn is_owned(pod: &Pod, claim: &ResourceClaim, semantics: &Semantics) -> bool {
     let Some(controller) = &claim.controller else {
         return false;
     };
+    // A PodGroup is compared by name, as upstream, which knows no UID of it here.
     let for_group = &*controller.kind == "PodGroup"
         && controller.api_version.starts_with("scheduling.k8s.io/")
         && pod.pod_group.as_ref() == Some(&controller.name);

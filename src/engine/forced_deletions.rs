@@ -75,6 +75,8 @@ struct LastSeen {
 impl ForcedDeletions {
     /// Takes note of who is there and who is gone, of the pods that were ever to go.
     pub fn see(&mut self, observation: &PodObservation<'_>, wanted: &HashSet<Uid>) {
+        // What a watch has told comes first and takes the pod out of `last`, so that its absence is not judged
+        // again below.
         for pod in observation.departed {
             let Some(last) = self.last.remove(&pod.uid) else {
                 if wanted.contains(&pod.uid) && is_at_work(pod) {

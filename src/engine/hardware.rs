@@ -240,6 +240,7 @@ fn keys_of(slice: &ResourceSlice, device: &Device) -> BTreeSet<HardwareKey> {
         Some((number, texts(value)))
     });
     let numbers = numbers.flat_map(|(number, values)| {
+        // A driver that publishes an empty number must not make one hardware of all its devices.
         let values = values.into_iter().filter(|value| !value.trim().is_empty());
         values.filter_map(move |value| {
             let node = match number {

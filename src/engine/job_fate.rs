@@ -92,6 +92,7 @@ pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a 
     };
     let jobs = reading.snapshot.jobs.iter().map(|job| (&job.uid, job));
     let jobs: BTreeMap<&Uid, &Workload> = jobs.map(|(uid, job)| (uid, &**job)).collect();
+    // All pods that a Job loses are counted before the first is judged: each may be the one that is too many.
     let mut lost: BTreeMap<&Uid, i32> = BTreeMap::new();
     for owner in evicted(impact)
         .filter(of_job)
@@ -125,6 +126,7 @@ impl FailurePolicy {
             DisruptionAction::Count => {
                 let failures = self.failed.saturating_add(lost);
                 let limit = self.backoff_limit;
+                // As in `syncJob`: as many failures as the limit are put up with.
                 if failures > limit {
                     JobFate::Fails(JobFailure::Backoff { failures, limit })
                 } else {
@@ -141,6 +143,7 @@ impl FailurePolicy {
     fn fate_of_index(&self, pod: &Pod) -> Option<JobFate> {
         let limit = self.limit_per_index?;
         let before = pod.annotation(Pod::INDEX_FAILURES);
+        // Upstream takes an annotation that is missing, or no number, for no failures too.
         let before: i32 = before.and_then(|text| text.parse().ok()).unwrap_or(0);
         let failures = before.saturating_add(1);
         Some(if failures > limit {

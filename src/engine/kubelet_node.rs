@@ -89,6 +89,7 @@ pub fn kubelet_node(evidence: &Evidence<'_>, wanted: Option<&NodeName>) -> Kubel
     }
     let by_name = wanted.filter(|wanted| {
         let machine = evidence.machine;
+        // A kubelet writes the host name in lower case when it makes the node's name of it.
         machine.is_some_and(|machine| machine.eq_ignore_ascii_case(wanted.as_str()))
     });
     match by_name {
@@ -113,6 +114,8 @@ impl Evidence<'_> {
         held.extend(self.prepared.iter().flat_map(|claim| &claim.devices));
         let inventory = devices(self.snapshot, self.semantics).devices;
         let local = inventory.iter().filter(|state| held.contains(&state.id));
+        // The node of a device that is not published comes from claims: what the scheduler decided, and no
+        // evidence.
         let local = local.filter(|state| state.published);
         let local = local
             .filter_map(|state| Some((state.node?.clone(), NodeProof::Device(state.id.clone()))));

@@ -58,6 +58,7 @@ impl LegacySelector {
             };
             match verdict {
                 Ok(true) => {}
+                // One part that refuses decides, whatever cannot be said of the others.
                 Ok(false) => return SelectorMatch::Rejected,
                 Err(error) if error.is_of_the_device() => return SelectorMatch::Rejected,
                 Err(error) => unknown = unknown.or_else(|| Some(error.to_string())),

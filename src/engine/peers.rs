@@ -60,6 +60,7 @@ pub fn peers(
     for key in keys(found) {
         let close = all().filter(|(slice, one)| {
             let is_there = match key.0 {
+                // Machines name their roots alike: the same name on another node is another root.
                 PeerRelation::PcieRoot => node.is_some() && slice.node_of(one) == node,
                 PeerRelation::NvlinkDomain => true,
             };

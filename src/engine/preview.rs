@@ -85,6 +85,7 @@ pub(crate) fn existing_rules<'a>(
         .iter()
         .filter(|rule| !replaced.contains(rule.name.as_str()))
         .collect();
+    // The API lists rules in no fixed order, and no answer may depend on it.
     rules.sort_by_key(|rule| &rule.name);
     rules.into_iter().map(|rule| RuleTaint {
         origin: Origin::Rule(&rule.name),
@@ -176,6 +177,7 @@ fn considered_places(entry: &DeviceEntry<'_>, len: usize) -> impl Iterator<Item 
         .rules
         .iter()
         .map(|place| *place as usize)
+        // Places ascend, and those of the proposed taints come first.
         .take_while(move |place| *place < len)
 }
 

@@ -39,6 +39,8 @@ impl EvictionStatus {
         let Some(condition) = &rule.condition else {
             return Self::Unknown;
         };
+        // After an escalation the old condition still says "False". Only the generation shows that it is about the
+        // old effect.
         if condition.observed_generation != rule.generation {
             return Self::Outdated;
         }
@@ -139,6 +141,7 @@ pub fn pending_evictions<'a>(
     let hit = impact
         .pods
         .iter()
+        // By causes and not by verdict: a terminating pod has another verdict, and still holds its devices.
         .filter(|pod| pod.causes.iter().any(super::Cause::is_proposed));
     hit.filter_map(|impact| {
         Some(PendingEviction {
@@ -179,6 +182,7 @@ fn terminating(
         return Some(EvictionObstacle::Stuck(stuck));
     }
     if deletion.at > now {
+        // The API sets the time of the deletion to the end of the grace period.
         let granted = deletion.grace_period_seconds.unwrap_or_default();
         let since = deletion.at.checked_sub(SignedDuration::from_secs(granted));
         return Some(EvictionObstacle::GracePeriod {

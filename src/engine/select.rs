@@ -121,6 +121,7 @@ impl<'a> RuleIndex<'a> {
                 matching.places.extend_from_slice(found);
             }
         }
+        // Callers take the proposed taints from the front, whose places are the lowest.
         matching.places.sort_unstable();
         if !self.filters.is_empty() {
             self.narrow(&mut matching, published);
@@ -135,6 +136,8 @@ impl<'a> RuleIndex<'a> {
             let Some(filter) = self.filters.get(place) else {
                 return true;
             };
+            // 1.33 and 1.34 evaluate classes and expressions on slices, so that these never select a device that no
+            // slice has.
             let Some((driver, device)) = published else {
                 return false;
             };

@@ -281,6 +281,7 @@ impl Settle {
         let left = facts.left.iter();
         let left: HashSet<&Uid> = left.map(|left| &left.pod.uid).collect();
         self.seen.extend(left.iter().map(|uid| (*uid).clone()));
+        // Before anything is decided: what a watch says of a pod that is gone it says once.
         if self.goal.is_about_pods() {
             let observation = PodObservation {
                 pods: facts.pods,
@@ -334,6 +335,7 @@ impl Settle {
             step = WaitStep::NotSeenReleased;
         }
         let returning = self.returns.returning(facts.left);
+        // Also where the time is over: that pods come back says why it was not enough.
         if !returning.is_empty() {
             step = WaitStep::ComesBack;
         }
@@ -359,6 +361,7 @@ impl Settle {
         }
         let since = *self.quiet_since.get_or_insert(elapsed);
         let settled = since.saturating_add(self.settle());
+        // Before the time is asked about: what is met in the last moment is met.
         if elapsed >= settled {
             return match freshness {
                 Freshness::Read => WaitStep::Met,
@@ -384,6 +387,7 @@ impl Settle {
     fn never(&self, facts: &WaitFacts<'_>) -> Option<UnreachableGoal> {
         let waits_for_being = match self.goal {
             Goal::Deleted => return None,
+            // What the controller has observed is in the rules alone: pods that cannot be read hide nothing of it.
             Goal::Observed => false,
             Goal::Evicted | Goal::Idle => true,
         };
@@ -468,6 +472,7 @@ impl Settle {
         rule: &'a DeviceTaintRule,
         facts: &WaitFacts<'a>,
     ) -> Option<OpenCondition<'a>> {
+        // No controller before 1.35 writes a condition, so that the pods alone decide.
         if !self.semantics.has_condition {
             return None;
         }

@@ -121,6 +121,7 @@ impl Publishers {
             let earlier = before.nodes.get(node).into_iter().flatten();
             let known = before.gone.iter().filter(|((of, _), _)| of == node);
             let lost = earlier.map(|driver| (driver, now));
+            // What was gone before comes first, so that the earlier time is kept.
             let lost = known
                 .map(|((_, driver), at)| (driver, *at))
                 .chain(lost)
@@ -138,6 +139,8 @@ impl Publishers {
     pub fn presence(&self, node: &NodeName, driver: &DriverName) -> DriverPresence {
         match self.nodes.get(node) {
             Some(drivers) if drivers.contains(driver) => DriverPresence::Published,
+            // A driver with slices of no single node may serve this one by them: that it has none of this node alone
+            // proves nothing then.
             Some(_) if !self.anywhere.contains(driver) => {
                 let seen = self.gone.get(&(node.clone(), driver.clone()));
                 DriverPresence::Gone {

@@ -136,6 +136,7 @@ pub fn decision(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> To
                 by: Some(place),
             };
         };
+        // Pairs compare by seconds first: of equal ones the first toleration is named.
         let offer = (seconds.max(0), place);
         shortest = Some(shortest.map_or(offer, |shortest| shortest.min(offer)));
     }
@@ -148,6 +149,7 @@ pub fn decision(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> To
 /// `seconds` after `start`, with the wrap-around of a 64-bit nanosecond duration.
 fn after(start: Timestamp, seconds: i64) -> Timestamp {
     let delay = SignedDuration::from_nanos(seconds.wrapping_mul(1_000_000_000));
+    // Where the sum is no timestamp any more, the limit keeps on which side of `now` it lies.
     let limit = if delay.is_negative() {
         Timestamp::MIN
     } else {

@@ -64,6 +64,7 @@ pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
         }
     }
     let uses = |pod: &Pod| {
+        // As for evictions, both are needed: the claim is reserved for the pod, and the pod names it.
         consumers.contains(&pod.uid)
             && claim_names(pod).any(|name| claims.contains(&(pod.name.namespace.as_str(), name)))
     };

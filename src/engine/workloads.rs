@@ -150,6 +150,7 @@ impl<'a> Owners<'a> {
     fn is_gone(&self, pod: &Pod) -> bool {
         pod.controller.as_ref().is_some_and(|owner| {
             let kind = owner.workload_kind();
+            // Only of a kind that was read completely does a missing owner mean that it is gone.
             kind.is_some_and(|kind| self.reading.known.contains(&kind))
                 && !self.by_uid.contains_key(&owner.uid)
         })
@@ -276,6 +277,7 @@ impl WorkloadImpact<'_> {
         let lost = i32::try_from(lost).unwrap_or(i32::MAX);
         workload
             .ready
+            // The status may lag behind the pods, so that more are lost than it says are ready.
             .map(|ready| ready.saturating_sub(lost).max(0))
     }
 
@@ -376,6 +378,7 @@ pub fn gangs<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid,
         if lost.contains(&pod.uid) {
             *gone = gone.saturating_add(1);
         } else if pod.deletion.is_none() {
+            // A member that is terminating is neither lost by this nor one that is left.
             *left = left.saturating_add(1);
         }
     }
@@ -449,6 +452,7 @@ impl Gang {
     #[must_use]
     pub fn is_broken(&self) -> bool {
         let left = i32::try_from(self.left).unwrap_or(i32::MAX);
+        // Where it is not known how many it needs, one that is lost may be one too many.
         self.needs.is_none_or(|needs| left < needs)
     }
 }

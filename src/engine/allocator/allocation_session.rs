@@ -193,6 +193,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             return BTreeSet::new();
         };
         let place = self.group(spec);
+        // Of a doubtful node it is not known whether it has the device at all, so that an expression that fails
+        // there proves nothing about the scheduler.
         let views = 0..self.state.views.len();
         let known = views.filter(|view| !self.state.views[*view].is_doubtful);
         let known: Vec<usize> = known.collect();
@@ -280,6 +282,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
                 }
             }
         }
+        // A rule that cannot be evaluated counts as one that taints: that leaves a "yes" certain, and makes a "no"
+        // doubtful.
         unknown.extend(
             self.state
                 .doubts
@@ -299,6 +303,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         if self.state.views[view].is_doubtful {
             return Some(self.doubtful_nodes());
         }
+        // Slices and classes are not asked about: where those are incomplete, `reallocation` and `demands` have
+        // answered "unknown" before.
         let what = if !completeness.nodes {
             "whether its candidate nodes exist is unknown"
         } else if !completeness.claims {

@@ -75,6 +75,8 @@ pub(super) fn available<'a>(
             } else {
                 is_free(&choice, (pool, place), usage, state).min(is_member)
             };
+            // A device of several classes counts once, and as one that can be had if a claim of any of them can
+            // have it.
             let known = members
                 .entry(state.at(place).identity)
                 .or_insert((Candidacy::No, Candidacy::No));

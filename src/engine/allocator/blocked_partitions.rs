@@ -71,6 +71,8 @@ fn left<'a>(
     }
     for used in in_use.flat_map(taken) {
         for (name, written) in &used.counters {
+            // Of a counter that no slice defines it is not known how much there is, which is not the same as
+            // nothing.
             let counter = left.entry((&*used.set, &**name)).or_insert(None);
             *counter = counter
                 .zip(amount(written))

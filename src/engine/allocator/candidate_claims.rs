@@ -131,6 +131,7 @@ fn scheduling_exclusion(
     };
     let mut why = None;
     for pod in snapshot.pods.iter().filter(uses) {
+        // One pod that may go to the node is enough for the claim, whatever keeps the others away.
         why = Some(pod_exclusion(snapshot, pod, device)?);
     }
     why.map(Exclusion::PodUnschedulable)
@@ -156,6 +157,7 @@ fn pod_exclusion(snapshot: &Snapshot, pod: &Pod, device: &DeviceId) -> Option<St
     };
     let mut selectors = scheduling.nodes.iter();
     selectors
+        // Labels that were not read must not exclude the node.
         .any(|selector| selects(selector, node) == Some(false))
         .then(|| "its pod's node selector or affinity excludes the node".to_owned())
 }
@@ -188,6 +190,8 @@ impl<'a> DeviceFit<'_, 'a> {
             match answer {
                 Ok(true) | Err(SearchStop::Unknown(_)) => true,
                 Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => {
+                    // Which slices such a node has is not known, and a slice too many may be what the search fails
+                    // on.
                     view.is_doubtful
                 }
             }

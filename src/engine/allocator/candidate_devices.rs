@@ -36,6 +36,7 @@ pub(super) struct FittingDevices<'a> {
 pub(super) fn pools_in_reach<'a>(state: &ClusterState<'a>) -> Vec<Rc<Pool<'a>>> {
     let mut pools: BTreeMap<u32, Rc<Pool<'a>>> = BTreeMap::new();
     for pool in state.views.iter().flat_map(|view| &view.pools) {
+        // The allocator skips the others for counted requests, and fails a request for all devices over them.
         if pool.status == PoolStatus::Usable {
             pools.entry(pool.place).or_insert_with(|| Rc::clone(pool));
         }
@@ -140,6 +141,7 @@ fn fits(choice: &Choice<'_>, place: u32, state: &ClusterState<'_>) -> Candidacy 
     match choice.fits(place, state) {
         Ok(true) => reached,
         Ok(false) => Candidacy::No,
+        // Not every failure is one of Kubernetes: what this program cannot evaluate may choose the device there.
         Err(_) => reached.min(Candidacy::Perhaps),
     }
 }
@@ -193,6 +195,7 @@ pub(super) fn is_free(
     if !consumes || is_paid {
         return Candidacy::Yes;
     }
+    // For this device alone, as if the claim had chosen nothing else: the count is a bound from above.
     match AvailableCounters::default().take((pool, at.device), usage, state) {
         Ok(true) => Candidacy::Yes,
         Ok(false) => Candidacy::No,

@@ -24,6 +24,8 @@ pub(super) fn taken<'a>(
     asked: &RequestedCapacity,
     device: &'a Device,
 ) -> Result<Option<ConsumedCapacity<'a>>, UnreadableAmount> {
+    // A capacity request applies to every device, shared or not: upstream refuses one that does not have the
+    // capacity.
     if asked.keys().any(|name| !device.capacity.contains_key(name)) {
         return Ok(None);
     }
@@ -83,6 +85,7 @@ fn portion(
     policy: Option<&CapacityPolicy>,
 ) -> Result<Amount, UnreadableAmount> {
     let Some(policy) = policy else {
+        // Without a requestPolicy a request that does not name the capacity takes all of it.
         return Ok(wanted.unwrap_or(whole));
     };
     let Some(wanted) = wanted else {
@@ -99,6 +102,7 @@ fn portion(
             return Ok(value);
         }
     }
+    // More than every valid value stays as it is, so that `violates` refuses it.
     Ok(wanted)
 }
 
@@ -134,6 +138,7 @@ fn rounded_up(
 
 /// Upstream: `violatesPolicy`.
 fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, UnreadableAmount> {
+    // The default is always valid, as upstream, even where range or values leave it out.
     if read_of(policy.default.as_ref())? == Some(portion) {
         return Ok(false);
     }

@@ -122,6 +122,8 @@ impl<'a> ClusterState<'a> {
                 .collect(),
             blocks_unknown: semantics.unknown_effect_blocks,
         };
+        // Every generation, in the order of the snapshot: `PoolGatherer` derives the places of devices from that
+        // order, and leaves out what is old for each node.
         for slice in &snapshot.slices {
             for device in &slice.devices {
                 state.add(slice, device, &rules);
@@ -210,6 +212,8 @@ impl<'a> ClusterState<'a> {
                 Effect::None => false,
                 Effect::Unknown(_) => self.blocks_unknown,
             };
+            // Not the eviction controller's test: here an empty effect matches every effect, and tolerationSeconds
+            // play no part.
             counts
                 && !self.is_ignored(at.identity, *setter)
                 && !tolerations
@@ -242,6 +246,8 @@ impl<'a> ClusterState<'a> {
                     TaintSetter::Rule(_) => None,
                 })
             }
+            // Proposed taints come before the rules in the index, so that their place in the question is their
+            // place in it.
             TaintOwner::Proposed(place) => u32::try_from(*place).ok().map(IgnoredTaint::Rule),
             TaintOwner::Rule(name) => {
                 let mut rules = (0_u32..).zip(&self.rules);

@@ -65,12 +65,15 @@ impl<'a> Constraint<'a> {
     /// Forgets the device that was added last for the request.
     pub(super) fn remove(&mut self, request: ConstraintRequest<'_>) {
         if self.is_about(request) {
+            // Devices are given back in the reverse order of choosing, so that the last value is the one of this
+            // device.
             self.found.pop();
         }
     }
 
     fn is_about(&self, request: ConstraintRequest<'_>) -> bool {
         let requests = &self.constraint.requests;
+        // A constraint names a request with all its alternatives, or one alternative as REQUEST/ALTERNATIVE.
         let full = request
             .alternative
             .map(|alternative| format!("{}/{alternative}", request.request));

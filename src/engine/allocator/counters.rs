@@ -59,6 +59,7 @@ fn left<'a>(pool: &Pool<'a>, usage: Usage<'_, '_>, state: &ClusterState<'_>) -> 
     // A pool may span nodes, and its counters are those of the pool.
     for place in pool.devices.iter().chain(&pool.elsewhere) {
         let at = state.at(*place);
+        // However many shares of a device are in use, it has consumed its counters once.
         if usage.is_held(at.identity) || usage.is_shared(at.identity) {
             let known = change(&mut left, at.device, |left, taken| left.checked_sub(taken));
             if known.is_err() {
@@ -78,6 +79,8 @@ fn change(
     apply: impl Fn(Amount, Amount) -> Option<Amount>,
 ) -> Result<(), UnreadableAmount> {
     for taken in device.terms.iter().flat_map(|terms| &terms.consumes) {
+        // Nothing is lost: a pool in which a device names a set or a counter that is not defined is `Invalid`, and
+        // no search looks at it.
         let Some(set) = counters.get_mut(&*taken.set) else {
             continue;
         };

@@ -129,6 +129,8 @@ pub(super) fn demands<'a>(
             let choice = |alternative, terms| choice(alternative, terms, state);
             let choices = match &request.kind {
                 RequestKind::Exactly(terms) => vec![choice(None, terms)?],
+                // All alternatives are validated before the first is tried, as upstream: a class that is missing
+                // for the second fails the claim although the first would do.
                 RequestKind::FirstAvailable(all) => all
                     .iter()
                     .map(|(name, terms)| choice(Some(&**name), terms))
@@ -167,6 +169,8 @@ fn choice<'a>(
     };
     let mut choice = Choice::of_class(class, terms, state);
     choice.alternative = alternative;
+    // The class comes first, as upstream: for a device that its expressions refuse, no expression of the request
+    // can fail.
     let expressions = terms.expressions.iter();
     let of_request =
         expressions.map(|text| (state.fits.expression(text), ExpressionOwner::Request));
@@ -272,6 +276,7 @@ impl Choice<'_> {
     ) -> Result<NeededDevices, SearchStop> {
         let count = match &self.terms.amount {
             DeviceAmount::Exactly(count) => usize::try_from(*count).unwrap_or_default(),
+            // Not a "no" for something unknown: `choice` has answered "unknown" for such a claim before any search.
             DeviceAmount::Unknown(_) => return Err(SearchStop::No),
             DeviceAmount::All => return self.all(view, state),
         };

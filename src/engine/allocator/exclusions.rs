@@ -178,6 +178,7 @@ impl<'s, 'a> DeviceSurvey<'s, 'a> {
                         Some(false) => Candidacy::No,
                         None => Candidacy::Perhaps,
                     };
+                    // One node that can use the device is enough, whatever is unknown of others.
                     let known = self.seen.get(place).map(|(_, answer)| *answer);
                     if known.is_none_or(|known| known < answer) {
                         self.seen.insert(*place, (Rc::clone(pool), answer));

@@ -20,6 +20,7 @@ pub(super) struct ExpressionPlace(u32);
 /// Expressions, each compiled once and evaluated once for each device.
 #[derive(Debug, Default)]
 pub(super) struct ExpressionCache<'a> {
+    // Cells, since answers are found while searches share the state; an answer is computed on one thread.
     places: RefCell<HashMap<&'a str, ExpressionPlace>>,
     compiled: RefCell<Vec<Result<DeviceExpression, ExpressionError>>>,
     answers: RefCell<HashMap<(ExpressionPlace, u32), Result<bool, Unknown>>>,
@@ -34,6 +35,8 @@ impl<'a> ExpressionCache<'a> {
         }
         let mut compiled = self.compiled.borrow_mut();
         let place = ExpressionPlace(u32::try_from(compiled.len()).unwrap_or(u32::MAX));
+        // The scheduler compiles with everything that stored expressions may use, whatever version or gate admitted
+        // them.
         compiled.push(DeviceExpression::stored(text));
         self.places.borrow_mut().insert(text, place);
         place
@@ -50,6 +53,7 @@ impl<'a> ExpressionCache<'a> {
         (place, driver, device): (u32, &DriverName, &Device),
     ) -> Result<bool, Unknown> {
         // An expression sees the device alone, neither node nor claim, so that its result holds for all of them.
+        // The place and not the identity is the key: two generations of a device may differ in their attributes.
         if let Some(known) = self.answers.borrow().get(&(expression, place)) {
             return known.clone();
         }

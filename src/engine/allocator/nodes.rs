@@ -30,6 +30,7 @@ pub(super) fn selects(selector: &NodeSelector, node: NodeFacts<'_>) -> Option<bo
 }
 
 fn holds(term: &NodeTerm, node: NodeFacts<'_>) -> Option<bool> {
+    // An empty term matches no node, unlike an empty label selector.
     if term.labels.is_empty() && term.fields.is_empty() {
         return Some(false);
     }
@@ -38,6 +39,7 @@ fn holds(term: &NodeTerm, node: NodeFacts<'_>) -> Option<bool> {
         meets(requirement, value.map(String::as_str))
     });
     let fields = term.fields.iter().map(|requirement| {
+        // The API has no other field. One of a newer version is unknown here, and so is its answer.
         let is_name = &*requirement.key == "metadata.name";
         let name = node.name.filter(|_| is_name)?;
         meets(requirement, Some(name))
@@ -59,6 +61,8 @@ fn meets(requirement: &NodeRequirement, value: Option<&str>) -> Option<bool> {
     let compared = |wanted: fn(i64, i64) -> bool| match (value, requirement.values.as_slice()) {
         (Some(value), [limit]) => {
             let limit: i64 = limit.parse().ok()?;
+            // A label that is no integer is neither greater nor less, as in upstream's
+            // `labels.Requirement.Matches`.
             Some(value.parse().is_ok_and(|value| wanted(value, limit)))
         }
         (None, [limit]) => limit.parse::<i64>().ok().map(|_| false),
@@ -66,6 +70,7 @@ fn meets(requirement: &NodeRequirement, value: Option<&str>) -> Option<bool> {
     };
     match &*requirement.operator {
         "In" => Some(is_among()),
+        // A node without the label meets this, as upstream.
         "NotIn" => Some(!is_among()),
         "Exists" => Some(value.is_some()),
         "DoesNotExist" => Some(value.is_none()),

@@ -57,6 +57,7 @@ fn is_less(part: &Consumption<'_>, whole: &Consumption<'_>) -> bool {
         let whole = whole.get(counter);
         whole.is_some_and(|whole| part.zip(*whole).is_none_or(|(part, whole)| part <= whole))
     };
+    // Fewer counters are less only because `is_within` asks that all of them are counters of the whole.
     let has_less = part.len() < whole.len()
         || part
             .iter()

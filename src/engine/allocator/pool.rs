@@ -152,6 +152,8 @@ impl<'a> PoolGatherer<'a> {
 
     /// The pool of which these slices are for the node; absent where they are outdated.
     fn pool(&mut self, mut found: Vec<usize>) -> Option<Rc<Pool<'a>>> {
+        // Upstream goes through the slices of a pool by name; which device it meets first decides which expression
+        // fails.
         found.sort_by_key(|place| &self.slices[*place].slice.name);
         // Nodes that share slices share the pool: it is built once for each set of slices.
         if let Some(made) = self.made.get(&found) {
@@ -208,6 +210,7 @@ impl<'a> PoolGatherer<'a> {
         for slice in here.iter().filter(|slice| !has_counters(slice.slice)) {
             pool.is_per_device |= slice.slice.nodes == SliceNodes::PerDevice;
             for (device, at) in slice.slice.devices.iter().zip(slice.first..) {
+                // One name twice, or one counter that is not defined, makes the whole pool invalid upstream.
                 if !names.insert(&device.name) || !pool.covers(device) {
                     pool.status = PoolStatus::Invalid;
                 }
@@ -295,6 +298,7 @@ fn relevance(slice: &ResourceSlice, node: NodeFacts<'_>) -> NodeRelevance {
                 reaches(selector, node)
             }
         }
+        // Upstream (`GatherPools`) passes over a slice that names its nodes in none of the known ways.
         SliceNodes::Several => Some(false),
         SliceNodes::PerDevice => {
             let answers = slice.devices.iter().map(|device| is_for(device, node));

@@ -25,6 +25,7 @@ pub(super) fn amount(written: &str) -> Option<Amount> {
         .unwrap_or(unsigned.len());
     let (number, suffix) = unsigned.split_at(end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    // Upstream parses `5.` and `.5`, but no point alone.
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
         return None;
     }
@@ -85,6 +86,7 @@ fn scaled(digits: Amount, power: i32) -> Option<Amount> {
             let rounded = digits.checked_add(factor.checked_sub(1)?)?;
             rounded.checked_div(factor)
         }
+        // Upstream rounds away from zero, so that no amount, however small, becomes nothing.
         None => Some(1),
     }
 }

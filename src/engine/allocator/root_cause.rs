@@ -24,6 +24,8 @@ const MAX_OWNERS: usize = 16;
 // Subsets grow exponentially; without an answer the report names all of them together, which is true too.
 const MAX_TRIALS: usize = 500;
 /// Search budget of one such trial.
+//
+// As much as a node gets in `allocation_session`; all trials together take 25 million steps at the most.
 const STEPS: u64 = 50_000;
 
 /// What keeps a claim waiting.
@@ -61,6 +63,7 @@ pub(super) fn root_cause<'a>(
     let mut session = AllocationSession::new(state, &all);
     let alone = session.reallocation(waiting.claim).placeability;
     let failures = session.failures(waiting.claim);
+    // Before the verdict: an error on one node ends the scheduler's attempt, so that another node is no help.
     if !failures.is_empty() {
         return RootCause::Fails(failures);
     }
@@ -148,6 +151,7 @@ fn owners(choices: &[ChoiceDiagnosis]) -> Vec<TaintOwner> {
         let owners = exclusions
             .iter()
             .map(|exclusion| Some(exclusion.taint()?.1));
+        // One exclusion that is no taint leaves the device out: no removal of taints would win it.
         let owners: Option<BTreeSet<&TaintOwner>> = owners.collect();
         for owner in owners.into_iter().flatten() {
             let count = counts.entry(owner).or_default();
@@ -174,6 +178,7 @@ fn fewest<'a>(
         return Vec::new();
     };
     let mut on_nodes = owners_by_view(state, choices);
+    // Trials are bounded for all nodes together; those with the fewest taints take the fewest.
     on_nodes.sort_by_key(|(view, owners)| (owners.len(), *view));
     let mut trial = RemovalTrial {
         state,
@@ -292,6 +297,7 @@ impl RemovalTrial<'_, '_> {
         self.left = self.left.checked_sub(1)?;
         let ignored = owners.iter().filter_map(|owner| self.state.taint_of(owner));
         self.state.ignored = IgnoredTaints::Those(ignored.collect());
+        // A budget for each trial: one on which the search explodes must not decide the others.
         let steps = Cell::new(STEPS);
         let nothing = Holdings::default();
         let answer = search::is_placeable(SearchTask {

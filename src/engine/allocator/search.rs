@@ -101,6 +101,7 @@ pub(super) fn is_placeable(task: SearchTask<'_, '_>) -> Result<bool, SearchStop>
         results: 0,
     };
     match search.request(0) {
+        // Here no alternative is left to try, so that it is a plain "no".
         Err(SearchStop::TooMany) => Ok(false),
         answer => answer,
     }
@@ -126,6 +127,7 @@ impl<'s, 'a> Search<'s, 'a> {
             .required
             .filter(|required| required.request == request)
         {
+            // The question is about this choice; what another alternative could do would answer another one.
             return self.choose(start(required.choice));
         }
         let [choice] = demand.choices.as_slice() else {
@@ -168,6 +170,7 @@ impl<'s, 'a> Search<'s, 'a> {
             .filter(|required| required.request == at.request && at.done == 0);
         let (count, required, first) = match needed {
             NeededDevices::Some(count) => (*count, None, first),
+            // The API promises at least one device to a request for all of them.
             NeededDevices::All(devices) if devices.is_empty() => return Ok(false),
             NeededDevices::All(devices) => {
                 let has = |required: RequiredDevice| {
@@ -228,6 +231,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let found = usable.find(|(_, pool)| pool.devices.contains(&place));
         match found {
             Some((number, _)) if self.is_candidate(at, place)? => {
+                // `at` stays at the first device: the others of the request may come before the required one.
                 self.with(at, (number, place), Obligation::May)
             }
             Some(_) | None => Ok(false),
@@ -250,6 +254,7 @@ impl<'s, 'a> Search<'s, 'a> {
             done: at.done.saturating_add(1),
             ..at
         });
+        // Also after an error: `TooMany` lets the next alternative be tried, which must find everything given back.
         if answer != Ok(true) {
             self.give_back(at, &chosen);
         }
@@ -333,6 +338,7 @@ impl<'s, 'a> Search<'s, 'a> {
             is_shared: found.device.allow_multiple_allocations,
             has_counters: false,
         };
+        // Asked again, since the devices of a request for all come here without having been candidates.
         let is_taken = self.chosen.contains(&chosen.identity);
         let is_held = !terms.admin_access && usage.is_held(chosen.identity);
         // Taints count here and not among the candidates: with `allocationMode: All` every matching device has to
@@ -363,6 +369,8 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             return match force {
                 Obligation::May => Ok(None),
+                // Upstream takes a constraint that keeps a claim from getting all devices for an error of the
+                // claim.
                 Obligation::Must => Err(SearchStop::Conflict),
             };
         }
@@ -377,6 +385,7 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             return Ok(None);
         };
+        // A shared device may serve further requests of the claim, as long as its capacity lasts.
         if chosen.is_shared {
             self.shared
                 .entry(chosen.identity)

@@ -11,6 +11,9 @@ use crate::model::{DeviceId, ResourceClaim};
 #[derive(Clone, Debug, Default)]
 struct DeviceUse<'a> {
     /// How often it is allocated as a whole.
+    //
+    // Numbers and no flags: what one claim gives back is subtracted, and what another holds of the device has to
+    // stay.
     whole: usize,
     /// How many shares of it are allocated.
     shares: usize,

@@ -80,6 +80,7 @@ pub const PLACEHOLDER_KEY: &str = "kubectl-devicetaint/preview";
 #[must_use]
 pub fn alterations(input: &ExplainInput<'_>, chain: &Chain<'_>) -> Vec<Alteration> {
     let before = input.present(chain.pod, chain);
+    // In the order of the variants: removals of rules come first, so that the limit never cuts them off for others.
     let candidates: BTreeSet<VerdictChange> =
         candidates(chain, before, input).into_iter().collect();
     // Changes are tried and not derived: the verdict with a change is made by the same code as the verdict
@@ -197,6 +198,8 @@ impl VerdictChange {
     ) {
         match self {
             Self::WithoutRule(place) => {
+                // It goes from both lists: otherwise a preview would take the rule again, as one that exists beside
+                // the question.
                 let gone = taints.remove(*place);
                 snapshot
                     .rules
@@ -214,6 +217,7 @@ impl VerdictChange {
                 for published in slices.flat_map(|slice| &mut slice.devices) {
                     if published.name == device.device {
                         let is_it = |other: &Taint| {
+                            // Without the time, as the helper library of drivers tells its taints apart.
                             (&other.key, &other.value, &other.effect)
                                 == (&taint.key, &taint.value, &taint.effect)
                         };
@@ -235,6 +239,7 @@ impl VerdictChange {
             Self::Scheduled => {
                 let pods = snapshot.pods.iter_mut();
                 for other in pods.filter(|other| other.uid == pod.uid) {
+                    // Any name will do: the controller asks only whether there is one.
                     other.node.get_or_insert("node".into());
                 }
             }

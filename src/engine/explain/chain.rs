@@ -274,6 +274,8 @@ impl<'a> ChainBuilder<'a, '_> {
         let DeviceTaint { origin, taint } = taint;
         let evicts = taint.effect == Effect::NoExecute;
         let differences = tolerations.iter().map(|toleration| {
+            // A taint that evicts nobody is held against tolerations as the scheduler does it, for which one without
+            // effect will do.
             if evicts {
                 eviction_differences(toleration, taint).collect()
             } else {
@@ -294,6 +296,7 @@ impl<'a> ChainBuilder<'a, '_> {
         if let Some(published) = entry.published {
             let devices = published.slice.devices.iter();
             let mut places = devices.enumerate();
+            // The device and not its name, which a pool may have twice.
             let place = places.find(|(_, device)| std::ptr::eq(*device, published.device));
             let place = place.map(|(place, _)| place).unwrap_or_default();
             return Publication::Current(published.slice, place);

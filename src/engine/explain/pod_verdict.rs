@@ -67,6 +67,7 @@ fn assumed(impact: Option<&PodImpact<'_>>) -> PodVerdict {
 /// What becomes of a pod by everything that is there: by the rules, as a preview of all of them says, and
 /// by its drivers, whose taints a preview does not ask about.
 fn present(chain: &Chain<'_>, impact: Option<&PodImpact<'_>>) -> PodVerdict {
+    // Asked first, since a preview does not name a pod whose devices only drivers taint.
     if chain.pod.deletion.is_some() {
         return PodVerdict::Terminating;
     }

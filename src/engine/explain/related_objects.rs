@@ -22,6 +22,7 @@ pub fn related_objects(snapshot: &Snapshot, pod: &Pod) -> Snapshot {
         pools.contains(&pool)
     });
     let slices = slices.cloned().collect();
+    // The other consumers are needed too: up to 1.35 an outdated reservation of one of them hides the pod.
     let consumers: HashSet<&str> = claims
         .iter()
         .flat_map(|claim| &claim.reserved_for)

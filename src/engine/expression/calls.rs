@@ -38,6 +38,8 @@ impl Checker {
             && let Some(constants) = constants(list)
         {
             let (node, of) = self.resolved(at, name, None, &call.arguments)?;
+            // cel-go plans `in` a constant list otherwise than a call: a version in a list of constant texts is an
+            // error, and false in a list with one element that is no constant.
             if constants.is_empty() {
                 return Ok((Node::Constant(Value::Bool(false)), of));
             }
@@ -129,6 +131,7 @@ impl Checker {
                 result = Some(match result {
                     None => given,
                     Some(before) if before == given => before,
+                    // Overloads with different results give `dyn`, as upstream.
                     Some(_) => Type::Dyn,
                 });
             }
@@ -176,6 +179,7 @@ impl Checker {
         if let (Some(matching), [_, Node::Constant(Value::Text(pattern))]) =
             (matching, nodes.as_slice())
         {
+            // A constant pattern is compiled with the expression, as upstream: no `||` absorbs that it is invalid.
             let pattern = Pattern::compile(pattern).map_err(|error| match error {
                 NoPattern::Invalid => Wrong::at(at, "error parsing regexp"),
                 NoPattern::Unsupported => Wrong::unsupported(format!("the pattern {pattern}")),
@@ -184,6 +188,7 @@ impl Checker {
             return Ok(Node::Matching(matching, Box::new(text), pattern));
         }
         if let ("or" | "orValue", [_, _]) = (name, nodes.as_slice()) {
+            // The pattern has shown that there are two, so that no default is ever taken.
             let second = nodes.pop().unwrap_or(Node::Device);
             let first = nodes.pop().unwrap_or(Node::Device);
             return Ok(Node::Otherwise(function, Box::new((first, second))));
@@ -215,6 +220,8 @@ impl Checker {
             {
                 Err(Wrong::at(at, detail))
             }
+            // Any other error of constants stays one of the run time, which operators absorb: `1 / 0 == 1 || true`
+            // is true.
             Err(_) => Ok(Node::Call(function, nodes)),
         }
     }

@@ -26,6 +26,7 @@ pub(super) fn check(expr: &Expr) -> Result<Checked, Wrong> {
     let mut checker = Checker::default();
     let (root, of) = checker.check(expr)?;
     let aggregates = std::mem::take(&mut checker.aggregates);
+    // In the end, when all variables are decided: upstream validates the checked tree.
     for (at, types) in aggregates {
         checker.same_types(at, &types)?;
     }
@@ -129,6 +130,7 @@ impl Checker {
         let result = match access {
             Access::Presence => Type::Bool,
             Access::Optional => optional(value),
+            // Optional chaining is viral: a field of an optional value is optional itself.
             Access::Value if matches!(of, Type::Optional(_)) => optional(value),
             Access::Value => value,
         };

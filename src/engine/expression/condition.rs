@@ -89,6 +89,7 @@ impl AttributeCondition {
                 match self.compares(value) {
                     Some(true) => return Ok(true),
                     Some(false) => {}
+                    // An attribute of this name in another domain may be the one that is meant.
                     None => failure = Some(self.incomparable()),
                 }
             }

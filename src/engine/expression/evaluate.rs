@@ -12,6 +12,8 @@ use super::value::{Map, Value, list, text};
 use crate::model::{Device, DriverName};
 
 /// How many steps an expression may take; upstream's limit of costs is beyond.
+//
+// What takes more is unsupported and never "no": whether upstream's limit is reached too cannot be told from steps.
 const MAXIMUM_STEPS: usize = 600_000;
 
 /// One device that an expression is evaluated for.
@@ -75,6 +77,8 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    // Not inlined, as its like below: `value` calls itself for every level of an expression, and its frame would
+    // hold the locals of all cases.
     #[inline(never)]
     fn rare(&mut self, node: &'a Node) -> Outcome {
         self.spend(1)?;
@@ -120,6 +124,7 @@ impl<'a> Evaluation<'a> {
     /// Pays for a value that a function has read or made.
     fn spend_on(&mut self, value: &Value) -> Result<(), Fault> {
         match value {
+            // A tenth for a byte, as cel-go's `StringTraversalCostFactor`.
             Value::Text(text) => self.spend(text.len() / 10),
             Value::Bytes(bytes) => self.spend(bytes.len() / 10),
             Value::List(elements) => self.spend(elements.len()),
@@ -152,6 +157,7 @@ impl<'a> Evaluation<'a> {
             Some(Slot::Empty) | None => return Err(Fault::unsupported("a name without value")),
         };
         let value = self.value(node)?;
+        // A bound value is evaluated when it is needed first, and once: `cel.bind(x, 1 / 0, true)` is true.
         self.set(slot, Slot::Value(value.clone()));
         Ok(value)
     }
@@ -265,13 +271,16 @@ impl<'a> Evaluation<'a> {
     }
 
     fn map(&mut self, entries: &'a [(Part, Node, Node)]) -> Outcome {
+        // cel-go's `MapCreateBaseCost`, as the 10 of a list are its `ListCreateBaseCost`.
         self.spend(30)?;
         let mut map = Map::default();
         for (part, key, value) in entries {
             let key = self.value(key)?;
             let value = self.value(value)?;
             if let Some(value) = present(*part, value)? {
+                // Here, not upstream, a key is compared with every one before it.
                 self.spend(map.entries.len())?;
+                // Upstream lets a literal give a key twice; only comprehensions fail over that.
                 insert(&mut map, key, value, Repeated::Replaces)?;
             }
         }
@@ -463,7 +472,8 @@ fn rounds(fold: &FoldNode, range: &Value) -> Result<Vec<(Value, Option<Value>)>,
     let Value::Map(map) = range else {
         return Err(Fault::overload());
     };
-    // A map has no order, and upstream goes through it as it happens.
+    // A map has no order, and upstream goes through it as it happens. The other macros give the same in any order:
+    // `exists` and `all` absorb errors, and the rest fail whichever part comes first.
     if map.entries.len() > 1 && fold.fold == Fold::List {
         return Err(Fault::unsupported(
             "a list made from a map, whose order is random",

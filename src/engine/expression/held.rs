@@ -46,6 +46,7 @@ impl Evaluation<'_> {
             let (of, id) = name.split_once('/').unwrap_or((driver, name));
             if of == domain {
                 let key = Value::Text(id.into());
+                // With the driver's domain and without it: which of the two wins is left to chance upstream.
                 if map.find(&key).is_some() {
                     return Err(untold(name));
                 }

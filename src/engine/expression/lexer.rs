@@ -15,6 +15,7 @@ pub(super) struct Token {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TokenKind {
+    // Without its sign: the magnitude of the least int64 is no int64.
     Int(u64),
     Uint(u64),
     Double(f64),
@@ -184,6 +185,7 @@ impl<'a> Lexer<'a> {
     fn escape(&mut self, written: &mut Written, bytes: bool) -> Result<(), Wrong> {
         let at = self.at;
         let wrong = || Wrong::at(at, "syntax error: no such escape in a string");
+        // The backslash is one byte.
         let rest = &self.rest()[1..];
         let kind = rest.chars().next().ok_or_else(wrong)?;
         let simple = match kind {
@@ -206,6 +208,7 @@ impl<'a> Lexer<'a> {
             'x' | 'X' => (1, 2, 16),
             'u' if !bytes => (1, 4, 16),
             'U' if !bytes => (1, 8, 16),
+            // The largest byte is `\377`.
             '0'..='3' => (0, 3, 8),
             _ => return Err(wrong()),
         };

@@ -69,6 +69,7 @@ fn fold_of(
     arguments: Vec<Expr>,
 ) -> Result<Expr, Wrong> {
     let count = arguments.len();
+    // With three arguments `map` has a filter, and the others have a second name.
     let two_names = name.starts_with("transform") || (count == 3 && name != "map");
     let mut arguments = arguments.into_iter();
     let first = simple_name(at, arguments.next())?;
@@ -133,6 +134,7 @@ fn sort_by(at: usize, target: Expr, arguments: Vec<Expr>) -> Result<Expr, Wrong>
         at,
         kind: ExprKind::Name(name.clone()),
     };
+    // The list is bound, so that keys and elements come from one evaluation of it.
     let keys = fold_of(at, (Fold::List, "map"), list(), arguments)?;
     let body = call(at, "@sortByAssociatedKeys", Some(list()), vec![keys]);
     Ok(Expr {

@@ -82,6 +82,7 @@ fn is_subdomain(text: &str) -> bool {
             && part.starts_with(|first: char| first != '-')
             && !part.ends_with('-')
     };
+    // Upstream limits the whole, and not each part to the 63 characters of a label.
     text.len() <= 253 && text.split('.').all(is_part)
 }
 

@@ -70,6 +70,7 @@ impl Cidr {
     pub(super) fn masked(&self) -> Self {
         let free = width(&self.address).saturating_sub(self.bits);
         let cut = |number: u128| {
+            // A shift by all 128 bits overflows; a prefix of no bits leaves nothing of the address.
             let shifted = number.checked_shr(free).unwrap_or_default();
             shifted.checked_shl(free).unwrap_or_default()
         };

@@ -56,6 +56,7 @@ pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
 fn read(tokens: &[Token], scanned: &Scanned) -> Result<Expr, Wrong> {
     let parsed = Parser::default()
         .enable_optional_syntax(true)
+        // Above upstream's 250 levels, which `scan` has counted.
         .max_recursion_depth(300)
         .parse(&scanned.text);
     let parsed = parsed.map_err(|errors| {

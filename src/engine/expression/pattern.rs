@@ -37,6 +37,7 @@ impl Pattern {
             .size_limit(2 << 20)
             .dfa_size_limit(2 << 20)
             .build();
+        // What the crate refuses may be a limit of the crate, and says nothing about RE2.
         regex.map(Self).map_err(|_| NoPattern::Unsupported)
     }
 
@@ -64,6 +65,7 @@ impl Pattern {
 
 /// Whether round brackets do not fit, or there is nothing to repeat: wrong in any dialect.
 fn is_unbalanced(pattern: &str) -> bool {
+    // In a class and after a backslash a bracket stands for itself, so that counting would prove nothing.
     if pattern.contains('[') || pattern.contains('\\') {
         return false;
     }
@@ -93,6 +95,8 @@ fn translated(pattern: &str) -> Option<String> {
                 rest = rest.get(next.len_utf8()..)?;
                 continue;
             }
+            // Classes within classes, and the operators below, are the crate's alone; to RE2 they are plain
+            // characters.
             '[' if in_class => return None,
             '[' => {
                 in_class = true;
@@ -131,6 +135,7 @@ fn escape(next: char, in_class: bool) -> Option<String> {
         'b' if !in_class => return Some("(?-u:\\b)".to_owned()),
         'n' | 't' | 'r' => return Some(format!("\\{next}")),
         _ => {
+            // `\<` and `\>` are edges of words to the crate, and plain characters to RE2.
             let plain = next.is_ascii_punctuation() && !"<>".contains(next);
             return plain.then(|| format!("\\{next}"));
         }
@@ -148,6 +153,7 @@ fn repetition(rest: &str) -> Option<usize> {
     let end = rest.find('}')?;
     let (least, most) = rest[..end].split_once(',').unwrap_or((&rest[..end], "1"));
     let is_count = |text: &str| {
+        // RE2 takes up to 1,000 repetitions; three digits are below that.
         !text.is_empty() && text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit())
     };
     (is_count(least) && (most.is_empty() || is_count(most))).then_some(end.saturating_add(1))

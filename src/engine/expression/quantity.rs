@@ -167,6 +167,8 @@ pub(super) enum Subtract {
 fn form(whole: &str, fraction: &str, suffix: Suffix, scale: i32) -> Option<i32> {
     let digits = i64::try_from(whole.len().saturating_add(fraction.len())).ok()?;
     let whole_digits = i64::try_from(whole.len()).ok()?;
+    // The numbers are those of the fast path of `ParseQuantity`: 18 digits fit an int64, and a binary suffix of ten
+    // bits takes three of 14.
     let spare = match suffix {
         Suffix::Ten(_) => 18_i64.saturating_sub(digits),
         Suffix::Two(twos) if fraction.is_empty() => {

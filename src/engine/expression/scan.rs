@@ -103,6 +103,7 @@ fn run_of_signs(tokens: &[Token], place: usize) -> usize {
     let sign = tokens.get(place).map_or("", sign_of);
     let before = place.checked_sub(1).and_then(|before| tokens.get(before));
     let ends_operand = before.is_some_and(|token| matches!(sign_of(token), "" | ")" | "]" | "}"));
+    // After an operand a minus subtracts.
     if !matches!(sign, "!" | "-") || (sign == "-" && ends_operand) {
         return 0;
     }
@@ -138,6 +139,7 @@ fn check_nesting(tokens: &[Token]) -> Result<(), Wrong> {
         };
         match sign {
             "," => *level = Level::default(),
+            // Upstream balances chains of these, so that they may have any length.
             "&&" | "||" => (level.relations, level.sums, level.members) = (0, 0, 0),
             "?" if !matches!(before, "." | "[" | "{" | ",") => {
                 level.pending = level.pending.saturating_add(1);
@@ -165,6 +167,7 @@ fn check_nesting(tokens: &[Token]) -> Result<(), Wrong> {
             }
             _ => {}
         }
+        // As upstream was found to do: a sum of 250 terms compiles, which has 249 signs, and one of 251 does not.
         let too_long = level.relations > MAXIMUM_NESTING
             || level.sums >= MAXIMUM_NESTING
             || level.members >= MAXIMUM_NESTING;

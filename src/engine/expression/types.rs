@@ -40,6 +40,7 @@ impl Type {
     /// `variables` says what the parameters `A` and `B` are.
     pub(super) fn read(text: &mut &str, variables: [usize; 2]) -> Option<Self> {
         let code = text.chars().next()?;
+        // The table has ASCII codes only.
         *text = &text[1..];
         let simple = match code {
             '*' => Self::Dyn,
@@ -290,6 +291,7 @@ impl Substitutions {
             } else {
                 found
             };
+            // A type within which its own variable stands would never end.
             if !self.mentions(&general, variable) {
                 self.set(variable, general);
             }

@@ -52,6 +52,7 @@ impl Version {
     pub(super) fn parse_loosely(text: &str) -> Option<Self> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let mut parts: Vec<String> = text.splitn(3, '.').map(without_zeros).collect();
+        // Upstream takes no short version with a pre-release or a build.
         if parts.len() < 3 && parts.last()?.contains(['+', '-']) {
             return None;
         }
@@ -66,6 +67,7 @@ impl Version {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Greater,
             (false, true) => Ordering::Less,
+            // Vectors compare as versions ask: part by part, and the shorter one first.
             (false, false) => self.pre.cmp(&other.pre),
         })
     }

@@ -31,6 +31,7 @@ pub(super) fn bool(values: &[Value]) -> Result<Value, Fault> {
     match values {
         [value @ Value::Bool(_)] => Ok(value.clone()),
         [Value::Text(text)] => match text.as_ref() {
+            // The words of Go's `strconv.ParseBool`.
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
             other => Err(invalid(other, "bool")),
@@ -90,6 +91,7 @@ pub(super) fn int(values: &[Value]) -> Result<Value, Fault> {
         [Value::Uint(number)] => i64::try_from(*number).ok(),
         [Value::Double(number)] => {
             let limit = 9_223_372_036_854_775_808.0;
+            // Upstream excludes both limits, also -2⁶³, which an int64 could hold.
             (*number > -limit && *number < limit).then_some(*number as i64)
         }
         [Value::Duration(nanoseconds)] => Some(*nanoseconds),
@@ -118,6 +120,7 @@ pub(super) fn uint(values: &[Value]) -> Result<Value, Fault> {
             (*number >= 0.0 && *number < 18_446_744_073_709_551_616.0).then_some(*number as u64)
         }
         [Value::Text(text)] => {
+            // Rust reads a plus sign here, and Go's `ParseUint` does not.
             let digits = text.bytes().all(|byte| byte.is_ascii_digit());
             let number = text.parse().ok().filter(|_| digits);
             return number.map(Value::Uint).ok_or_else(|| invalid(text, "uint"));

@@ -120,6 +120,7 @@ fn sum_of(left: &Value, right: &Value) -> Result<Value, Fault> {
 pub(super) fn sum(values: &[Value]) -> Result<Value, Fault> {
     let mut elements = one(values)?.iter();
     let Some(first) = elements.next() else {
+        // Upstream gives a zero of the type of the elements, which an empty list does not show.
         return Err(Fault::unsupported("sum() of an empty list"));
     };
     if !matches!(
@@ -141,6 +142,7 @@ fn extreme(values: &[Value], name: &str, wanted: Ordering) -> Result<Value, Faul
             best = element;
         }
     }
+    // A single element was compared with nothing, and has to be of a type with an order too.
     order_of(best, best)?;
     Ok(best.clone())
 }
@@ -192,6 +194,7 @@ fn flattened(elements: &[Value], depth: i64) -> Vec<Value> {
 
 /// The places of `keys` in their order; equal ones stay as they are.
 fn sorted_places(keys: &[Value]) -> Result<Vec<usize>, Fault> {
+    // Before sorting, whose comparisons have no way to fail.
     for pair in keys.windows(2) {
         if let [left, right] = pair {
             order_of(left, right)?;
@@ -233,6 +236,7 @@ pub(super) fn range(values: &[Value]) -> Result<Value, Fault> {
     let [Value::Int(end)] = values else {
         return Err(Fault::overload());
     };
+    // Before the list is made: upstream makes any list, and meets its limit of costs afterwards.
     if *end > 20_000 {
         return Err(Fault::unsupported("a list of that length"));
     }
@@ -245,6 +249,7 @@ pub(super) fn reverse(values: &[Value]) -> Result<Value, Fault> {
 
 pub(super) fn distinct(values: &[Value]) -> Result<Value, Fault> {
     let elements = one(values)?;
+    // Each is compared with all that were found: half a million comparisons at the most.
     if elements.len() > 1_000 {
         return Err(Fault::unsupported("distinct() of this many elements"));
     }

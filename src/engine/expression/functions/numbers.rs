@@ -65,6 +65,7 @@ pub(super) fn add(values: &[Value]) -> Result<Value, Fault> {
         [Value::Double(left), Value::Double(right)] => Ok(Value::Double(left + right)),
         [Value::Text(left), Value::Text(right)] => text(format!("{left}{right}")),
         [Value::Bytes(left), Value::Bytes(right)] => {
+            // Bounded as texts are: an expression that doubles a value again and again must not use up memory.
             if left.len().saturating_add(right.len()) > 100_000 {
                 return Err(Fault::unsupported("bytes of that length"));
             }
@@ -111,6 +112,7 @@ pub(super) fn divide(values: &[Value]) -> Result<Value, Fault> {
     let by_zero = || Fault::runtime("division by zero");
     match values {
         [Value::Int(_), Value::Int(0)] => Err(by_zero()),
+        // Only the least int64 divided by -1 is left to overflow.
         [Value::Int(left), Value::Int(right)] => left
             .checked_div(*right)
             .map(Value::Int)

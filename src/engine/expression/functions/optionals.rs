@@ -14,6 +14,7 @@ fn find(value: &Value, key: &Value) -> Result<Option<Value>, Fault> {
         if found.is_some() || !map.of_domains {
             return Ok(found);
         }
+        // Upstream makes an empty map for a domain that is missing, so that `has(device.attributes.no)` is true.
         return match (key,) {
             (Value::Text(_),) => Ok(Some(Value::Map(Arc::new(Map::default())))),
             _ => Err(Fault::overload()),

@@ -44,6 +44,7 @@ fn pieces(format: &str) -> Result<Vec<Piece<'_>>, String> {
             return Err(format!("unrecognized formatting clause \"{verb}\""));
         }
         pieces.push(Piece::Place { precision, verb });
+        // All verbs are ASCII.
         rest = &after[1..];
     }
     pieces.push(Piece::Text(rest));
@@ -131,6 +132,7 @@ fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, 
         ('b' | 'x' | 'X' | 'o', Value::Uint(number)) => Ok(based(verb, *number)),
         ('x' | 'X', Value::Text(text)) => Ok(hexadecimal(verb, text.as_bytes())),
         ('x' | 'X', Value::Bytes(bytes)) => Ok(hexadecimal(verb, bytes)),
+        // Upstream has ways of its own to print these, such as `1.234500×10⁰³` and `∞`.
         ('d' | 'f' | 'e', _) => Err(Fault::unsupported(format!("%{verb} of that value"))),
         _ => Err(Fault::runtime("no such conversion in a format")),
     }

@@ -166,6 +166,7 @@ const TABLE: &[Row] = &[
     method("orValue", "OAA>A", o::or_value),
     plain("quantity", "s>Q", k::quantity),
     plain("isQuantity", "s>b", k::is_quantity),
+    // No method, unlike the functions of quantities after it: `q.sign()` does not compile upstream.
     plain("sign", "Q>i", k::sign),
     method("isGreaterThan", "QQ>b SS>b", k::is_greater),
     method("isLessThan", "QQ>b SS>b", k::is_less),

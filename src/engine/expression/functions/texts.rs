@@ -60,6 +60,7 @@ pub(super) fn find_all(values: &[Value]) -> Result<Value, Fault> {
         _ => return Err(Fault::overload()),
     };
     let pattern = Pattern::computed(pattern)?;
+    // A negative number means no limit, here and below, as in Go.
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let found = pattern.find_all(text).take(most);
     list(found.map(self::text).collect::<Result<_, _>>()?)
@@ -78,12 +79,14 @@ pub(super) fn char_at(values: &[Value]) -> Result<Value, Fault> {
 /// Where `part` is in `text` from `offset` on.
 pub(super) fn index_of(text: &str, part: &str, offset: i64) -> Result<Value, Fault> {
     if part.is_empty() {
+        // Wherever that is, as upstream, also beyond the end.
         return Ok(Value::Int(offset));
     }
     let offset = usize::try_from(offset).map_err(|_| out_of_range(offset))?;
     let characters: Vec<char> = text.chars().collect();
     let part: Vec<char> = part.chars().collect();
     let rest = characters.get(offset..).unwrap_or_default();
+    // `windows` takes no length of 0; an empty part was answered above.
     let found = rest.windows(part.len()).position(|window| window == part);
     Ok(position(found.map(|place| place.saturating_add(offset))))
 }
@@ -169,6 +172,7 @@ pub(super) fn replace(values: &[Value]) -> Result<Value, Fault> {
         ] => (text, from, to, *most),
         _ => return Err(Fault::overload()),
     };
+    // Before the text is made: an empty `from` stands before every character.
     let growth = text.len().saturating_mul(to.len());
     if growth > 1_000_000 {
         return Err(Fault::unsupported("a string of that length"));

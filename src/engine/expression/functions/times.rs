@@ -46,6 +46,7 @@ pub(super) fn subtract(left: &Value, right: &Value) -> Result<Value, Fault> {
 
 /// Years from 1 to 9999, as upstream.
 pub(super) fn bounded(time: Timestamp) -> Result<Value, Fault> {
+    // The other end needs no test: a timestamp of `jiff` has no year after 9999.
     let year = time.to_zoned(TimeZone::UTC).year();
     if year < 1 {
         return Err(overflow());
@@ -101,6 +102,7 @@ fn part(number: &str, unit: i128) -> Option<i128> {
         }
     };
     let whole: i128 = parsed(whole)?;
+    // Digits after these are less than a hundredth of a nanosecond, even of an hour.
     let fraction_digits = fraction.get(..fraction.len().min(15))?;
     let fraction: i128 = parsed(fraction_digits)?;
     let scale = 10_i128.checked_pow(u32::try_from(fraction_digits.len()).ok()?)?;
@@ -110,6 +112,7 @@ fn part(number: &str, unit: i128) -> Option<i128> {
 
 /// Reads a time; nothing if it is none.
 pub(super) fn parse_timestamp(text: &str) -> Option<Timestamp> {
+    // `jiff` reads more than Go's RFC 3339, such as a blank for the T.
     let shape = text
         .get(..19)?
         .bytes()
@@ -126,6 +129,7 @@ pub(super) fn parse_timestamp(text: &str) -> Option<Timestamp> {
         || (zone.len() == 6
             && zone.starts_with(['+', '-'])
             && zone.as_bytes().get(3) == Some(&b':'));
+    // Go refuses a leap second, and `jiff` reads it.
     let leap = text.get(17..19) == Some("60");
     (shape && plain_zone && !leap)
         .then(|| text.parse().ok())
@@ -171,6 +175,7 @@ pub(super) fn day_of_year(values: &[Value]) -> Result<Value, Fault> {
 }
 
 pub(super) fn day_of_month(values: &[Value]) -> Result<Value, Fault> {
+    // From zero, where `getDate` counts from one: CEL has both.
     part_of(values, |time| i64::from(time.day()).saturating_sub(1))
 }
 
