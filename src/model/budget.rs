@@ -96,6 +96,7 @@ pub enum UnhealthyPodEvictionPolicy {
 impl From<&str> for UnhealthyPodEvictionPolicy {
     fn from(text: &str) -> Self {
         match text {
+            // The API server does not fill in the default.
             "" | "IfHealthyBudget" => Self::IfHealthyBudget,
             "AlwaysAllow" => Self::AlwaysAllow,
             other => Self::Unknown(other.to_owned()),

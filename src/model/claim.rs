@@ -19,6 +19,8 @@ pub struct ResourceClaim {
     /// The devices, once allocated.
     pub allocation: Option<Allocation>,
     /// Who may use the claim now, in the API's order.
+    //
+    // Up to 1.35 the controller stops at the first outdated entry, so that the order decides who is evicted.
     pub reserved_for: Vec<ConsumerReference>,
 }
 

@@ -113,6 +113,7 @@ impl Count {
     pub fn times(self, factor: usize) -> Self {
         Self {
             counted: self.counted.saturating_mul(factor),
+            // A lower bound that is cut off stays one; an upper bound would not, and becomes none.
             least: self.least.saturating_mul(factor),
             most: self.most.and_then(|most| most.checked_mul(factor)),
         }

@@ -99,6 +99,8 @@ pub struct DeviceInUse {
     /// Which share of it, if it is shared.
     pub share_id: Option<String>,
     /// What the container runtime was told to put into containers for it.
+    //
+    // The kubelet repeats those of the driver's earlier devices of the claim: what tells devices apart is `device`.
     pub cdi_devices: Vec<String>,
 }
 

@@ -40,6 +40,8 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta1", 32, Some(38), Basic;
                 ],
                 spelled: "ResourceSlice", plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
+                // Since 1.35 a rule reaches what claims hold without any slice; for versions before see
+                // `Semantics::affects` in `engine`.
                 need: Always, affects: Details, read: Protobuf, saved: Always,
                 without: "unallocated devices and taints set by drivers are unknown",
             }
@@ -62,6 +64,7 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1alpha3", 33, Some(39), Usual;
                 ],
                 spelled: "DeviceTaintRule", plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
+                // No server before 1.37 serves rules by default, and one that does not has none.
                 need: WhereServed, affects: Details, read: Json, saved: Always,
                 without: "taints of existing rules are not counted",
             }

@@ -53,6 +53,7 @@ impl<T: Default> Deref for Lazy<T> {
 
     fn deref(&self) -> &T {
         let decoded = || self.kept.as_ref().map(|kept| (kept.decode)(&kept.bytes));
+        // The bytes stay beside the value: only its owner could take them away, and readers borrow it.
         self.value.get_or_init(|| decoded().unwrap_or_default())
     }
 }
@@ -88,6 +89,7 @@ impl<T: Default + FromIterator<Item>, Item> FromIterator<Item> for Lazy<T> {
 impl<T: Clone> Clone for Lazy<T> {
     fn clone(&self) -> Self {
         Self {
+            // With the bytes, so that copying a snapshot decodes nothing.
             value: self.value.clone(),
             kept: self.kept.clone(),
         }

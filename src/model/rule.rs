@@ -52,6 +52,7 @@ impl DeviceTaintRule {
             .managers
             .iter()
             .filter(|manager| manager.owns_spec && manager.subresource.is_none());
+        // An entry without a time is less than all others: nothing says that it was last.
         of_spec.max_by_key(|manager| manager.time)
     }
 }

@@ -120,6 +120,7 @@ impl Gap {
     pub fn kind(&self) -> Option<Kind> {
         Kind::ALL
             .into_iter()
+            // Gaps about anything else have names that are no plural of a kind.
             .find(|kind| kind.plural() == self.what)
     }
 

@@ -88,6 +88,7 @@ impl Controller {
     /// The kind of workload that it is, unless it is of a kind that is not known here.
     #[must_use]
     pub fn workload_kind(&self) -> Option<Kind> {
+        // The core group has no name, and stands without a slash.
         let group = self
             .api_version
             .split_once('/')
