@@ -55,7 +55,8 @@ pub fn devices(published: &BTreeSet<DeviceId>, typed: &str) -> Vec<Candidate> {
         let count = next.entry(next_part(word, *parts, typed)).or_default();
         *count = count.saturating_add(1);
     }
-    // A step that tells nothing apart is not worth a key.
+    // A step that tells nothing apart is not worth a key. It must not be what was typed, for this function asks
+    // itself about it.
     if let [(only, _)] = next.iter().collect::<Vec<_>>()[..]
         && only.as_str() != typed
         && only.ends_with('/')
@@ -77,6 +78,7 @@ fn in_the_typed_form([driver, pool, device]: [&str; 3], typed: &str) -> String {
     } else {
         driver
     };
+    // A pool may have `/` in its name: with more of them the second part is not all of the pool.
     let pool = if parts.next() == Some("*") && typed.matches('/').count() == 2 {
         "*"
     } else {

@@ -31,6 +31,7 @@ pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
             });
         }
         [driver, pool @ .., device] => (*driver, pool.join("/"), *device),
+        // Never so: a split text has one part at least.
         [] => ("*", "*".to_owned(), "*"),
     };
     let given = |segment| Some(segment).filter(|segment| *segment != "*");

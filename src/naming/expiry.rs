@@ -34,6 +34,7 @@ impl FromStr for Expiry {
         if let Ok(at) = text.parse::<Timestamp>() {
             return Ok(Self::At(at));
         }
+        // `parse` would take a time as well, and leave out all but its date.
         if let Ok(date) = Date::strptime("%Y-%m-%d", text) {
             let midnight = date.to_zoned(TimeZone::UTC);
             return match midnight {
@@ -64,6 +65,7 @@ impl Expiry {
     pub fn resolve(&self, now: Timestamp) -> Result<Timestamp, NamingError> {
         match self {
             Self::After(span) => {
+                // By the calendar: a month is no fixed number of seconds.
                 let at = now.to_zoned(TimeZone::UTC).checked_add(*span);
                 let at = at.map_err(|_| wrong(&span.to_string(), TOO_FAR))?;
                 Ok(at.timestamp())

@@ -133,6 +133,7 @@ fn requirement(part: &str, whole: &str) -> Result<Requirement, NamingError> {
         };
     }
     let one = |value: &str| Ok::<_, NamingError>(BTreeSet::from([label_value(value, whole)?]));
+    // The sign that the others contain comes last.
     for (operator, is_in) in [("!=", false), ("==", true), ("=", true)] {
         if let Some((key, value)) = part.split_once(operator) {
             let (key, values) = (label_key(key, whole)?, one(value)?);

@@ -22,6 +22,7 @@ pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<Str
             .total_cmp(&left.0)
             .then_with(|| left.1.cmp(&right.1))
     });
+    // Equal names are equally similar, so that they stand together by now.
     scored.dedup_by(|left, right| left.1 == right.1);
     let best = scored.first().map_or(0.0, |(score, _)| *score);
     scored.retain(|(score, _)| *score >= best - TOLERANCE);

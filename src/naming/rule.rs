@@ -147,6 +147,8 @@ pub fn batch(selectors: &[DeviceSelector], taint: &Taint) -> String {
 /// The first digits of a hash over the parts, each with its length, so that no two lists of parts
 /// are the same text.
 fn hash(parts: &[&str]) -> String {
+    // Not the hash of the standard library, which may change: a second run, also of a later release, has to find
+    // the rules of the first.
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(format!("{}:{part}", part.len()));

@@ -63,7 +63,8 @@ impl Subject {
         }
         match text.split('/').count() {
             1 => Ok(Self::Either(rule::parse_name(text)?)),
-            // A namespace has no dots, and a driver has.
+            // A namespace has no dots, and a driver has. `None` is less than any place, so that a text without a
+            // dot has to be ruled out.
             2 if text.find('.') < text.find('/') && text.contains('.') => one_device(text),
             2 => pod(text, text),
             _ => one_device(text),

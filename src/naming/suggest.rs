@@ -31,7 +31,8 @@ pub fn suggest(selector: &DeviceSelector, known: &[DeviceId]) -> Vec<String> {
         return elsewhere.into_iter().take(3).collect();
     }
     let right = |candidate: &&Parts<'_>, parts: usize| candidate[..parts] == wanted[..parts];
-    // The first part that is not right together with those before it.
+    // The first part that is not right together with those before it. There is one, for nothing is suggested to a
+    // selector that selects something.
     let wrong = (0..wanted.len())
         .find(|part| {
             !candidates

@@ -140,6 +140,7 @@ fn is_label(text: &str) -> bool {
 }
 
 fn is_subdomain(text: &str) -> bool {
+    // `is_label` asks for no length: upstream limits a subdomain as a whole, and not its parts.
     text.len() <= MAX_SUBDOMAIN && text.split('.').all(is_label)
 }
 
@@ -153,6 +154,7 @@ fn is_qualified(text: &str) -> bool {
 
 /// Whether `text` starts and ends with an `edge` character and has only `inner` ones between.
 fn has_shape(text: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
+    // Bytes will do: what is not ASCII is allowed nowhere.
     let bytes = text.as_bytes();
     match (bytes.first(), bytes.last()) {
         (Some(first), Some(last)) => {
