@@ -256,7 +256,7 @@ impl DeviceCheck<'_, '_> {
         }
         let device = self.state.and_then(|state| state.device);
         let snapshot = &self.facts.reading.snapshot;
-        let found = tolerant(snapshot, &blocking, (&self.device.driver, device));
+        let found = tolerant(snapshot, &blocking, &self.device.driver, device);
         let found = found.into_iter();
         found.map(|by| RemovalObjection::Tolerated { by }).collect()
     }

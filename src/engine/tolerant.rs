@@ -38,7 +38,8 @@ impl fmt::Display for TolerantClaim {
 pub fn tolerant(
     snapshot: &Snapshot,
     taints: &[&Taint],
-    (driver, device): (&DriverName, Option<&Device>),
+    driver: &DriverName,
+    device: Option<&Device>,
 ) -> Vec<TolerantClaim> {
     let place = TaintedDevice {
         snapshot,

@@ -73,7 +73,7 @@ pub(super) fn available<'a>(
             let is_left = if state.is_blocked(place, &[]) {
                 Candidacy::No
             } else {
-                is_free(&choice, (pool, place), usage, state).min(is_member)
+                is_free(&choice, pool, place, usage, state).min(is_member)
             };
             // A device of several classes counts once, and as one that can be had if a claim of any of them can
             // have it.

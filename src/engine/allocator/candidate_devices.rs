@@ -82,7 +82,7 @@ impl<'a> FittingDevices<'a> {
         let mut free = FreeDevices::default();
         let mut seen = HashSet::default();
         for (pool, devices) in &self.pools {
-            let range = count(pool, devices, (choice, usage, state), &mut seen);
+            let range = count(pool, devices, choice, usage, state, &mut seen);
             free.by_pool.insert(pool.place, range);
         }
         free
@@ -115,12 +115,14 @@ impl FreeDevices {
 fn count(
     pool: &Pool<'_>,
     devices: &[(u32, Candidacy)],
-    (choice, usage, state): (&Choice<'_>, Usage<'_, '_>, &ClusterState<'_>),
+    choice: &Choice<'_>,
+    usage: Usage<'_, '_>,
+    state: &ClusterState<'_>,
     seen: &mut HashSet<u32>,
 ) -> Range {
     let mut range = Range::exactly(0);
     for (place, answer) in devices {
-        let is_free = is_free(choice, (pool, *place), usage, state);
+        let is_free = is_free(choice, pool, *place, usage, state);
         if is_free == Candidacy::No || !seen.insert(state.at(*place).identity) {
             continue;
         }
@@ -168,7 +170,8 @@ pub(super) fn reached(place: u32, state: &ClusterState<'_>) -> Candidacy {
 /// Whether nobody has the device, or enough of it is left.
 pub(super) fn is_free(
     choice: &Choice<'_>,
-    (pool, place): (&Pool<'_>, u32),
+    pool: &Pool<'_>,
+    place: u32,
     usage: Usage<'_, '_>,
     state: &ClusterState<'_>,
 ) -> Candidacy {
@@ -196,7 +199,7 @@ pub(super) fn is_free(
         return Candidacy::Yes;
     }
     // For this device alone, as if the claim had chosen nothing else: the count is a bound from above.
-    match AvailableCounters::default().take((pool, at.device), usage, state) {
+    match AvailableCounters::default().take(pool, at.device, usage, state) {
         Ok(true) => Candidacy::Yes,
         Ok(false) => Candidacy::No,
         Err(_) => Candidacy::Perhaps,

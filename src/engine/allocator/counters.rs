@@ -25,7 +25,8 @@ impl<'a> AvailableCounters<'a> {
     /// Upstream: `checkAvailableCounters`.
     pub(super) fn take(
         &mut self,
-        (pool, device): (&Pool<'a>, &Device),
+        pool: &Pool<'a>,
+        device: &Device,
         usage: Usage<'_, '_>,
         state: &ClusterState<'_>,
     ) -> Result<bool, UnreadableAmount> {

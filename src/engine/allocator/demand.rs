@@ -226,8 +226,9 @@ impl Choice<'_> {
         let at = state.at(place);
         let mut of_class = 0_usize;
         for (number, (expression, whose)) in self.expressions.iter().enumerate() {
-            let device = (place, &at.slice.driver, at.device);
-            let answer = state.fits.selects(*expression, device);
+            let answer = state
+                .fits
+                .selects(*expression, place, &at.slice.driver, at.device);
             let selector = match whose {
                 ExpressionOwner::Class => {
                     of_class = number.saturating_add(1);

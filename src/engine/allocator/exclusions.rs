@@ -264,7 +264,7 @@ impl<'s, 'a> DeviceSurvey<'s, 'a> {
                     let why = "the nodes that can use it are unknown";
                     found.push(Exclusion::Unknown(why.to_owned()));
                 }
-                found.extend(self.is_taken(choice, (pool, place)));
+                found.extend(self.is_taken(choice, pool, place));
             }
         }
         let blocking = state.blocking(place, &choice.terms.tolerations);
@@ -276,12 +276,12 @@ impl<'s, 'a> DeviceSurvey<'s, 'a> {
     }
 
     /// Who has the device, that too little of it is left, or that it never has so much.
-    fn is_taken(&self, choice: &Choice<'_>, at: (&Pool<'_>, u32)) -> Option<Exclusion> {
+    fn is_taken(&self, choice: &Choice<'_>, pool: &Pool<'_>, place: u32) -> Option<Exclusion> {
         let usage = |all| Usage {
             all,
             own: &self.nothing,
         };
-        let is_free = |usage| is_free(choice, at, usage, self.state);
+        let is_free = |usage| is_free(choice, pool, place, usage, self.state);
         let (nobody, usage) = (usage(&self.nothing), usage(&self.all));
         match is_free(usage) {
             Candidacy::Yes => None,
@@ -292,7 +292,7 @@ impl<'s, 'a> DeviceSurvey<'s, 'a> {
             // A further share of a device in use may be had that nobody could have first.
             Candidacy::No if is_free(nobody) == Candidacy::No => Some(Exclusion::TooSmall),
             Candidacy::No => {
-                let identity = self.state.at(at.1).identity;
+                let identity = self.state.at(place).identity;
                 let is_held = !choice.terms.admin_access && usage.is_held(identity);
                 Some(if is_held {
                     Exclusion::Held(self.holders.get(&identity).cloned().unwrap_or_default())

@@ -50,7 +50,9 @@ impl<'a> ExpressionCache<'a> {
     pub(super) fn selects(
         &self,
         expression: ExpressionPlace,
-        (place, driver, device): (u32, &DriverName, &Device),
+        place: u32,
+        driver: &DriverName,
+        device: &Device,
     ) -> Result<bool, Unknown> {
         // An expression sees the device alone, neither node nor claim, so that its result holds for all of them.
         // The place and not the identity is the key: two generations of a device may differ in their attributes.

@@ -76,7 +76,7 @@ fn hardest(
                 DeviceAmount::Exactly(count) => usize::try_from(count).unwrap_or_default(),
                 DeviceAmount::All | DeviceAmount::Unknown(_) => 1,
             });
-            is_exclusive &= collect(choice, fitting, (usage, state), &mut candidates);
+            is_exclusive &= collect(choice, fitting, usage, state, &mut candidates);
         }
         candidates.sort_unstable();
         candidates.dedup();
@@ -101,14 +101,15 @@ fn hardest(
 fn collect(
     choice: &Choice<'_>,
     fitting: &FittingDevices<'_>,
-    (usage, state): (Usage<'_, '_>, &ClusterState<'_>),
+    usage: Usage<'_, '_>,
+    state: &ClusterState<'_>,
     candidates: &mut Vec<u32>,
 ) -> bool {
     let mut is_exclusive = !choice.terms.admin_access;
     for (pool, devices) in &fitting.pools {
         for (place, _) in devices {
             let at = state.at(*place);
-            if is_free(choice, (pool, *place), usage, state) != Candidacy::No {
+            if is_free(choice, pool, *place, usage, state) != Candidacy::No {
                 is_exclusive &= !at.device.allow_multiple_allocations;
                 candidates.push(at.identity);
             }
@@ -171,7 +172,7 @@ fn flow(demand: Vec<usize>, sorts: &[(Vec<usize>, usize)]) -> usize {
     let mut total = 0_usize;
     for (group, mut wanted) in demand.into_iter().enumerate() {
         while wanted > 0 {
-            let Some(path) = path(group, sorts, (&left, &given)) else {
+            let Some(path) = path(group, sorts, &left, &given) else {
                 break;
             };
             let [.., (_, last)] = path.as_slice() else {
@@ -207,7 +208,8 @@ fn flow(demand: Vec<usize>, sorts: &[(Vec<usize>, usize)]) -> usize {
 fn path(
     group: usize,
     sorts: &[(Vec<usize>, usize)],
-    (left, given): (&[usize], &[BTreeMap<usize, usize>]),
+    left: &[usize],
+    given: &[BTreeMap<usize, usize>],
 ) -> Option<Vec<(usize, usize)>> {
     let mut came_from: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     let mut seen = vec![false; sorts.len()];

@@ -261,7 +261,7 @@ impl RemovalTrial<'_, '_> {
         // Single taints were tried by the caller.
         let all: Vec<TaintOwner> = owners.into_iter().collect();
         for size in 2..needed.len() {
-            match self.of_size(view, size, (BTreeSet::new(), &all)) {
+            match self.of_size(view, size, BTreeSet::new(), &all) {
                 Some(Some(found)) => return Some(found),
                 Some(None) => {}
                 None => break,
@@ -275,7 +275,8 @@ impl RemovalTrial<'_, '_> {
         &mut self,
         view: usize,
         size: usize,
-        (chosen, rest): (BTreeSet<TaintOwner>, &[TaintOwner]),
+        chosen: BTreeSet<TaintOwner>,
+        rest: &[TaintOwner],
     ) -> Option<Option<BTreeSet<TaintOwner>>> {
         if chosen.len() == size {
             return Some(self.helps(view, &chosen)?.then_some(chosen));
@@ -284,7 +285,7 @@ impl RemovalTrial<'_, '_> {
         while let [first, others @ ..] = rest {
             let mut more = chosen.clone();
             more.insert(first.clone());
-            if let Some(found) = self.of_size(view, size, (more, others))? {
+            if let Some(found) = self.of_size(view, size, more, others)? {
                 return Some(Some(found));
             }
             rest = others;

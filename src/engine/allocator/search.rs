@@ -194,7 +194,7 @@ impl<'s, 'a> Search<'s, 'a> {
             return self.begin_with(at, first.device);
         }
         if let Some((number, place)) = required {
-            return self.with(at, (number, place), Obligation::Must);
+            return self.with(at, number, place, Obligation::Must);
         }
         // The devices of one choice stand for one another, so that they are taken in ascending order: each
         // combination is tried once and not in every order, with the same verdict.
@@ -214,7 +214,7 @@ impl<'s, 'a> Search<'s, 'a> {
                     device: device.saturating_add(1),
                     ..at
                 };
-                if self.with(next, (number, *place), Obligation::May)? {
+                if self.with(next, number, *place, Obligation::May)? {
                     return Ok(true);
                 }
             }
@@ -232,7 +232,7 @@ impl<'s, 'a> Search<'s, 'a> {
         match found {
             Some((number, _)) if self.is_candidate(at, place)? => {
                 // `at` stays at the first device: the others of the request may come before the required one.
-                self.with(at, (number, place), Obligation::May)
+                self.with(at, number, place, Obligation::May)
             }
             Some(_) | None => Ok(false),
         }
@@ -242,11 +242,12 @@ impl<'s, 'a> Search<'s, 'a> {
     fn with(
         &mut self,
         at: SearchPosition,
-        device: (usize, u32),
+        pool: usize,
+        place: u32,
         force: Obligation,
     ) -> Result<bool, SearchStop> {
         self.step()?;
-        let Some(chosen) = self.take(at, device, force)? else {
+        let Some(chosen) = self.take(at, pool, place, force)? else {
             return Ok(false);
         };
         // Depth first: the device stays if all that comes after it can be served, and is given back otherwise.
@@ -323,7 +324,8 @@ impl<'s, 'a> Search<'s, 'a> {
     fn take(
         &mut self,
         at: SearchPosition,
-        (pool, place): (usize, u32),
+        pool: usize,
+        place: u32,
         force: Obligation,
     ) -> Result<Option<ChosenDevice<'s, 'a>>, SearchStop> {
         let SearchTask {
@@ -357,7 +359,7 @@ impl<'s, 'a> Search<'s, 'a> {
         if consumes && !is_paid {
             if !self
                 .remaining
-                .take((chosen.pool, chosen.device), usage, state)?
+                .take(chosen.pool, chosen.device, usage, state)?
             {
                 return Ok(None);
             }

@@ -139,7 +139,7 @@ fn verdict_with<'c>(
     let mut snapshot = input.snapshot.clone();
     let mut taints = input.taints.to_vec();
     for change in changes {
-        change.make((pod, input.now), &mut snapshot, &mut taints);
+        change.make(pod, input.now, &mut snapshot, &mut taints);
     }
     let changed = ExplainInput {
         snapshot: &snapshot,
@@ -192,7 +192,8 @@ impl VerdictChange {
     /// Makes the change at `now`, which is about `pod`.
     fn make(
         &self,
-        (pod, now): (&Pod, Timestamp),
+        pod: &Pod,
+        now: Timestamp,
         snapshot: &mut Snapshot,
         taints: &mut Vec<ProposedTaint>,
     ) {

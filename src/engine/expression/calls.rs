@@ -140,7 +140,7 @@ impl Checker {
         if name == "format" {
             self.format(at, &exprs)?;
         }
-        let node = self.node(at, name, (first.function, nodes), &exprs)?;
+        let node = self.node(at, name, first.function, nodes, &exprs)?;
         Ok((node, result))
     }
 
@@ -149,7 +149,8 @@ impl Checker {
         &mut self,
         at: usize,
         name: &str,
-        (function, mut nodes): (Function, Vec<Node>),
+        function: Function,
+        mut nodes: Vec<Node>,
         exprs: &[&Expr],
     ) -> Result<Node, Wrong> {
         if let ("_[_]" | "_[?_]", [container, Node::Constant(Value::Text(key))]) =
@@ -193,7 +194,7 @@ impl Checker {
             let first = nodes.pop().unwrap_or(Node::Device);
             return Ok(Node::Otherwise(function, Box::new((first, second))));
         }
-        self.called(at, name, (function, nodes), exprs)
+        self.called(at, name, function, nodes, exprs)
     }
 
     /// A call, or its value where all that it takes is written out.
@@ -201,7 +202,8 @@ impl Checker {
         &self,
         at: usize,
         name: &str,
-        (function, nodes): (Function, Vec<Node>),
+        function: Function,
+        nodes: Vec<Node>,
         exprs: &[&Expr],
     ) -> Result<Node, Wrong> {
         let mut values = Vec::new();

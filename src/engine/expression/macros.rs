@@ -58,13 +58,14 @@ pub(super) fn method(
         ("sortBy", 2) => return sort_by(at, target, arguments),
         _ => return Ok(call(at, name, Some(target), arguments)),
     };
-    fold_of(at, (fold, name), target, arguments)
+    fold_of(at, fold, name, target, arguments)
 }
 
 /// The macro `name`, of which `fold` is known.
 fn fold_of(
     at: usize,
-    (fold, name): (Fold, &str),
+    fold: Fold,
+    name: &str,
     range: Expr,
     arguments: Vec<Expr>,
 ) -> Result<Expr, Wrong> {
@@ -135,7 +136,7 @@ fn sort_by(at: usize, target: Expr, arguments: Vec<Expr>) -> Result<Expr, Wrong>
         kind: ExprKind::Name(name.clone()),
     };
     // The list is bound, so that keys and elements come from one evaluation of it.
-    let keys = fold_of(at, (Fold::List, "map"), list(), arguments)?;
+    let keys = fold_of(at, Fold::List, "map", list(), arguments)?;
     let body = call(at, "@sortByAssociatedKeys", Some(list()), vec![keys]);
     Ok(Expr {
         at,

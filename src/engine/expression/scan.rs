@@ -37,7 +37,7 @@ pub(super) fn scan(tokens: &[Token]) -> Result<Scanned, Wrong> {
         let run = run_of_signs(tokens, place);
         if run > 0 {
             let after = place.saturating_add(run);
-            scanned.signs(tokens, (place, after));
+            scanned.signs(tokens, place, after);
             place = after;
             continue;
         }
@@ -66,7 +66,7 @@ impl Scanned {
     }
 
     /// Several `!` or `-` in front of something, of which two take each other back.
-    fn signs(&mut self, tokens: &[Token], (from, to): (usize, usize)) {
+    fn signs(&mut self, tokens: &[Token], from: usize, to: usize) {
         let sign = tokens.get(from).map_or("", sign_of);
         let odd = to.saturating_sub(from) % 2 == 1;
         let number = matches!(
