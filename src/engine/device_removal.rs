@@ -249,16 +249,21 @@ impl DeviceCheck<'_, '_> {
     /// Who may come to use it.
     fn of_newcomers(&self) -> Vec<RemovalObjection> {
         let taints = self.state.map_or(&[][..], |state| &state.taints);
-        let blocking = taints.iter().map(|taint| taint.taint);
-        let blocking: Vec<&Taint> = blocking.filter(|taint| blocks(&taint.effect)).collect();
+        let blocking: Vec<&Taint> = taints
+            .iter()
+            .map(|taint| taint.taint)
+            .filter(|taint| blocks(&taint.effect))
+            .collect();
         if blocking.is_empty() {
             return vec![RemovalObjection::NotTainted];
         }
         let device = self.state.and_then(|state| state.device);
         let snapshot = &self.facts.reading.snapshot;
         let found = tolerant(snapshot, &blocking, &self.device.driver, device);
-        let found = found.into_iter();
-        found.map(|by| RemovalObjection::Tolerated { by }).collect()
+        found
+            .into_iter()
+            .map(|by| RemovalObjection::Tolerated { by })
+            .collect()
     }
 
     fn of_kubelet(&self) -> Vec<RemovalObjection> {
@@ -293,8 +298,12 @@ impl DeviceCheck<'_, '_> {
         if self.is_evicted_from() {
             objections.push(RemovalObjection::TaintedAndInUse);
         }
-        let noted = self.facts.prepared.unwrap_or_default().iter();
-        let noted = noted.filter(|claim| claim.devices.contains(self.device));
+        let noted = self
+            .facts
+            .prepared
+            .unwrap_or_default()
+            .iter()
+            .filter(|claim| claim.devices.contains(self.device));
         let unlisted =
             noted.filter(|claim| self.used.iter().all(|used| used.claim.name != claim.name));
         objections.extend(unlisted.map(|claim| RemovalObjection::Prepared {

@@ -98,11 +98,14 @@ pub fn disruption<'a>(
 
 /// The pods that are evicted, the earliest first; what is overdue goes now.
 fn in_order<'a>(impact: &Impact<'a>, now: Timestamp) -> Vec<&'a Pod> {
-    let evicted = impact.pods.iter().filter_map(|pod| match pod.verdict {
-        Verdict::Evicted { at } => Some((at.max(now), pod.pod)),
-        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
-    });
-    let mut evicted: Vec<(Timestamp, &Pod)> = evicted.collect();
+    let mut evicted: Vec<(Timestamp, &Pod)> = impact
+        .pods
+        .iter()
+        .filter_map(|pod| match pod.verdict {
+            Verdict::Evicted { at } => Some((at.max(now), pod.pod)),
+            Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
+        })
+        .collect();
     evicted.sort_by(|(left, a), (right, b)| (left, &a.name, &a.uid).cmp(&(right, &b.name, &b.uid)));
     evicted.into_iter().map(|(_, pod)| pod).collect()
 }

@@ -90,8 +90,12 @@ impl ForcedDeletions {
             }
         }
         let there: HashSet<&Uid> = observation.pods.iter().map(|pod| &pod.uid).collect();
-        let gone = self.last.iter().filter(|(uid, _)| !there.contains(uid));
-        let gone: Vec<Uid> = gone.map(|(uid, _)| uid.clone()).collect();
+        let gone: Vec<Uid> = self
+            .last
+            .iter()
+            .filter(|(uid, _)| !there.contains(uid))
+            .map(|(uid, _)| uid.clone())
+            .collect();
         for uid in gone {
             if let Some(last) = self.last.remove(&uid).filter(|last| last.is_stuck) {
                 let end = PodEnd::NotObserved;
@@ -102,8 +106,11 @@ impl ForcedDeletions {
     }
 
     fn look(&mut self, observation: &PodObservation<'_>) {
-        let of_holders = observation.holders.iter().flat_map(|holder| &holder.pods);
-        let of_holders = of_holders.map(|pod| (*pod, false));
+        let of_holders = observation
+            .holders
+            .iter()
+            .flat_map(|holder| &holder.pods)
+            .map(|pod| (*pod, false));
         let left = observation.left.iter().map(|left| {
             let is_stuck = match left.obstacle {
                 EvictionObstacle::Stuck(_) | EvictionObstacle::Kubelet { .. } => true,

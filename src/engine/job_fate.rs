@@ -90,8 +90,12 @@ pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a 
         !pod.phase.is_terminal()
             && controller.is_some_and(|owner| owner.workload_kind() == Some(Kind::Job))
     };
-    let jobs = reading.snapshot.jobs.iter().map(|job| (&job.uid, job));
-    let jobs: BTreeMap<&Uid, &Workload> = jobs.map(|(uid, job)| (uid, &**job)).collect();
+    let jobs: BTreeMap<&Uid, &Workload> = reading
+        .snapshot
+        .jobs
+        .iter()
+        .map(|job| (&job.uid, &**job))
+        .collect();
     // All pods that a Job loses are counted before the first is judged: each may be the one that is too many.
     let mut lost: BTreeMap<&Uid, i32> = BTreeMap::new();
     for owner in evicted(impact)

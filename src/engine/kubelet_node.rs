@@ -103,24 +103,31 @@ impl Evidence<'_> {
     fn strong(&self) -> Vec<(NodeName, NodeProof)> {
         let listed: BTreeSet<&NamespacedName> =
             self.in_use.pods.iter().map(|pod| &pod.name).collect();
-        let known = self.snapshot.pods.iter();
-        let known = known.filter(|pod| listed.contains(&pod.name));
-        let known =
-            known.filter_map(|pod| Some((pod.node.clone()?, NodeProof::Pod(pod.name.clone()))));
-        let asked = self.asked.iter();
-        let asked = asked.map(|(pod, node)| (node.clone(), NodeProof::Pod(pod.clone())));
+        let known = self
+            .snapshot
+            .pods
+            .iter()
+            .filter(|pod| listed.contains(&pod.name))
+            .filter_map(|pod| Some((pod.node.clone()?, NodeProof::Pod(pod.name.clone()))));
+        let asked = self
+            .asked
+            .iter()
+            .map(|(pod, node)| (node.clone(), NodeProof::Pod(pod.clone())));
         let mut held: BTreeSet<&DeviceId> = BTreeSet::new();
         held.extend(self.in_use.devices().map(|used| &used.device.device));
         held.extend(self.prepared.iter().flat_map(|claim| &claim.devices));
         let inventory = devices(self.snapshot, self.semantics).devices;
-        let local = inventory.iter().filter(|state| held.contains(&state.id));
-        // The node of a device that is not published comes from claims: what the scheduler decided, and no
-        // evidence.
-        let local = local.filter(|state| state.published);
-        let local = local
+        let local = inventory
+            .iter()
+            .filter(|state| held.contains(&state.id))
+            // The node of a device that is not published comes from claims: what the scheduler decided, and no
+            // evidence.
+            .filter(|state| state.published)
             .filter_map(|state| Some((state.node?.clone(), NodeProof::Device(state.id.clone()))));
-        let certificate = self.certificate.cloned();
-        let certificate = certificate.map(|node| (node, NodeProof::Certificate));
+        let certificate = self
+            .certificate
+            .cloned()
+            .map(|node| (node, NodeProof::Certificate));
         known.chain(asked).chain(local).chain(certificate).collect()
     }
 }

@@ -80,18 +80,22 @@ impl RecurringEvictions {
     /// The workloads that come back each time and of which a pod is `left` now, by name.
     #[must_use]
     pub fn returning(&self, left: &[PendingEviction<'_>]) -> Vec<RecurringEviction> {
-        let owners = left.iter().filter_map(|left| {
-            let owner = left.pod.controller.as_ref()?;
-            Some((&owner.uid, (&left.pod.name, owner)))
-        });
-        let owners: BTreeMap<&Uid, _> = owners.collect();
-        let returning = owners.into_iter().filter_map(|(uid, (pod, owner))| {
-            let pods = self.seen.get(uid)?;
-            let comes_back = pods.values().any(|pod| pod.after >= RETURNS);
-            let evicted = pods.values().filter(|pod| pod.is_evicted).count();
-            comes_back.then(|| returning(pod, owner, evicted))
-        });
-        let mut returning: Vec<RecurringEviction> = returning.collect();
+        let owners: BTreeMap<&Uid, _> = left
+            .iter()
+            .filter_map(|left| {
+                let owner = left.pod.controller.as_ref()?;
+                Some((&owner.uid, (&left.pod.name, owner)))
+            })
+            .collect();
+        let mut returning: Vec<RecurringEviction> = owners
+            .into_iter()
+            .filter_map(|(uid, (pod, owner))| {
+                let pods = self.seen.get(uid)?;
+                let comes_back = pods.values().any(|pod| pod.after >= RETURNS);
+                let evicted = pods.values().filter(|pod| pod.is_evicted).count();
+                comes_back.then(|| returning(pod, owner, evicted))
+            })
+            .collect();
         returning.sort();
         returning
     }

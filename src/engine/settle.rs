@@ -278,8 +278,7 @@ impl Settle {
     /// Must be told of every look, in the order of time: that nobody is left has to hold at each of
     /// them for the settle time.
     pub fn observe<'a>(&mut self, facts: &WaitFacts<'a>, elapsed: Duration) -> Observation<'a> {
-        let left = facts.left.iter();
-        let left: HashSet<&Uid> = left.map(|left| &left.pod.uid).collect();
+        let left: HashSet<&Uid> = facts.left.iter().map(|left| &left.pod.uid).collect();
         self.seen.extend(left.iter().map(|uid| (*uid).clone()));
         // Before anything is decided: what a watch says of a pod that is gone it says once.
         if self.goal.is_about_pods() {
@@ -293,8 +292,10 @@ impl Settle {
             self.departures.see(&observation, &self.seen);
             self.returns.see(facts.left, facts.pods);
         }
-        let others = facts.pods.iter();
-        let others = others.filter(|pod| self.seen.contains(&pod.uid) && !left.contains(&pod.uid));
+        let others = facts
+            .pods
+            .iter()
+            .filter(|pod| self.seen.contains(&pod.uid) && !left.contains(&pod.uid));
         let (ended, spared): (Vec<_>, Vec<_>) = others.partition(|pod| pod.phase.is_terminal());
         let (step, open) = match self.never(facts) {
             Some(never) => (WaitStep::Never(never), Vec::new()),
@@ -440,8 +441,10 @@ impl Settle {
                 .collect(),
             Goal::Idle => {
                 let holders = facts.holders.iter().map(OpenCondition::Held);
-                let gaps = facts.unevaluated.iter();
-                let gaps = gaps.filter(|gap| self.hides_evictions(gap));
+                let gaps = facts
+                    .unevaluated
+                    .iter()
+                    .filter(|gap| self.hides_evictions(gap));
                 holders
                     .chain(gaps.map(OpenCondition::Unevaluated))
                     .collect()
@@ -449,8 +452,10 @@ impl Settle {
             Goal::Evicted => {
                 let pods = facts.left.iter().map(OpenCondition::Pod);
                 let unsettled = present.filter_map(|(rule, _)| self.unsettled(rule, facts));
-                let gaps = facts.unevaluated.iter();
-                let gaps = gaps.filter(|gap| self.hides_evictions(gap));
+                let gaps = facts
+                    .unevaluated
+                    .iter()
+                    .filter(|gap| self.hides_evictions(gap));
                 pods.chain(unsettled)
                     .chain(gaps.map(OpenCondition::Unevaluated))
                     .collect()

@@ -217,7 +217,8 @@ fn drivers_of(pod: &Pod, claims: &[ResourceClaim]) -> BTreeSet<DriverName> {
                 consumer.uid == pod.uid || Some(&consumer.name) == pod.pod_group.as_ref()
             })
     });
-    let results = own.filter_map(|claim| claim.allocation.as_ref());
-    let results = results.flat_map(|allocation| &allocation.results);
+    let results = own
+        .filter_map(|claim| claim.allocation.as_ref())
+        .flat_map(|allocation| &allocation.results);
     results.map(|result| result.device.driver.clone()).collect()
 }

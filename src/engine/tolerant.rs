@@ -47,13 +47,18 @@ pub fn tolerant(
         driver,
         device,
     };
-    let claims = snapshot.claims.iter();
-    let idle = claims.filter(|claim| claim.allocation.is_none());
-    let claims = idle.filter(|claim| claim.spec.as_deref().is_some_and(|spec| place.takes(spec)));
-    let claims = claims.map(|claim| TolerantClaim::Claim(claim.name.clone()));
-    let templates = snapshot.templates.iter();
-    let templates = templates.filter(|template| place.takes(&template.spec));
-    let templates = templates.map(|template| TolerantClaim::Template(template.name.clone()));
+    let idle = snapshot
+        .claims
+        .iter()
+        .filter(|claim| claim.allocation.is_none());
+    let claims = idle
+        .filter(|claim| claim.spec.as_deref().is_some_and(|spec| place.takes(spec)))
+        .map(|claim| TolerantClaim::Claim(claim.name.clone()));
+    let templates = snapshot
+        .templates
+        .iter()
+        .filter(|template| place.takes(&template.spec))
+        .map(|template| TolerantClaim::Template(template.name.clone()));
     let mut found: Vec<TolerantClaim> = claims.chain(templates).collect();
     found.sort();
     found

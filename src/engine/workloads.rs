@@ -402,8 +402,9 @@ pub fn gangs<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid,
 fn describe(group: &Group<'_>, snapshot: &Snapshot) -> Option<(String, Option<i32>)> {
     match group {
         Group::Pods(namespace, name) => {
-            let mut known = snapshot.pod_groups.iter();
-            let known = known
+            let known = snapshot
+                .pod_groups
+                .iter()
                 .find(|known| known.name.namespace == **namespace && known.name.name == **name);
             let needs = match known {
                 Some(known) => Some(known.min_members?),
@@ -412,16 +413,14 @@ fn describe(group: &Group<'_>, snapshot: &Snapshot) -> Option<(String, Option<i3
             Some((format!("PodGroup {namespace}/{name}"), needs))
         }
         Group::Coscheduled(namespace, name) => {
-            let mut known = snapshot.coscheduling_pod_groups.iter();
-            let known = known.find(|known| {
+            let known = snapshot.coscheduling_pod_groups.iter().find(|known| {
                 known.name.namespace == **namespace && known.name.name.as_str() == *name
             });
             let needs = known.and_then(|group| group.min_members);
             Some((format!("PodGroup {namespace}/{name}"), needs))
         }
         Group::Workers(namespace, set, index) => {
-            let mut known = snapshot.leader_worker_sets.iter();
-            let known = known.find(|known| {
+            let known = snapshot.leader_worker_sets.iter().find(|known| {
                 known.name.namespace == **namespace && known.name.name.as_str() == *set
             });
             let needs = known.and_then(|set| set.min_members);

@@ -103,12 +103,14 @@ impl Snapshot {
     /// An owner of a kind that is not known here is none of them.
     #[must_use]
     pub fn named_workloads(&self) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
-        let of_pods = self.pods.iter();
-        let of_pods = of_pods.map(|pod| (&pod.name, pod.controller.as_ref()));
+        let of_pods = self
+            .pods
+            .iter()
+            .map(|pod| (&pod.name, pod.controller.as_ref()));
         let workloads = self.workloads();
-        let of_workloads = workloads.iter();
-        let of_workloads =
-            of_workloads.map(|(_, workload)| (&workload.name, workload.controller.as_ref()));
+        let of_workloads = workloads
+            .iter()
+            .map(|(_, workload)| (&workload.name, workload.controller.as_ref()));
         let owners = of_pods
             .chain(of_workloads)
             .filter_map(|(owned, controller)| {
@@ -130,10 +132,12 @@ impl Snapshot {
 /// The groups that a pod is in.
 fn groups(pod: &Pod) -> impl Iterator<Item = (Kind, NamespacedName)> + '_ {
     let of_group = pod.pod_group.clone().map(|name| (Kind::PodGroup, name));
-    let of_set = pod.leader_worker_set();
-    let of_set = of_set.map(|name| (Kind::LeaderWorkerSet, name.into()));
-    let of_plugin = pod.coscheduling_group();
-    let of_plugin = of_plugin.map(|name| (Kind::CoschedulingPodGroup, name.into()));
+    let of_set = pod
+        .leader_worker_set()
+        .map(|name| (Kind::LeaderWorkerSet, name.into()));
+    let of_plugin = pod
+        .coscheduling_group()
+        .map(|name| (Kind::CoschedulingPodGroup, name.into()));
     let groups = of_group.into_iter().chain(of_set).chain(of_plugin);
     groups.map(|(kind, name)| {
         let namespace = pod.name.namespace.clone();

@@ -157,8 +157,9 @@ pub fn labels(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
 #[must_use]
 pub fn beginning(candidates: impl IntoIterator<Item = Candidate>, typed: &str) -> Vec<Candidate> {
     let plain = |candidate: &Candidate| !candidate.word.chars().any(char::is_control);
-    let found = candidates.into_iter().filter(plain);
-    let found: BTreeSet<Candidate> = found
+    let found: BTreeSet<Candidate> = candidates
+        .into_iter()
+        .filter(plain)
         .filter(|candidate| candidate.word.starts_with(typed))
         .collect();
     found.into_iter().collect()

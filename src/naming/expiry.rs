@@ -66,8 +66,10 @@ impl Expiry {
         match self {
             Self::After(span) => {
                 // By the calendar: a month is no fixed number of seconds.
-                let at = now.to_zoned(TimeZone::UTC).checked_add(*span);
-                let at = at.map_err(|_| wrong(&span.to_string(), TOO_FAR))?;
+                let at = now
+                    .to_zoned(TimeZone::UTC)
+                    .checked_add(*span)
+                    .map_err(|_| wrong(&span.to_string(), TOO_FAR))?;
                 Ok(at.timestamp())
             }
             Self::At(at) if *at > now => Ok(*at),

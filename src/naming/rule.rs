@@ -120,8 +120,11 @@ fn readable(first: &[&str], selector: &DeviceSelector, key: &str, whole: &[&str]
     let device = selector.device.as_ref().map(|name| name.as_str());
     let driver = driver.filter(|_| pool.is_none());
     let all = (driver.is_none() && pool.is_none() && device.is_none()).then_some("all");
-    let parts = [Some(key), driver, pool, device, all];
-    let mut parts: Vec<String> = parts.into_iter().flatten().map(short).collect();
+    let mut parts: Vec<String> = [Some(key), driver, pool, device, all]
+        .into_iter()
+        .flatten()
+        .map(short)
+        .collect();
     parts.retain(|part| !part.is_empty());
     // The hash knows what the text leaves out, such as the driver.
     let mut hash = hash(whole);

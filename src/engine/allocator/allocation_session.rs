@@ -196,8 +196,9 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         // Of a doubtful node it is not known whether it has the device at all, so that an expression that fails
         // there proves nothing about the scheduler.
         let views = 0..self.state.views.len();
-        let known = views.filter(|view| !self.state.views[*view].is_doubtful);
-        let known: Vec<usize> = known.collect();
+        let known: Vec<usize> = views
+            .filter(|view| !self.state.views[*view].is_doubtful)
+            .collect();
         let outcomes = known.into_iter().map(|view| self.outcome(place, view));
         let failures = outcomes.filter_map(|outcome| match outcome {
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
@@ -224,12 +225,13 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             own: &self.nothing,
         };
         let choices = demands.iter().flatten().flat_map(|demand| &demand.choices);
-        let fitting = choices.map(|choice| {
-            let fitting = FittingDevices::new(choice, &self.pools, self.state);
-            let free = fitting.free(choice, usage, self.state);
-            (fitting, free)
-        });
-        let fitting: Vec<_> = fitting.collect();
+        let fitting: Vec<_> = choices
+            .map(|choice| {
+                let fitting = FittingDevices::new(choice, &self.pools, self.state);
+                let free = fitting.free(choice, usage, self.state);
+                (fitting, free)
+            })
+            .collect();
         self.groups.push(ClaimGroup {
             unmodelled: unmodelled_terms(
                 spec,
@@ -249,10 +251,12 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         if let Err(unknown) = &self.groups[place].demands {
             return Placeability::Unknown([unknown.clone()].into());
         }
-        let mine = own
+        let mine: BTreeSet<usize> = own
             .devices()
-            .filter_map(|device| self.concerned.get(&device));
-        let mine: BTreeSet<usize> = mine.flatten().copied().collect();
+            .filter_map(|device| self.concerned.get(&device))
+            .flatten()
+            .copied()
+            .collect();
         let mut unknown = BTreeSet::new();
         // Its own node first, where most find their place again.
         let others = (0..self.state.views.len()).filter(|view| !mine.contains(view));

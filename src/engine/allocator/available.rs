@@ -1,6 +1,6 @@
 //! Devices of the affected classes that stay allocatable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate_devices::{Candidacy, is_free, pools_in_reach, reached};
 use super::cluster_state::ClusterState;
@@ -32,12 +32,11 @@ pub(super) fn available<'a>(
         return None;
     }
     let pools = pools_in_reach(state);
-    let selected: Vec<u32> = impact
+    let selected: BTreeSet<u32> = impact
         .devices
         .iter()
         .filter_map(|device| state.identity(&device.id))
         .collect();
-    let selected: std::collections::BTreeSet<u32> = selected.into_iter().collect();
     let places = || {
         pools
             .iter()

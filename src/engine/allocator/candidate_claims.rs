@@ -49,11 +49,12 @@ pub fn candidate_claims<'a>(
         .claims
         .iter()
         .filter(|claim| claim.allocation.is_none());
-    let asking = waiting.filter_map(|claim| {
-        let spec = claim.spec.as_deref()?;
-        Some((claim, spec, demands(spec, &state).ok()?))
-    });
-    let asking: Vec<_> = asking.collect();
+    let asking: Vec<_> = waiting
+        .filter_map(|claim| {
+            let spec = claim.spec.as_deref()?;
+            Some((claim, spec, demands(spec, &state).ok()?))
+        })
+        .collect();
     let mut found: Vec<(CandidateClaim<'a>, DeviceFit<'_, 'a>)> = Vec::new();
     let survey = DeviceSurvey::new(snapshot, &state);
     let Some(place) = survey.find(device) else {
@@ -101,19 +102,21 @@ pub fn candidate_claims<'a>(
     });
     state.ignored = IgnoredTaints::NOTHING;
     let mut session = AllocationSession::new(&state, &all);
-    let candidates = found.into_iter().map(|(mut candidate, question)| {
-        let failures = session.failures(candidate.claim).into_iter();
-        let failing = failures.map(|why| Exclusion::Failing(why.to_string()));
-        candidate.exclusions.extend(failing);
-        candidate
-            .exclusions
-            .extend(scheduling_exclusion(snapshot, candidate.claim, device));
-        if candidate.exclusions.is_empty() && !question.fits(&state, &all, &steps) {
-            candidate.exclusions.push(Exclusion::OtherDevices);
-        }
-        candidate
-    });
-    let mut candidates: Vec<_> = candidates.collect();
+    let mut candidates: Vec<_> = found
+        .into_iter()
+        .map(|(mut candidate, question)| {
+            let failures = session.failures(candidate.claim).into_iter();
+            let failing = failures.map(|why| Exclusion::Failing(why.to_string()));
+            candidate.exclusions.extend(failing);
+            candidate
+                .exclusions
+                .extend(scheduling_exclusion(snapshot, candidate.claim, device));
+            if candidate.exclusions.is_empty() && !question.fits(&state, &all, &steps) {
+                candidate.exclusions.push(Exclusion::OtherDevices);
+            }
+            candidate
+        })
+        .collect();
     candidates.sort_by_key(|candidate| (!candidate.exclusions.is_empty(), &candidate.claim.name));
     candidates
 }

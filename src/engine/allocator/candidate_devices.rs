@@ -103,11 +103,12 @@ impl FreeDevices {
 
     /// All of them, with the pools that `recounted` has counted otherwise.
     pub(super) fn total_with(&self, recounted: &Self) -> Range {
-        let kept = self
+        let kept: Range = self
             .by_pool
             .iter()
-            .filter(|(place, _)| !recounted.by_pool.contains_key(place));
-        let kept: Range = kept.map(|(_, range)| *range).sum();
+            .filter(|(place, _)| !recounted.by_pool.contains_key(place))
+            .map(|(_, range)| *range)
+            .sum();
         kept.plus(recounted.total())
     }
 }

@@ -145,8 +145,11 @@ fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, Unreadable
     if let Some(range) = &policy.range {
         return is_outside(portion, range);
     }
-    let values = policy.values.iter().map(|value| read(value));
-    let values: Vec<Amount> = values.collect::<Result<_, _>>()?;
+    let values: Vec<Amount> = policy
+        .values
+        .iter()
+        .map(|value| read(value))
+        .collect::<Result<_, _>>()?;
     Ok(!values.is_empty() && !values.contains(&portion))
 }
 

@@ -97,8 +97,9 @@ impl<'a> ClusterState<'a> {
         (semantics, completeness): (&Semantics, Completeness),
         meant: impl Fn(&NodeFacts<'a>) -> bool,
     ) -> Self {
-        let rules = proposed_rules(proposed).chain(existing_rules(snapshot, proposed));
-        let rules: Vec<_> = rules.collect();
+        let rules: Vec<_> = proposed_rules(proposed)
+            .chain(existing_rules(snapshot, proposed))
+            .collect();
         let names = rules.iter().map(|rule| rule.name.cloned()).collect();
         // What a rule without selector means to the scheduler is another question than whom it evicts.
         let semantics_of_scheduler = Semantics {
@@ -153,8 +154,11 @@ impl<'a> ClusterState<'a> {
             let taint = rules.rule(*place).taint.clone();
             (taint, TaintSetter::Rule(*place))
         });
-        let of_driver = device.taints.iter().zip(0_u32..);
-        let of_driver = of_driver.map(|(taint, place)| (taint.clone(), TaintSetter::Driver(place)));
+        let of_driver = device
+            .taints
+            .iter()
+            .zip(0_u32..)
+            .map(|(taint, place)| (taint.clone(), TaintSetter::Driver(place)));
         self.devices.push(DeviceAt {
             slice,
             device,

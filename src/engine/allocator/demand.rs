@@ -201,8 +201,9 @@ impl Choice<'_> {
     ///
     /// Upstream: `selectorsMatch`.
     pub(super) fn fits(&self, place: u32, state: &ClusterState<'_>) -> Result<bool, Unknown> {
-        let refusal = self.refusal(place, state);
-        let refusal = refusal.map_err(|trouble| self.describe(&trouble))?;
+        let refusal = self
+            .refusal(place, state)
+            .map_err(|trouble| self.describe(&trouble))?;
         Ok(refusal.is_none())
     }
 

@@ -26,8 +26,9 @@ pub fn diagnose<'a>(waiting: &PendingClaim<'a>) -> Diagnosis {
         let choices = demand.choices.iter().enumerate();
         choices.map(move |(place, choice)| (request, place, choice))
     });
-    let choices = choices.map(|(request, place, choice)| survey.diagnose(request, place, choice));
-    let choices: Vec<ChoiceDiagnosis> = choices.collect();
+    let choices: Vec<ChoiceDiagnosis> = choices
+        .map(|(request, place, choice)| survey.diagnose(request, place, choice))
+        .collect();
     let root_cause = root_cause(waiting, &mut state, &choices);
     Diagnosis {
         root_cause,

@@ -19,16 +19,20 @@ pub fn parts_of(snapshot: &Snapshot, chosen: &[DeviceId]) -> Vec<DeviceId> {
     let chosen: BTreeSet<&DeviceId> = chosen.iter().collect();
     let mut pools: BTreeMap<(&str, &str), Vec<(DeviceId, Consumption<'_>)>> = BTreeMap::new();
     for slice in current_slices(&snapshot.slices) {
-        let pool = pools.entry((slice.driver.as_str(), slice.pool.name.as_str()));
-        let pool = pool.or_default();
+        let pool = pools
+            .entry((slice.driver.as_str(), slice.pool.name.as_str()))
+            .or_default();
         for device in &slice.devices {
             pool.push((slice.id_of(device), consumption(device)));
         }
     }
     let mut parts = Vec::new();
     for devices in pools.values() {
-        let wholes = devices.iter().filter(|(id, _)| chosen.contains(id));
-        let wholes: Vec<&Consumption<'_>> = wholes.map(|(_, consumed)| consumed).collect();
+        let wholes: Vec<&Consumption<'_>> = devices
+            .iter()
+            .filter(|(id, _)| chosen.contains(id))
+            .map(|(_, consumed)| consumed)
+            .collect();
         let is_part = |(id, consumed): &&(DeviceId, Consumption<'_>)| {
             !chosen.contains(id) && wholes.iter().any(|whole| is_less(consumed, whole))
         };

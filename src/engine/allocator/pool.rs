@@ -182,8 +182,8 @@ impl<'a> PoolGatherer<'a> {
             }
             let current = all
                 .iter()
-                .filter(|place| generation(place) == first.pool.generation);
-            let current = current.filter(|place| !uses_groups(self.slices[**place].slice));
+                .filter(|place| generation(place) == first.pool.generation)
+                .filter(|place| !uses_groups(self.slices[**place].slice));
             elsewhere = current.copied().collect();
             if !is_complete(elsewhere.len()) {
                 return Some(Pool::without_devices(place, PoolStatus::Incomplete));
@@ -246,8 +246,10 @@ impl<'a> Pool<'a> {
         let sets = slice.terms.iter().flat_map(|terms| &terms.counters);
         let mut is_new = true;
         for set in sets {
-            let counters = set.counters.iter();
-            let counters = counters.map(|(name, written)| (&**name, amount(written)));
+            let counters = set
+                .counters
+                .iter()
+                .map(|(name, written)| (&**name, amount(written)));
             let before = self.counters.insert(&set.name, counters.collect());
             is_new &= before.is_none();
         }

@@ -35,8 +35,8 @@ pub(super) fn amount(written: &str) -> Option<Amount> {
     let magnitude = scaled(
         digits.checked_mul(factor)?,
         shift.checked_sub(places as i32)?,
-    )?;
-    let magnitude = magnitude.min(LARGEST);
+    )?
+    .min(LARGEST);
     if is_negative {
         return magnitude.checked_neg();
     }

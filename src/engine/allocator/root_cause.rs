@@ -83,14 +83,15 @@ pub(super) fn root_cause<'a>(
     // Only devices against which nothing but taints speaks can be won by removing some; `owners` has the taints of
     // those.
     let tried = owners(choices).into_iter().take(MAX_OWNERS);
-    let found = tried.filter(|owner| {
-        let ignorable = state.taint_of(owner);
-        ignorable.is_some_and(|taint| {
-            let ignored = IgnoredTaints::Those([taint].into());
-            is_placeable_without(ignored, waiting, state, &all)
+    let found: Vec<TaintOwner> = tried
+        .filter(|owner| {
+            let ignorable = state.taint_of(owner);
+            ignorable.is_some_and(|taint| {
+                let ignored = IgnoredTaints::Those([taint].into());
+                is_placeable_without(ignored, waiting, state, &all)
+            })
         })
-    });
-    let found: Vec<TaintOwner> = found.collect();
+        .collect();
     if !found.is_empty() {
         return RootCause::Taints(found);
     }
@@ -148,11 +149,11 @@ fn is_placeable_without<'a>(
 fn owners(choices: &[ChoiceDiagnosis]) -> Vec<TaintOwner> {
     let mut counts: BTreeMap<&TaintOwner, usize> = BTreeMap::new();
     for (_, exclusions) in choices.iter().flat_map(|choice| &choice.excluded) {
-        let owners = exclusions
-            .iter()
-            .map(|exclusion| Some(exclusion.taint()?.1));
         // One exclusion that is no taint leaves the device out: no removal of taints would win it.
-        let owners: Option<BTreeSet<&TaintOwner>> = owners.collect();
+        let owners: Option<BTreeSet<&TaintOwner>> = exclusions
+            .iter()
+            .map(|exclusion| Some(exclusion.taint()?.1))
+            .collect();
         for owner in owners.into_iter().flatten() {
             let count = counts.entry(owner).or_default();
             *count = count.saturating_add(1);
@@ -205,10 +206,10 @@ fn owners_by_view(
 ) -> Vec<(usize, BTreeSet<TaintOwner>)> {
     let mut of_device: BTreeMap<&DeviceId, Vec<&TaintOwner>> = BTreeMap::new();
     for (device, exclusions) in choices.iter().flat_map(|choice| &choice.excluded) {
-        let owners = exclusions
+        let owners: Option<Vec<&TaintOwner>> = exclusions
             .iter()
-            .map(|exclusion| Some(exclusion.taint()?.1));
-        let owners: Option<Vec<&TaintOwner>> = owners.collect();
+            .map(|exclusion| Some(exclusion.taint()?.1))
+            .collect();
         of_device
             .entry(device)
             .or_default()
@@ -276,12 +277,11 @@ impl RemovalTrial<'_, '_> {
         view: usize,
         size: usize,
         chosen: BTreeSet<TaintOwner>,
-        rest: &[TaintOwner],
+        mut rest: &[TaintOwner],
     ) -> Option<Option<BTreeSet<TaintOwner>>> {
         if chosen.len() == size {
             return Some(self.helps(view, &chosen)?.then_some(chosen));
         }
-        let mut rest = rest;
         while let [first, others @ ..] = rest {
             let mut more = chosen.clone();
             more.insert(first.clone());

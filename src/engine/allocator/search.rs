@@ -80,9 +80,11 @@ pub(super) fn is_placeable(task: SearchTask<'_, '_>) -> Result<bool, SearchStop>
     let mut needed = Vec::with_capacity(task.demands.len());
     let mut least = 0_usize;
     for demand in task.demands {
-        let choices = demand.choices.iter();
-        let choices = choices.map(|choice| choice.needed(task.view, task.state));
-        let choices: Vec<NeededDevices> = choices.collect::<Result<_, _>>()?;
+        let choices: Vec<NeededDevices> = demand
+            .choices
+            .iter()
+            .map(|choice| choice.needed(task.view, task.state))
+            .collect::<Result<_, _>>()?;
         let fewest = choices.iter().map(NeededDevices::count).min();
         least = least.saturating_add(fewest.unwrap_or_default());
         needed.push(choices);

@@ -166,8 +166,10 @@ fn is_part(part: &Taken<'_>, whole: &Taken<'_>) -> bool {
 
 /// The pods that the claim is reserved for.
 fn reserved_for(claim: &ResourceClaim) -> impl Iterator<Item = NamespacedName> {
-    let pods = claim.reserved_for.iter();
-    let pods = pods.filter(|one| &*one.resource == "pods");
+    let pods = claim
+        .reserved_for
+        .iter()
+        .filter(|one| &*one.resource == "pods");
     pods.map(|pod| NamespacedName {
         namespace: claim.name.namespace.clone(),
         name: pod.name.clone(),

@@ -64,8 +64,8 @@ pub(super) fn unmodelled_terms<'f, 'a: 'f>(
             spec.requests.len() > 1 || amounts.iter().any(is_several),
         ),
     ];
-    let applies = applies.into_iter();
     applies
+        .into_iter()
         .filter_map(|(unmodelled, applies)| applies.then_some(unmodelled))
         .collect()
 }

@@ -137,8 +137,7 @@ impl<'a> Chain<'a> {
             rules: &rules,
             table: &table,
         };
-        let entries = pod.claims.iter().enumerate();
-        let entries = entries.map(|(place, entry)| {
+        let entries = pod.claims.iter().enumerate().map(|(place, entry)| {
             let meant = entry_of(&entry.source);
             (ClaimEntry::Entry(place, &entry.source), meant)
         });
@@ -158,8 +157,7 @@ impl<'a> Chain<'a> {
 
     /// The taints of the claims that count for the pod.
     pub fn counting(&self) -> impl Iterator<Item = &EvaluatedTaint<'a>> {
-        let links = self.links.iter();
-        let links = links.filter(|link| link.validity == Some(None));
+        let links = self.links.iter().filter(|link| link.validity == Some(None));
         let devices = links.flat_map(|link| &link.devices);
         devices.flat_map(|device| &device.taints)
     }
@@ -294,11 +292,10 @@ impl<'a> ChainBuilder<'a, '_> {
 
     fn publication(&self, entry: &DeviceEntry<'a>, id: &DeviceId) -> Publication<'a> {
         if let Some(published) = entry.published {
-            let devices = published.slice.devices.iter();
-            let mut places = devices.enumerate();
+            let mut devices = published.slice.devices.iter();
             // The device and not its name, which a pool may have twice.
-            let place = places.find(|(_, device)| std::ptr::eq(*device, published.device));
-            let place = place.map(|(place, _)| place).unwrap_or_default();
+            let place = devices.position(|device| std::ptr::eq(device, published.device));
+            let place = place.unwrap_or_default();
             return Publication::Current(published.slice, place);
         }
         let slices = &self.input.snapshot.slices;

@@ -17,11 +17,15 @@ pub fn related_objects(snapshot: &Snapshot, pod: &Pod) -> Snapshot {
         .flat_map(|allocation| &allocation.results)
         .map(|result| (result.device.driver.as_str(), result.device.pool.as_str()))
         .collect();
-    let slices = snapshot.slices.iter().filter(|slice| {
-        let pool = (slice.driver.as_str(), slice.pool.name.as_str());
-        pools.contains(&pool)
-    });
-    let slices = slices.cloned().collect();
+    let slices = snapshot
+        .slices
+        .iter()
+        .filter(|slice| {
+            let pool = (slice.driver.as_str(), slice.pool.name.as_str());
+            pools.contains(&pool)
+        })
+        .cloned()
+        .collect();
     // The other consumers are needed too: up to 1.35 an outdated reservation of one of them hides the pod.
     let consumers: HashSet<&str> = claims
         .iter()
@@ -29,11 +33,16 @@ pub fn related_objects(snapshot: &Snapshot, pod: &Pod) -> Snapshot {
         .map(|consumer| consumer.name.as_str())
         .collect();
     let namespace = &pod.name.namespace;
-    let pods = snapshot.pods.iter().filter(|other| {
-        other.name == pod.name
-            || (other.name.namespace == *namespace && consumers.contains(other.name.name.as_str()))
-    });
-    let pods = pods.cloned().collect();
+    let pods = snapshot
+        .pods
+        .iter()
+        .filter(|other| {
+            other.name == pod.name
+                || (other.name.namespace == *namespace
+                    && consumers.contains(other.name.name.as_str()))
+        })
+        .cloned()
+        .collect();
     // Rules and classes stay whole: any of them may select a device of the pod, and they are few.
     Snapshot {
         pods,

@@ -82,10 +82,14 @@ impl Evaluation<'_> {
         let device = self.device()?;
         let attributes = (catalogue == Catalogue::Attributes).then_some(&device.attributes);
         let capacity = (catalogue == Catalogue::Capacity).then_some(&device.capacity);
-        let attributes = attributes.into_iter().flatten();
-        let attributes = attributes.map(|(name, value)| (name.as_ref(), of_attribute(value)));
-        let capacity = capacity.into_iter().flatten();
-        let capacity = capacity.map(|(name, value)| (name.as_ref(), of_capacity(value)));
+        let attributes = attributes
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (name.as_ref(), of_attribute(value)));
+        let capacity = capacity
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (name.as_ref(), of_capacity(value)));
         Ok(attributes.chain(capacity))
     }
 }

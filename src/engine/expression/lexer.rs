@@ -97,14 +97,16 @@ impl<'a> Lexer<'a> {
         if first == '`' {
             return self.quoted_name();
         }
-        let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
-        let sign = sign.ok_or_else(|| {
-            let shown = first.escape_debug();
-            Wrong::at(
-                self.at,
-                format!("syntax error: no word begins with '{shown}'"),
-            )
-        })?;
+        let sign = SIGNS
+            .iter()
+            .find(|sign| rest.starts_with(**sign))
+            .ok_or_else(|| {
+                let shown = first.escape_debug();
+                Wrong::at(
+                    self.at,
+                    format!("syntax error: no word begins with '{shown}'"),
+                )
+            })?;
         self.at = self.at.saturating_add(sign.len());
         Ok(TokenKind::Sign(sign))
     }
@@ -165,8 +167,8 @@ impl<'a> Lexer<'a> {
             let next = rest
                 .chars()
                 .next()
-                .filter(|next| opening.close.len() == 3 || !matches!(next, '\n' | '\r'));
-            let next = next.ok_or_else(|| Wrong::at(at, "syntax error: a string has no end"))?;
+                .filter(|next| opening.close.len() == 3 || !matches!(next, '\n' | '\r'))
+                .ok_or_else(|| Wrong::at(at, "syntax error: a string has no end"))?;
             if next == '\\' && !opening.raw {
                 self.escape(&mut written, opening.bytes)?;
             } else {

@@ -47,8 +47,9 @@ pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     let deep = || Wrong::unsupported("deep nesting");
     std::thread::scope(|scope| {
         let parser = std::thread::Builder::new().stack_size(STACK);
-        let parsed = parser.spawn_scoped(scope, || read(&tokens, &scanned));
-        let parsed = parsed.map_err(|_| deep())?;
+        let parsed = parser
+            .spawn_scoped(scope, || read(&tokens, &scanned))
+            .map_err(|_| deep())?;
         parsed.join().map_err(|_| deep())?
     })
 }

@@ -81,8 +81,9 @@ impl Quantity {
                 .and_then(|factor| value.checked_mul(factor))
                 .ok_or_else(refused)?;
         }
-        let nanos = scaled(value, exponent.saturating_add(9)).filter(|nanos| *nanos <= MAXIMUM);
-        let nanos = nanos.ok_or_else(refused)?;
+        let nanos = scaled(value, exponent.saturating_add(9))
+            .filter(|nanos| *nanos <= MAXIMUM)
+            .ok_or_else(refused)?;
         let signed = |number: i128| {
             if negative {
                 number.saturating_neg()

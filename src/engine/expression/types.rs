@@ -253,8 +253,12 @@ impl Substitutions {
         if std::mem::discriminant(from) != std::mem::discriminant(to) {
             return false;
         }
-        let pairs = from.parameters().into_iter().zip(to.parameters());
-        let pairs: Vec<(Type, Type)> = pairs.map(|(f, t)| (f.clone(), t.clone())).collect();
+        let pairs: Vec<(Type, Type)> = from
+            .parameters()
+            .into_iter()
+            .zip(to.parameters())
+            .map(|(f, t)| (f.clone(), t.clone()))
+            .collect();
         pairs.iter().all(|(from, to)| self.assignable(from, to))
     }
 

@@ -235,8 +235,7 @@ pub(super) fn substring(values: &[Value]) -> Result<Value, Fault> {
         Some(end) => place(end, characters.len())?,
         None => characters.len(),
     };
-    let part = characters.get(start_place..end_place);
-    let part = part.ok_or_else(|| {
+    let part = characters.get(start_place..end_place).ok_or_else(|| {
         Fault::runtime(format!(
             "invalid substring range. start: {start}, end: {end_place}"
         ))
