@@ -148,6 +148,8 @@ fn push<T>(list: &mut Vec<T>, item: T) {
 /// Whether the scheduler takes `taint` as tolerated: it counts neither the effect that a toleration leaves
 /// out nor its seconds.
 fn is_schedulable(result: &AllocationResult, taint: &Taint) -> bool {
-    let mut tolerations = result.tolerations.iter();
-    tolerations.any(|toleration| tolerates(toleration, taint))
+    result
+        .tolerations
+        .iter()
+        .any(|toleration| tolerates(toleration, taint))
 }

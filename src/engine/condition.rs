@@ -23,8 +23,7 @@ pub fn preview_message(counts: &Counts) -> String {
 #[must_use]
 pub fn counted_pods(message: &str) -> Option<usize> {
     // The message is the only place in which the controller says its counts.
-    let mut sentences = message.split(". ");
-    sentences.find_map(|sentence| {
+    message.split(". ").find_map(|sentence| {
         let (number, rest) = sentence.split_once(' ')?;
         let about_pods =
             rest.starts_with("pod would be evicted") || rest.starts_with("pods would be evicted");

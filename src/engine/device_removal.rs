@@ -171,10 +171,10 @@ fn known_here(facts: &RemovalFacts<'_>, inventory: &[DeviceState<'_>]) -> BTreeS
     here.extend(noted.flat_map(|claim| claim.devices.iter().cloned()));
     let is_here = |state: &&DeviceState<'_>| {
         state.node == Some(facts.node)
-            || state.claims.iter().any(|claim| {
-                let mut pods = pods_of(claim, pods);
-                pods.any(|pod| pod.node.as_ref() == Some(facts.node))
-            })
+            || state
+                .claims
+                .iter()
+                .any(|claim| pods_of(claim, pods).any(|pod| pod.node.as_ref() == Some(facts.node)))
     };
     let found = inventory.iter().filter(is_here);
     here.extend(found.map(|state| state.id.clone()));
@@ -324,15 +324,18 @@ impl DeviceCheck<'_, '_> {
             .filter(|taint| taint.effect == Effect::NoExecute)
             .collect();
         self.used.iter().any(|used| {
-            let mut claims = state.claims.iter();
-            let claim = claims.find(|claim| claim.name == used.claim.name);
+            let claim = state
+                .claims
+                .iter()
+                .find(|claim| claim.name == used.claim.name);
             let allocation = claim.and_then(|claim| claim.allocation.as_ref());
             let results = allocation.into_iter().flat_map(|found| &found.results);
-            let mut of_it = results.filter(|result| result.device == *self.device);
-            of_it.any(|result| {
-                let stays = |taint: &&Taint| is_tolerated_for_ever(taint, &result.tolerations);
-                !evicting.iter().all(stays)
-            })
+            results
+                .filter(|result| result.device == *self.device)
+                .any(|result| {
+                    let stays = |taint: &&Taint| is_tolerated_for_ever(taint, &result.tolerations);
+                    !evicting.iter().all(stays)
+                })
         })
     }
 
@@ -411,16 +414,20 @@ fn pods_of<'a>(claim: &'a ResourceClaim, pods: &'a [Pod]) -> impl Iterator<Item 
 
 /// Whether the claim is reserved for a pod of that name, or for a whole group, which names no pod.
 fn is_reserved(claim: &ResourceClaim, pod: &NamespacedName) -> bool {
-    let mut consumers = claim.reserved_for.iter();
-    consumers.any(|consumer| consumer.name == pod.name || *consumer.resource != *"pods")
+    claim
+        .reserved_for
+        .iter()
+        .any(|consumer| consumer.name == pod.name || *consumer.resource != *"pods")
 }
 
 /// Whether the claim has the devices with which it was noted: it was not allocated anew since, as long as it
 /// is reserved for the pods of then.
 fn is_of_now(noted: &PreparedClaim, claim: &ResourceClaim) -> bool {
     let is_reserved = |pod: &Uid| {
-        let mut consumers = claim.reserved_for.iter();
-        consumers.any(|consumer| consumer.uid == *pod)
+        claim
+            .reserved_for
+            .iter()
+            .any(|consumer| consumer.uid == *pod)
     };
     claim.uid == noted.uid
         && claim.allocation.is_some()
@@ -429,6 +436,5 @@ fn is_of_now(noted: &PreparedClaim, claim: &ResourceClaim) -> bool {
 }
 
 fn is_tainted(state: &DeviceState<'_>) -> bool {
-    let mut taints = state.taints.iter();
-    taints.any(|taint| blocks(&taint.taint.effect))
+    state.taints.iter().any(|taint| blocks(&taint.taint.effect))
 }

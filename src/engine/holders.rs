@@ -29,8 +29,10 @@ pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<
         let held = results.map(|result| &result.device);
         let held: BTreeSet<&DeviceId> = held.filter(|id| devices.contains(*id)).collect();
         let pods = snapshot.pods.iter().filter(|pod| {
-            let mut consumers = claim.reserved_for.iter();
-            consumers.any(|consumer| consumer.uid == pod.uid)
+            claim
+                .reserved_for
+                .iter()
+                .any(|consumer| consumer.uid == pod.uid)
         });
         (!held.is_empty()).then(|| HoldingClaim {
             claim,
@@ -103,6 +105,9 @@ fn stay(impact: &PodImpact<'_>) -> Option<NotEvictedReason> {
 
 /// Whether all that it has of the devices is administrative access.
 fn is_admin(impact: &PodImpact<'_>) -> bool {
-    let mut results = impact.claims.iter().flat_map(|used| &used.results);
-    results.all(|result| result.admin_access)
+    impact
+        .claims
+        .iter()
+        .flat_map(|used| &used.results)
+        .all(|result| result.admin_access)
 }

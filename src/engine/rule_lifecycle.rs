@@ -293,8 +293,9 @@ fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability
 /// Whether the claim has the device to work with, and not beside its users to look after it.
 fn takes(claim: &ResourceClaim, device: &DeviceId) -> bool {
     let results = claim.allocation.iter().flat_map(|it| &it.results);
-    let mut held = results.filter(|result| result.device == *device);
-    held.any(|result| !result.admin_access)
+    results
+        .filter(|result| result.device == *device)
+        .any(|result| !result.admin_access)
 }
 
 /// Whether a taint with this effect keeps a device from being allocated.

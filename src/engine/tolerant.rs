@@ -93,8 +93,11 @@ impl TaintedDevice<'_> {
 
     /// Unless one of the class's or the request's expressions says no.
     fn may_be_chosen(&self, terms: &RequestTerms) -> bool {
-        let mut classes = self.snapshot.classes.iter();
-        let class = classes.find(|class| class.name == terms.class);
+        let class = self
+            .snapshot
+            .classes
+            .iter()
+            .find(|class| class.name == terms.class);
         let of_class = class.into_iter().flat_map(|class| &class.expressions);
         let own = terms.expressions.iter().map(|text| &**text);
         let mut all = of_class.map(String::as_str).chain(own);

@@ -123,8 +123,9 @@ fn vague(
 ) -> impl Iterator<Item = (DeviceId, RemovalObjection)> {
     let may_be_meant = |driver: &&DriverName| {
         let selectors = rules.iter().map(|rule| rule.selector.as_ref());
-        let mut drivers = selectors.map(|selector| selector.and_then(|one| one.driver.as_ref()));
-        drivers.any(|selected| selected.is_none_or(|selected| selected == *driver))
+        selectors
+            .map(|selector| selector.and_then(|one| one.driver.as_ref()))
+            .any(|selected| selected.is_none_or(|selected| selected == *driver))
     };
     let drivers = claim.silent_drivers.iter().filter(may_be_meant);
     drivers.map(|driver| {

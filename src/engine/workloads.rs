@@ -183,8 +183,10 @@ impl<'a> Owners<'a> {
 
     /// What is missing with a kind that was asked for, unless it is told already.
     fn without(&self, kind: Kind) -> Option<Gap> {
-        let mut told = self.reading.gaps.iter();
-        told.find(|gap| gap.kind() == Some(kind))
+        self.reading
+            .gaps
+            .iter()
+            .find(|gap| gap.kind() == Some(kind))
             .cloned()
             .or_else(|| self.reading.without(kind))
     }

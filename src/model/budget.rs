@@ -153,8 +153,10 @@ impl LabelSelector {
     #[must_use]
     pub fn matches(&self, labels: &[(Arc<str>, Arc<str>)]) -> Option<bool> {
         let value = |key: &str| {
-            let mut found = labels.iter().filter(|(name, _)| **name == *key);
-            found.next().map(|(_, value)| &**value)
+            labels
+                .iter()
+                .find(|(name, _)| **name == *key)
+                .map(|(_, value)| &**value)
         };
         let mut known = Some(true);
         for (key, wanted) in &self.labels {

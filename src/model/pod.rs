@@ -81,8 +81,10 @@ impl Pod {
     /// The value of a label.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&str> {
-        let mut found = self.labels.iter().filter(|(name, _)| **name == *key);
-        found.next().map(|(_, value)| &**value)
+        self.labels
+            .iter()
+            .find(|(name, _)| **name == *key)
+            .map(|(_, value)| &**value)
     }
 
     /// The LeaderWorkerSet that it is of, in its namespace: owner references lead from a worker to its
@@ -101,8 +103,10 @@ impl Pod {
     /// The value of one of [`Pod::ANNOTATIONS`].
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
-        let mut found = self.annotations.iter().filter(|(name, _)| **name == *key);
-        found.next().map(|(_, value)| &**value)
+        self.annotations
+            .iter()
+            .find(|(name, _)| **name == *key)
+            .map(|(_, value)| &**value)
     }
 }
 

@@ -93,8 +93,10 @@ impl Controller {
             .api_version
             .split_once('/')
             .map_or("", |(group, _)| group);
-        let mut kinds = Kind::WORKLOADS.iter().copied();
-        kinds.find(|kind| kind.as_str() == &*self.kind && kind.group() == group)
+        Kind::WORKLOADS
+            .iter()
+            .copied()
+            .find(|kind| kind.as_str() == &*self.kind && kind.group() == group)
     }
 }
 

@@ -103,8 +103,7 @@ const OTHER_TYPES: [(&[&str], &str); 12] = [
 /// What kubectl calls one of a type of which nothing is explained, with its group or without.
 fn other_type(kind: &str) -> Option<&'static str> {
     let name = kind.split('.').next()?;
-    let mut types = OTHER_TYPES.iter();
-    let found = types.find(|(names, _)| names.contains(&name));
+    let found = OTHER_TYPES.iter().find(|(names, _)| names.contains(&name));
     found.map(|(_, kind)| *kind)
 }
 

@@ -149,8 +149,11 @@ fn pod_exclusion(snapshot: &Snapshot, pod: &Pod, device: &DeviceId) -> Option<St
     let current = current_slices(&snapshot.slices);
     let node = current.iter().find_map(|slice| {
         let is_its = slice.driver == device.driver && slice.pool.name == device.pool;
-        let mut devices = slice.devices.iter().filter(|_| is_its);
-        let device = devices.find(|found| found.name == device.device)?;
+        let device = slice
+            .devices
+            .iter()
+            .filter(|_| is_its)
+            .find(|found| found.name == device.device)?;
         slice.node_of(device)
     })?;
     let known = snapshot.nodes.iter().find(|known| known.name == *node);
@@ -177,8 +180,9 @@ impl<'a> DeviceFit<'_, 'a> {
     fn fits(&self, state: &ClusterState<'a>, all: &Holdings<'a>, steps: &Cell<u64>) -> bool {
         let nothing = Holdings::default();
         let mut views = state.views.iter().filter(|view| {
-            let mut pools = view.pools.iter();
-            pools.any(|pool| pool.devices.contains(&self.required.device))
+            view.pools
+                .iter()
+                .any(|pool| pool.devices.contains(&self.required.device))
         });
         views.any(|view| {
             let answer = search::is_placeable(SearchTask {

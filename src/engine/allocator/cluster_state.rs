@@ -242,20 +242,22 @@ impl<'a> ClusterState<'a> {
             TaintOwner::Driver(device, taint) => {
                 let identity = self.identity(device)?;
                 let devices = self.devices.iter().filter(|at| at.identity == identity);
-                let mut taints = devices.flat_map(|at| &at.taints);
-                taints.find_map(|(known, setter)| match setter {
-                    TaintSetter::Driver(place) => {
-                        (*known == **taint).then_some(IgnoredTaint::Driver(identity, *place))
-                    }
-                    TaintSetter::Rule(_) => None,
-                })
+                devices
+                    .flat_map(|at| &at.taints)
+                    .find_map(|(known, setter)| match setter {
+                        TaintSetter::Driver(place) => {
+                            (*known == **taint).then_some(IgnoredTaint::Driver(identity, *place))
+                        }
+                        TaintSetter::Rule(_) => None,
+                    })
             }
             // Proposed taints come before the rules in the index, so that their place in the question is their
             // place in it.
             TaintOwner::Proposed(place) => u32::try_from(*place).ok().map(IgnoredTaint::Rule),
             TaintOwner::Rule(name) => {
-                let mut rules = (0_u32..).zip(&self.rules);
-                let found = rules.find(|(_, rule)| rule.as_ref() == Some(name));
+                let found = (0_u32..)
+                    .zip(&self.rules)
+                    .find(|(_, rule)| rule.as_ref() == Some(name));
                 found.map(|(place, _)| IgnoredTaint::Rule(place))
             }
         }

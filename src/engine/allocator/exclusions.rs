@@ -190,8 +190,10 @@ impl<'s, 'a> DeviceSurvey<'s, 'a> {
 
     /// The place of a device that counts.
     pub(super) fn find(&self, device: &DeviceId) -> Option<u32> {
-        let mut places = self.places.iter().copied();
-        places.find(|place| self.id(*place) == *device)
+        self.places
+            .iter()
+            .copied()
+            .find(|place| self.id(*place) == *device)
     }
 
     fn id(&self, place: u32) -> DeviceId {

@@ -39,16 +39,18 @@ impl<'a> PendingClaim<'a> {
     pub(super) fn state(&self) -> ClusterState<'a> {
         // A node of which that is not known may be one of them.
         let insists_on = |node: NodeFacts<'a>| {
-            let mut selectors = self.selectors.iter();
-            selectors.all(|selector| selects(selector, node) != Some(false))
+            self.selectors
+                .iter()
+                .all(|selector| selects(selector, node) != Some(false))
         };
         let is_meant = |node: &NodeFacts<'a>| self.is_meant(node.name) && insists_on(*node);
         ClusterState::among(self.snapshot, self.proposed, self.known, is_meant)
     }
 
     fn is_meant(&self, name: Option<&str>) -> bool {
-        let mut nodes = self.nodes.iter();
-        nodes.all(|node| name.is_none_or(|name| name == node.as_str()))
+        self.nodes
+            .iter()
+            .all(|node| name.is_none_or(|name| name == node.as_str()))
     }
 }
 

@@ -179,8 +179,7 @@ pub fn on_device<'a>(
         rules: &rules,
         table: &table,
     };
-    let mut entries = table.entries.iter();
-    let entry = entries.find(|entry| entry.id() == *id)?;
+    let entry = table.entries.iter().find(|entry| entry.id() == *id)?;
     Some((builder.publication(entry, id), builder.taints(entry, &[])))
 }
 
@@ -303,11 +302,10 @@ impl<'a> ChainBuilder<'a, '_> {
             |slice: &&ResourceSlice| slice.driver == id.driver && slice.pool.name == id.pool;
         let current = current_slices(slices);
         let newest = current.into_iter().find(is_of_pool);
-        let mut older = slices.iter().filter(is_of_pool);
-        let named = older.find(|slice| {
-            let mut devices = slice.devices.iter();
-            devices.any(|device| device.name == id.device)
-        });
+        let named = slices
+            .iter()
+            .filter(is_of_pool)
+            .find(|slice| slice.devices.iter().any(|device| device.name == id.device));
         match (named, newest) {
             (Some(slice), Some(newest)) => Publication::Outdated(slice, newest.pool.generation),
             (Some(_) | None, _) => Publication::Nowhere,

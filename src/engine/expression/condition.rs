@@ -199,8 +199,9 @@ impl AttributeCondition {
 
 impl fmt::Display for AttributeCondition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut comparisons = COMPARISONS.iter();
-        let sign = comparisons.find(|(_, comparison)| *comparison == self.comparison);
+        let sign = COMPARISONS
+            .iter()
+            .find(|(_, comparison)| *comparison == self.comparison);
         let sign = sign.map_or("", |(sign, _)| sign);
         write!(formatter, "{}{sign}{}", self.name, self.value)
     }

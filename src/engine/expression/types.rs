@@ -333,7 +333,9 @@ impl Substitutions {
             // Of null and something that can be null, the latter says more about what there may be.
             return *right == Type::Null;
         }
-        let mut pairs = left.parameters().into_iter().zip(right.parameters());
-        pairs.all(|(left, right)| self.is_more_general(left, right))
+        left.parameters()
+            .into_iter()
+            .zip(right.parameters())
+            .all(|(left, right)| self.is_more_general(left, right))
     }
 }

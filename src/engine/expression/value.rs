@@ -50,8 +50,10 @@ pub(super) struct Map {
 impl Map {
     /// What is at `key`; numbers of different types can be the same key.
     pub(super) fn find(&self, key: &Value) -> Option<&Value> {
-        let mut entries = self.entries.iter();
-        let entry = entries.find(|(other, _)| matches!(equal(key, other), Ok(true)));
+        let entry = self
+            .entries
+            .iter()
+            .find(|(other, _)| matches!(equal(key, other), Ok(true)));
         entry.map(|(_, value)| value)
     }
 }
