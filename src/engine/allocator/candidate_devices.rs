@@ -82,7 +82,17 @@ impl<'a> FittingDevices<'a> {
         let mut free = FreeDevices::default();
         let mut seen = HashSet::default();
         for (pool, devices) in &self.pools {
-            let range = count(pool, devices, choice, usage, state, &mut seen);
+            let mut range = Range::exactly(0);
+            for (place, answer) in devices {
+                let is_free = is_free(choice, pool, *place, usage, state);
+                if is_free == Candidacy::No || !seen.insert(state.at(*place).identity) {
+                    continue;
+                }
+                range = range.plus(match (*answer).min(is_free) {
+                    Candidacy::Yes => Range::exactly(1),
+                    Candidacy::Perhaps | Candidacy::No => Range::up_to(1),
+                });
+            }
             free.by_pool.insert(pool.place, range);
         }
         free
@@ -111,28 +121,6 @@ impl FreeDevices {
             .sum();
         kept.plus(recounted.total())
     }
-}
-
-fn count(
-    pool: &Pool<'_>,
-    devices: &[(u32, Candidacy)],
-    choice: &Choice<'_>,
-    usage: Usage<'_, '_>,
-    state: &ClusterState<'_>,
-    seen: &mut HashSet<u32>,
-) -> Range {
-    let mut range = Range::exactly(0);
-    for (place, answer) in devices {
-        let is_free = is_free(choice, pool, *place, usage, state);
-        if is_free == Candidacy::No || !seen.insert(state.at(*place).identity) {
-            continue;
-        }
-        range = range.plus(match (*answer).min(is_free) {
-            Candidacy::Yes => Range::exactly(1),
-            Candidacy::Perhaps | Candidacy::No => Range::up_to(1),
-        });
-    }
-    range
 }
 
 /// Whether a device fits the choice, for some node, in use or not.

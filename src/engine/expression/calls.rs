@@ -14,6 +14,16 @@ use super::tree::{Matching, Node};
 use super::types::Type;
 use super::value::Value;
 
+/// A call of which the function is known.
+#[derive(Clone, Copy)]
+struct ResolvedCall<'e> {
+    at: usize,
+    name: &'e str,
+    function: Function,
+    /// The target and the arguments, as they are written.
+    exprs: &'e [&'e Expr],
+}
+
 impl Checker {
     pub(super) fn call(&mut self, at: usize, call: &Call) -> Result<Typed, Wrong> {
         let name = call.name.as_str();
@@ -140,19 +150,21 @@ impl Checker {
         if name == "format" {
             self.format(at, &exprs)?;
         }
-        let node = self.node(at, name, first.function, nodes, &exprs)?;
+        let call = ResolvedCall {
+            at,
+            name,
+            function: first.function,
+            exprs: &exprs,
+        };
+        let node = self.node(&call, nodes)?;
         Ok((node, result))
     }
 
     /// What a call is evaluated as.
-    fn node(
-        &mut self,
-        at: usize,
-        name: &str,
-        function: Function,
-        mut nodes: Vec<Node>,
-        exprs: &[&Expr],
-    ) -> Result<Node, Wrong> {
+    fn node(&self, call: &ResolvedCall<'_>, mut nodes: Vec<Node>) -> Result<Node, Wrong> {
+        let ResolvedCall {
+            at, name, function, ..
+        } = *call;
         if let ("_[_]" | "_[?_]", [container, Node::Constant(Value::Text(key))]) =
             (name, nodes.as_slice())
         {
@@ -194,18 +206,17 @@ impl Checker {
             let first = nodes.pop().unwrap_or(Node::Device);
             return Ok(Node::Otherwise(function, Box::new((first, second))));
         }
-        self.called(at, name, function, nodes, exprs)
+        self.called(call, nodes)
     }
 
     /// A call, or its value where all that it takes is written out.
-    fn called(
-        &self,
-        at: usize,
-        name: &str,
-        function: Function,
-        nodes: Vec<Node>,
-        exprs: &[&Expr],
-    ) -> Result<Node, Wrong> {
+    fn called(&self, call: &ResolvedCall<'_>, nodes: Vec<Node>) -> Result<Node, Wrong> {
+        let ResolvedCall {
+            at,
+            name,
+            function,
+            exprs,
+        } = *call;
         let mut values = Vec::new();
         for node in &nodes {
             if let Node::Constant(value) = node {
