@@ -32,6 +32,8 @@ macro_rules! cluster_objects {
         $(
             $(#[$about])*
             #[derive(Clone, Debug, PartialEq, Eq)]
+            // A type for each kind, though all hold the same: the table of kinds makes a field of the snapshot of
+            // each name.
             pub struct $kind(pub ClusterObject);
 
             impl Deref for $kind {

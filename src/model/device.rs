@@ -80,12 +80,17 @@ pub struct Device {
     /// Taints that the driver set, in its order.
     pub taints: Vec<Taint>,
     /// Attributes by name, for selection by expression; names without a domain are the driver's.
+    //
+    // A sorted list and no tree: the API allows 32 attributes and capacities for a device, and there are thousands
+    // of devices.
     pub attributes: Lazy<LiteMap<Arc<str>, AttributeValue>>,
     /// Capacities by name, each as the quantity is written.
     pub capacity: Lazy<LiteMap<Arc<str>, Arc<str>>>,
     /// Whether several claims may share the device (consumable capacity).
     pub allow_multiple_allocations: bool,
     /// What limits its use beside that; absent where nothing does, or where nobody asked for it.
+    //
+    // Boxed, since most devices have none.
     pub terms: Option<Box<DeviceTerms>>,
 }
 

@@ -53,7 +53,8 @@ impl<T: Default> Deref for Lazy<T> {
 
     fn deref(&self) -> &T {
         let decoded = || self.kept.as_ref().map(|kept| (kept.decode)(&kept.bytes));
-        // The bytes stay beside the value: only its owner could take them away, and readers borrow it.
+        // The bytes stay beside the value: only its owner could take them away, and readers borrow it. Without
+        // bytes there is a value from the start, so that the default is never taken.
         self.value.get_or_init(|| decoded().unwrap_or_default())
     }
 }

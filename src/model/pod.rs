@@ -16,6 +16,8 @@ pub struct Pod {
     /// Where it runs; absent while it is not scheduled.
     pub node: Option<NodeName>,
     /// For selecting, by key.
+    //
+    // A list and no map: a pod has a few, and tens of thousands of pods may be kept.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
     /// Those of [`Pod::ANNOTATIONS`] that it has, by key.
     pub annotations: Vec<(Arc<str>, Arc<str>)>,
@@ -24,6 +26,8 @@ pub struct Pod {
     /// Whether its condition `Ready` is true; false while nothing is said.
     pub is_ready: bool,
     /// What the scheduler said of it, and has to heed; absent while it has a node and nothing is said.
+    //
+    // Boxed, since most pods have a node.
     pub scheduling: Option<Box<Scheduling>>,
     /// What its kubelet last said of its containers.
     pub containers: Containers,

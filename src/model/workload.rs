@@ -177,6 +177,8 @@ macro_rules! workloads {
         $(
             $(#[$about])*
             #[derive(Clone, Debug, PartialEq, Eq)]
+            // A type for each kind, though all hold the same: the table of kinds makes a field of the snapshot of
+            // each name.
             pub struct $kind(pub Workload);
 
             impl Deref for $kind {

@@ -99,6 +99,7 @@ impl FromStr for LabelSelector {
 /// The parts between commas that are not within parentheses.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
+    // No depth is counted: parentheses do not nest in a selector.
     let (mut start, mut within) = (0, false);
     for (place, character) in text.char_indices() {
         match character {
