@@ -23,6 +23,7 @@ pub fn certificate_node(socket: &Path) -> Option<NodeName> {
     let root = socket.parent().and_then(Path::parent)?;
     let text = fs::read(root.join(CERTIFICATE)).ok()?;
     let blocks = pem::parse_many(text).ok()?;
+    // The kubelet keeps its private key in the same file; it is never looked at.
     let certificates = blocks.iter().filter(|block| block.tag() == "CERTIFICATE");
     certificates
         .filter_map(|block| name_in(block.contents()))
@@ -35,6 +36,8 @@ fn name_in(der: &[u8]) -> Option<NodeName> {
     let places = der.windows(PREFIX.len()).enumerate();
     let mut places = places.filter(|(_, found)| *found == PREFIX);
     places.find_map(|(at, _)| {
+        // Up to 255 bytes this one byte is the whole length: from 128 on, DER puts 0x81 before it (X.690,
+        // 8.1.3).
         let length = usize::from(*der.get(at.checked_sub(1)?)?);
         let whole = der.get(at..at.checked_add(length)?)?;
         let name = std::str::from_utf8(whole.get(PREFIX.len()..)?).ok()?;

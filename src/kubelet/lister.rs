@@ -78,6 +78,7 @@ impl Lister {
             Answered::Said(response) => return Ok(response.into_facts(Dialect::V1)),
             Answered::Refused(status) => status,
         };
+        // gRPC returns UNIMPLEMENTED for a service that the server lacks: such a kubelet has only v1alpha1.
         if status.code() != Code::Unimplemented {
             return Err(self.refused(&status));
         }
@@ -110,6 +111,8 @@ impl Lister {
             Answered::Refused(status) if is_off(&status) => {
                 let mut all = self.list().await?;
                 all.pods.retain(|known| known.name == *pod);
+                // Since 1.34 `List` omits inactive pods, so a missing pod is unknown, not a pod without
+                // devices.
                 return if all.pods.is_empty() {
                     Err(self.no_pod(pod))
                 } else {
@@ -120,6 +123,7 @@ impl Lister {
             Answered::Refused(status) => return Err(self.refused(&status)),
         };
         let found = found.ok_or_else(|| self.no_pod(pod))?;
+        // This API has no pod UIDs: the name is all that ties the response to the request.
         if found.name != *pod {
             return Err(self.foreign(format!("it answers with pod {}", found.name)));
         }
@@ -172,12 +176,15 @@ impl Lister {
             if !is_busy {
                 return Ok(answered);
             }
+            // Sleeping past the deadline would be reported as a timeout, with the hint for a kubelet that
+            // hangs.
             if end.saturating_duration_since(Instant::now()) <= PAUSE {
                 return Err(KubeletError::Busy {
                     path: self.path.clone(),
                     limit: self.limit,
                 });
             }
+            // The kubelet's limiter lets the next call pass after 10 ms (100 per second for all clients).
             sleep(PAUSE).await;
         }
     }
@@ -198,6 +205,7 @@ impl Lister {
         let ready = client.ready().await;
         ready.map_err(|error| self.foreign(error.to_string()))?;
         let method = PathAndQuery::from_static(method);
+        // On the wire a unary call is a stream of one message; read as a stream, a second one can be refused.
         let asked = client.server_streaming(Request::new(question), method, Raw::new());
         let answered = match asked.await {
             Ok(answer) => only(answer.into_inner()).await,
@@ -206,6 +214,7 @@ impl Lister {
         match answered {
             Ok(message) => self.decoded(&message).map(Answered::Said),
             Err(status) if is_transport(&status) => {
+                // The connection task ends, and gives its error, only after its last sender is dropped.
                 drop(client);
                 Err(self.broken(&status, ended).await)
             }
@@ -216,6 +225,7 @@ impl Lister {
 
     /// The answer that a message is, if it is one, and if there is room for it.
     fn decoded<A: Message + Weighed + Default>(&self, message: &[u8]) -> Result<A, KubeletError> {
+        // Weighed before decoding, because an oversized response must never be built in memory.
         match A::SHAPE.weight(message) {
             Some(weight) if weight > HEAVIEST => Err(self.too_long()),
             Some(_) => {
@@ -259,6 +269,7 @@ impl Lister {
             return self.foreign(chain(&error));
         }
         let why = chain(status);
+        // tonic misses the trailer that ends every gRPC response: the peer speaks HTTP/2 but not gRPC.
         if why.contains("grpc-status") {
             return self.foreign(why);
         }
@@ -299,6 +310,7 @@ async fn only(mut answer: Streaming<Bytes>) -> Result<Bytes, Status> {
 
 /// Whether the status was made here, of what went wrong on the way, and not said by the kubelet.
 fn is_transport(status: &Status) -> bool {
+    // tonic uses these codes for statuses of its own, and so does a kubelet: only the text tells them apart.
     let is_ours = status.code() == Code::Internal || status.code() == Code::Unknown;
     let words = [
         "protobuf",
