@@ -62,6 +62,7 @@ pub fn identity(body: &[u8]) -> Option<Identity> {
             name: metadata.name,
         }
     } else {
+        // `from_slice` refuses what follows the value: a failing server may append a Status to an object.
         let head: Head = serde_json::from_slice(body).ok()?;
         let metadata = head.metadata.unwrap_or_default();
         Identity {
@@ -85,6 +86,7 @@ pub fn server_status(body: &[u8]) -> Option<ServerStatus> {
         return Some(fields.into());
     }
     let head: Head = serde_json::from_slice(body).ok()?;
+    // A `Status` of another group is an ordinary object, not the server's report of a failure.
     if head.kind.as_deref() != Some("Status") || head.api_version.as_deref() != Some("v1") {
         return None;
     }
@@ -139,6 +141,7 @@ impl From<Fields> for ServerStatus {
             success: fields.status.as_deref() == Some("Success"),
             code: fields
                 .code
+                // Go writes zero into protobuf where no code was set.
                 .filter(|code| *code != 0)
                 .and_then(|code| u16::try_from(code).ok()),
             reason: fields.reason.unwrap_or_default(),

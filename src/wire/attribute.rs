@@ -30,6 +30,7 @@ pub struct DeviceAttribute {
     #[prost(string, optional, tag = "5")]
     pub version: Option<String>,
     /// Several numbers.
+    // generated.proto is proto2, where repeated numbers are packed only if it says so.
     #[prost(int64, repeated, packed = "false", tag = "6")]
     #[serde(default, deserialize_with = "or_default")]
     pub ints: Vec<i64>,
@@ -72,6 +73,7 @@ impl DeviceAttribute {
         } else if !self.versions.is_empty() {
             AttributeValue::Versions(interned(&self.versions, context))
         } else {
+            // An empty list and a type of a newer API look alike in protobuf: nothing that is known is set.
             AttributeValue::Unknown
         }
     }
@@ -172,6 +174,8 @@ pub(super) fn capacity(
                 .value
                 .as_ref()
                 .and_then(|capacity| capacity.value.as_ref());
+            // No unknown becomes a zero here: Go decodes an absent quantity as zero, and the allocator counts
+            // with that.
             let text = quantity.map_or("0", Quantity::as_written);
             (
                 context.intern(entry.name.as_deref().unwrap_or_default()),

@@ -75,6 +75,7 @@ pub fn prepared_claims(bytes: &[u8]) -> Result<Vec<PreparedClaim>, String> {
     let checkpoint: Checkpoint = serde_json::from_slice(bytes).map_err(text)?;
     let notes: Notes = serde_json::from_str(&checkpoint.data).map_err(text)?;
     let found = (notes.api_version.as_str(), notes.kind.as_str());
+    // Another version may store devices elsewhere: its claims would look like claims without devices.
     if found != KIND {
         return Err(format!("{} {} is not known", found.0, found.1));
     }
@@ -84,6 +85,8 @@ pub fn prepared_claims(bytes: &[u8]) -> Result<Vec<PreparedClaim>, String> {
 
 impl ClaimInfo {
     fn into_fact(self) -> PreparedClaim {
+        // A driver without devices had not answered when this was written: what it holds is unknown, not
+        // nothing.
         let silent = self.driver_state.iter();
         let silent = silent.filter(|(_, state)| state.devices.is_empty());
         let silent_drivers = silent.map(|(driver, _)| driver.as_str().into()).collect();

@@ -19,6 +19,7 @@ impl From<ResourceClaim> for claim::ResourceClaim {
     fn from(claim: ResourceClaim) -> Self {
         Self {
             metadata: claim.metadata,
+            // `None` means not read, which differs from a claim that requests nothing.
             spec: None,
             status: claim.status,
         }

@@ -150,6 +150,7 @@ impl From<ResourceClaimSpec> for request::ResourceClaimSpec {
 
 impl From<DeviceRequest> for request::DeviceRequest {
     fn from(request: DeviceRequest) -> Self {
+        // v1beta1 has no field for the distinction: a request without alternatives is exact.
         let is_exact = request.device_class_name.is_some() || request.first_available.is_empty();
         Self {
             name: request.name,

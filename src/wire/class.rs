@@ -58,6 +58,7 @@ pub(super) fn expressions(selectors: &[DeviceSelector]) -> Vec<String> {
     selectors
         .iter()
         .filter_map(|selector| selector.cel.as_ref())
+        // An empty expression is kept: it does not compile, which differs from having no condition.
         .map(|cel| cel.expression.clone().unwrap_or_default())
         .collect()
 }

@@ -19,6 +19,7 @@ pub(super) struct Named<K>(PhantomData<K>);
 
 impl<'de, K> Deserialize<'de> for Named<K> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // The value is not needed, but serde requires it to be consumed.
         IgnoredAny::deserialize(from)?;
         Ok(Self(PhantomData))
     }

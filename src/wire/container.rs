@@ -48,10 +48,12 @@ pub struct Terminated {
 /// One that was never started has not ended: the kubelet says so of those too when it ends a pod.
 pub(super) fn containers(all: [&[ContainerStatus]; 3]) -> Containers {
     let states = || all.into_iter().flatten().map(|one| one.state.as_ref());
+    // One running container keeps the pod on its devices, however many have ended.
     if states().any(|state| state.is_some_and(|state| state.running.is_some())) {
         return Containers::Running;
     }
     let ended = |state: Option<&ContainerState>| state.and_then(|state| state.terminated);
+    // Without statuses of the pod's own containers nothing is known, and `all` of an empty list is true.
     if all[0].is_empty() || !states().all(|state| ended(state).is_some()) {
         return Containers::Unknown;
     }

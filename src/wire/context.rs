@@ -94,6 +94,7 @@ impl Context {
             let told = self.oddities.entry(oddity);
             let (first, times) = told.or_insert_with(|| (name.clone(), 0));
             *times = times.saturating_add(1);
+            // The smallest name, not the first to arrive: concurrent requests complete in any order.
             if name < *first {
                 first.clone_from(&name);
             }

@@ -79,6 +79,7 @@ fn counters(
             let quantity = counter.value.as_ref();
             (
                 context.intern(name),
+                // As Go decodes it: an absent quantity is zero.
                 context.intern(quantity.map_or("0", Quantity::as_written)),
             )
         })

@@ -67,6 +67,7 @@ impl Documents {
     ///
     /// If the text is not JSON, or any needed object in it cannot be read.
     pub fn decode_json(&mut self, text: &str) -> Result<(), DecodeError> {
+        // The direct pass replaces everything found so far, so it can only be tried on the first text.
         if self.documents == 0 {
             let mut direct = Self::keeping(self.found.kept.iter().copied());
             direct.found.pass = ParsePass::Direct;
@@ -82,10 +83,12 @@ impl Documents {
     fn decode_json_by(&mut self, text: &str) -> Result<(), DecodeError> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let first = self.documents;
+        // `end` fails while anything but white space is left, which then is the next document.
         while deserializer.end().is_err() {
             self.begin_document();
             let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
+                // `begin_document` has already counted this document; `first` counts those of earlier texts.
                 let number = self.documents.saturating_sub(first).saturating_sub(1);
                 let place = |misfit: &UndecodableObject, way: &[Step]| {
                     let (line, column) = locate::in_json(text, number, way)?;
@@ -175,6 +178,7 @@ impl Documents {
         } = parsed;
         let position = &self.found.position;
         let problem = shortened(&problem);
+        // The noted failure takes precedence: after serde has wrapped it, only its text is left.
         match self.found.failure.take() {
             Some(ParseFailure::Decode(error)) => error,
             Some(ParseFailure::Misfit(misfit)) => {
@@ -231,6 +235,8 @@ fn misplaced(
     way: &[Step],
 ) -> Option<String> {
     let problem = &misfit.problem;
+    // The message is the only sign of it: without quotes YAML takes `yes` and `1.10` for other types than
+    // strings.
     let wants_text = problem.ends_with("expected a string");
     let error = wants_text.then(|| locate::not_a_text(document.text, way));
     if let Some(error) = error.flatten()

@@ -64,6 +64,7 @@ pub(super) fn decode<T: DeserializeOwned>(fields: &Value) -> Result<T, FieldsErr
 fn way(fields: &Value, problem: &str, problem_of: &dyn Fn(&Value) -> Option<String>) -> Vec<Step> {
     let mut way = Vec::new();
     let is_enough = |way: &[Step], entries: usize| {
+        // The same error, not just any: cutting entries off may cause others, such as a missing field.
         problem_of(&cut(fields, way, entries)).as_deref() == Some(problem)
     };
     loop {
@@ -82,6 +83,7 @@ fn way(fields: &Value, problem: &str, problem_of: &dyn Fn(&Value) -> Option<Stri
 /// The fewest of `all` that are enough, of which more are enough too.
 fn needed(all: usize, is_enough: impl Fn(usize) -> bool) -> usize {
     let (mut too_few, mut enough) = (None, all);
+    // Binary search, because every probe decodes the object again and a list may have thousands of entries.
     while too_few.map_or(0, |few: usize| few.saturating_add(1)) < enough {
         let least = too_few.map_or(0, |few| few.saturating_add(1));
         let middle = least.midpoint(enough);
@@ -98,6 +100,7 @@ fn needed(all: usize, is_enough: impl Fn(usize) -> bool) -> usize {
 /// The way as a JSON Pointer (RFC 6901).
 pub(super) fn pointer(way: &[Step]) -> String {
     let steps = way.iter().map(|step| match step {
+        // `~` first: otherwise the `~` of an escaped `/` would be escaped again.
         Step::Key(key) => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
         Step::Index(index) => format!("/{index}"),
     });

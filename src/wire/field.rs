@@ -37,6 +37,7 @@ pub(super) fn read_field(input: &[u8]) -> Result<Option<Field>, DecodeError> {
             Some((content, length)) => (Value::Length(content), length),
         },
         5 => (Value::Inline, 4),
+        // No message of Kubernetes uses groups (3 and 4), and their length is not written anywhere.
         other => return Err(malformed(&format!("wire type {other} is unknown"))),
     };
     Ok((rest.len() >= length).then_some(Field {
@@ -56,6 +57,7 @@ pub(super) fn read_number(input: &[u8]) -> Result<Option<(u64, usize)>, DecodeEr
             return Ok(Some((number, length)));
         }
     }
+    // 64 bits take up to ten bytes of seven bits each: with fewer, the rest may not have arrived yet.
     if input.len() < 10 {
         return Ok(None);
     }

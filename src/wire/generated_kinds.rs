@@ -21,6 +21,7 @@ use super::versions::Layout;
 use super::{ObjectMeta, Time};
 
 /// So many times beyond what can be represented are replaced; an object with more is refused.
+// Each replacement decodes the object again, so an object full of such times would take quadratic time.
 const MOST: usize = 100;
 
 /// A kind as k8s-openapi describes it.
@@ -88,7 +89,9 @@ impl<T: ToFact> ToObject for GeneratedKind<T> {
         metadata: &ObjectMeta,
         context: &mut Context,
     ) -> Result<Option<Object>, FieldError> {
+        // Copied only if a time has to be replaced, which is rare.
         let mut object = Cow::Borrowed(&self.fields);
+        // One time per round, because serde stops at the first error.
         for _ in 0..MOST {
             let error = match error_path::decode::<T>(&object) {
                 Ok(described) => return described.to_fact(metadata, context),

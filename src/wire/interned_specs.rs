@@ -42,6 +42,7 @@ pub(super) fn spec_of<'b>(
     mut bytes: &'b [u8],
 ) -> Option<&'b [u8]> {
     let is_asked = match detail {
+        // Only the current layout: v1beta1 numbers the fields of a request differently.
         Detail::Terms => version.kind == Kind::ResourceClaim && version.layout == Layout::Usual,
         Detail::Names | Detail::Attributes => false,
     };
@@ -56,6 +57,7 @@ pub(super) fn spec_of<'b>(
             Value::Length(length) => length,
         };
         let content = complete(bytes, field.header, length)?;
+        // Protobuf merges a message field that occurs twice: then no part of the bytes equals the spec.
         if field.number == SPEC && spec.replace(content).is_some() {
             return None;
         }

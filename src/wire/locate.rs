@@ -49,6 +49,7 @@ pub(super) fn in_json(text: &str, number: usize, way: &[Step]) -> Option<(usize,
         };
         value = within.get();
     }
+    // A `RawValue` borrows from `text`, so the distance of the two pointers is its offset.
     let offset = value.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
     let before = text.get(..offset)?;
     let last_line = before.rsplit('\n').next().unwrap_or_default();
@@ -109,6 +110,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Seek<'_, T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<T>, A::Error> {
         let mut found = None;
+        // Read to the end even after the value is found: serde requires visitors to consume the whole map.
         while let Some(key) = map.next_key::<String>()? {
             match self.way.split_first() {
                 Some((Step::Key(wanted), way)) if *wanted == key => {

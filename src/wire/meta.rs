@@ -124,6 +124,7 @@ impl ObjectMeta {
 
     /// The owner that manages the object.
     pub(super) fn controller(&self, context: &mut Context) -> Option<model::Controller> {
+        // As `metav1.GetControllerOf`: other owners matter for garbage collection only.
         let owner = self
             .owner_references
             .iter()

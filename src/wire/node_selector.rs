@@ -57,6 +57,7 @@ impl NodeSelector {
         let [term] = &self.node_selector_terms[..] else {
             return None;
         };
+        // All requirements of a term have to hold: a second one may exclude the named node.
         let ([], [field]) = (&term.match_expressions[..], &term.match_fields[..]) else {
             return None;
         };

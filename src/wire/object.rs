@@ -166,6 +166,7 @@ impl Item {
     /// The slice, with what its devices have.
     pub(super) fn having(mut self, properties: Vec<Properties<'_>>) -> Self {
         if let Object::ResourceSlice(slice) = &mut self.object {
+            // Both come from the same bytes, so `zip` pairs every device with its own properties.
             for (device, properties) in slice.devices.iter_mut().zip(properties) {
                 device.attributes = properties.attributes();
                 device.capacity = properties.capacity();
@@ -215,7 +216,10 @@ impl Converter {
     ) -> Result<Option<Item>, DecodeError> {
         let metadata = object.metadata().unwrap_or_default();
         let metadata = metadata.as_ref();
+        // Lazy: only objects with an error or an oddity need their name as text.
         let name = || describe(kind, metadata).unwrap_or_else(&position);
+        // Before the conversion, which drops pods without claims: their times, too, show when the list was
+        // read.
         metadata.note_times(&mut self.context);
         let converted = object
             .to_object(metadata, &mut self.context)

@@ -257,6 +257,8 @@ impl ToObject for Pod {
             return Ok(None);
         };
         let extended = status.and_then(|status| status.extended_resource_claim_status.as_ref());
+        // A pod without `resourceClaims` may still hold devices: since 1.34 the scheduler creates a claim for
+        // its extended resources (`DRAExtendedResource`).
         if spec.resource_claims.is_empty() && extended.is_none() {
             return Ok(None);
         }
@@ -280,12 +282,14 @@ impl ToObject for Pod {
             pod_group: context.optional(group),
             controller: metadata.controller(context),
             qos_class: qos_class(status, context),
+            // Upstream: `corev1helpers.PodPriority`, which takes an absent priority as zero.
             priority: spec.priority.unwrap_or_default(),
             priority_class_name: context
                 .intern(spec.priority_class_name.as_deref().unwrap_or_default()),
             grace_period_seconds: spec
                 .termination_grace_period_seconds
                 .unwrap_or(DEFAULT_GRACE_PERIOD_SECONDS),
+            // The volumes for which `kubectl drain` demands --delete-emptydir-data.
             has_local_data: spec.volumes.iter().any(|volume| {
                 let source = volume.source.as_ref();
                 source.is_some_and(|source| source.empty_dir.is_some())
@@ -353,6 +357,7 @@ fn labels(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, Arc<st
 fn annotations(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, Arc<str>)> {
     let annotations = metadata.annotations.iter();
     annotations
+        // Others can take kilobytes per pod, such as kubectl's last-applied-configuration.
         .filter(|(key, _)| model::Pod::ANNOTATIONS.contains(&key.as_str()))
         .map(|(key, value)| (context.intern(key), context.intern(value)))
         .collect()
@@ -375,6 +380,7 @@ fn scheduling(
         .as_deref()
         .is_some_and(|node| !node.is_empty())
     {
+        // A bound pod is not scheduled again: its gates and node selectors no longer matter.
         let said = said?;
         return Some(Box::new(model::Scheduling {
             said: Some(said),
@@ -395,6 +401,7 @@ fn scheduling(
     Some(Box::new(model::Scheduling {
         said,
         gates: gates.collect(),
+        // Upstream: `nodeaffinity.GetRequiredNodeAffinity`, which requires both.
         nodes: labels.into_iter().chain(required).collect(),
     }))
 }
@@ -426,6 +433,7 @@ fn is_ready(status: Option<&PodStatus>) -> bool {
 
 /// Upstream: `status.GeneratePodReadyToStartContainersCondition`.
 fn sandbox(status: Option<&PodStatus>) -> model::Sandbox {
+    // Unknown, not down: a sandbox that is down is evidence that only the driver holds up the pod's end.
     let Some(condition) = condition(status, "PodReadyToStartContainers") else {
         return model::Sandbox::Unknown;
     };

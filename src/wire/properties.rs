@@ -32,6 +32,7 @@ impl Properties<'_> {
     /// Its attributes, by name.
     pub(super) fn attributes(self) -> Lazy<LiteMap<Arc<str>, AttributeValue>> {
         kept(self.attributes, |bytes| {
+            // `of_device` has validated every entry, so `flatten` drops none.
             let found = all(bytes, attribute).into_iter().flatten();
             found
                 .map(|(name, value)| (name.into(), value.to_model()))
@@ -82,6 +83,7 @@ pub(super) fn properties_of<'b>(
         }
     }
     let devices =
+        // A malformed field is kept, so that collecting fails instead of skipping it.
         fields(spec?).filter(|field| field.as_ref().is_none_or(|field| field.number == DEVICES));
     devices.map(|device| of_device(device?.bytes()?)).collect()
 }
@@ -97,6 +99,7 @@ fn of_device(bytes: &[u8]) -> Option<Properties<'_>> {
         let after = bytes.len().checked_sub(left.len())?;
         match field.number {
             ATTRIBUTES => {
+                // Validated now, because the lazy decoding later on has no way to report an error.
                 attribute(field.bytes()?)?;
                 attributes.add(before, after)?;
             }
@@ -123,6 +126,7 @@ struct Run {
 impl Run {
     /// Adds what stands there; `None` if something stands between.
     fn add(&mut self, from: usize, to: usize) -> Option<()> {
+        // Zero means empty: no field can end there.
         if self.to == 0 {
             self.from = from;
         } else if self.to != from {
@@ -175,6 +179,7 @@ fn attribute(entry: &[u8]) -> Option<(&str, Plain<'_>)> {
 /// Name and quantity of a capacity that is handed out without a policy.
 fn capacity(entry: &[u8]) -> Option<(&str, &str)> {
     let (name, value) = entry_of(entry)?;
+    // A second field is a request policy, which only the decoder of whole slices keeps.
     let quantity = only(value)?;
     let text = only(quantity.bytes().filter(|_| quantity.number == 1)?)?;
     let text = text.bytes().filter(|_| text.number == 1)?;
@@ -234,6 +239,7 @@ fn fields(bytes: &[u8]) -> impl Iterator<Item = Option<Field<'_>>> {
 fn first(bytes: &[u8]) -> Option<Field<'_>> {
     let (key, length) = read_number(bytes).ok()??;
     let rest = bytes.get(length..)?;
+    // Meaningless for a field of fixed width, which is refused below.
     let (number, length) = read_number(rest).ok()??;
     let rest = rest.get(length..)?;
     let (content, rest) = match key & 7 {

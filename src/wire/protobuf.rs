@@ -143,6 +143,7 @@ impl ProtobufList {
         let mut items = Vec::new();
         for portion in bytes.chunks(PORTION) {
             self.buffer.extend_from_slice(portion);
+            // Taken out because `step` needs `&mut self` while it borrows the bytes.
             let buffer = std::mem::take(&mut self.buffer);
             let mut used = 0;
             while let Step::Done(length, item) = self.step(&buffer[used..])? {
@@ -178,6 +179,8 @@ impl ProtobufList {
     fn step(&mut self, input: &[u8]) -> Result<Step, DecodeError> {
         match self.state {
             State::Magic => self.magic(input),
+            // After the last byte of the list the envelope continues: contentEncoding and contentType may
+            // follow.
             State::Envelope | State::List(0) => self.envelope(input),
             State::List(left) => self.list(input, left),
             State::Status(length) => match complete(input, 0, length) {
@@ -250,6 +253,7 @@ impl ProtobufList {
         }
         self.list_seen = true;
         self.state = if self.status_announced {
+            // Unlike a list, a Status is buffered whole, so its length has to be bounded.
             State::Status(length.min(LARGEST_FIELD))
         } else {
             State::List(length)
@@ -301,6 +305,7 @@ impl ProtobufList {
         let item = match (field.number, field.value) {
             (1, Value::Length(_)) => self.list_metadata(bytes)?,
             (2, Value::Length(_)) => self.object(bytes)?,
+            // Fields that a newer server has added are skipped, as protobuf requires.
             _ => None,
         };
         let length = field.header.saturating_add(bytes.len());
@@ -391,6 +396,7 @@ pub(super) fn object(
     position: impl Fn() -> String,
 ) -> Result<Option<Item>, DecodeError> {
     if let Some(properties) = properties_of(version, detail, bytes) {
+        // Attributes and capacities are most of a slice and stay undecoded until they are asked for.
         let slice = bare(bytes)
             .map_err(|error| undecodable(version, bytes, &error, &position))?
             .convert(converter, position)?;
@@ -399,6 +405,7 @@ pub(super) fn object(
     let Some(spec) = spec_of(version, detail, bytes) else {
         return fact(converter, version, detail, bytes, position);
     };
+    // The same bytes were decoded before: only the rest of the claim is left to decode.
     if let Some(known) = converter.specs().get(spec) {
         let claim = fact(converter, version, Detail::Names, bytes, position)?;
         return Ok(claim.map(|claim| claim.asking_for(known)));

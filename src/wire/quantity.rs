@@ -48,6 +48,7 @@ impl Visitor<'_> for QuantityVisitor {
         Ok(Quantity { text: Some(text) })
     }
 
+    // Upstream: `Quantity.UnmarshalJSON`, which takes numbers without quotes too.
     fn visit_i64<E: Error>(self, number: i64) -> Result<Quantity, E> {
         self.visit_string(number.to_string())
     }

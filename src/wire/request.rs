@@ -233,6 +233,7 @@ impl ExactDeviceRequest {
             capacity: requests
                 .map(|requests| quantities(requests, context))
                 .unwrap_or_default(),
+            // Terms that cannot be evaluated: whether a device meets them is unknown, not true.
             is_more: !self.derived_attributes.is_empty()
                 || self.selectors.iter().any(|one| one.cel.is_none()),
         }

@@ -37,6 +37,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
         let Some(key) = key else {
             return Ok(None);
         };
+        // The decoder was chosen by the first occurrence; a second one could contradict it.
         if key == "apiVersion" || key == "kind" {
             return Err(twice(&key));
         }

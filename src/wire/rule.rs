@@ -172,6 +172,7 @@ impl ToObject for DeviceTaintRule {
             .ok_or_else(|| FieldError::missing("spec.taint"))?;
         Ok(Some(Object::DeviceTaintRule(model::DeviceTaintRule {
             name: metadata.object_name(context)?,
+            // A manifest that was never applied has no uid and can still be assessed.
             uid: context.intern(metadata.uid.as_deref().unwrap_or_default()),
             resource_version: metadata.resource_version.clone().unwrap_or_default(),
             generation: metadata.generation.unwrap_or_default(),
@@ -225,6 +226,7 @@ impl DeviceTaintRule {
             .as_ref()
             .map_or(&[][..], |status| &status.conditions);
         let mut found = None;
+        // No early exit: the times of all conditions bound when the rule was read.
         for condition in conditions {
             context.saw(Time::instant(condition.last_transition_time));
             if condition.r#type.as_deref() == Some("EvictionInProgress") {

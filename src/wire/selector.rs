@@ -51,6 +51,7 @@ pub struct SelectorFields {
 }
 
 const KNOWN_NAMES: [&str; 5] = ["deviceClassName", "driver", "pool", "device", "selectors"];
+// 1 and 5 are tombstones upstream since 1.35, so that no newer field takes their numbers.
 const KNOWN_NUMBERS: std::ops::RangeInclusive<u32> = 1..=5;
 
 impl DeviceTaintSelector {
@@ -95,6 +96,7 @@ impl prost::Message for DeviceTaintSelector {
         if !KNOWN_NUMBERS.contains(&tag) {
             self.unknown.push(format!("field {tag}"));
         }
+        // Also for unknown fields: prost has to skip their bytes before it can read the next field.
         self.known.merge_field(tag, wire_type, buffer, context)
     }
 

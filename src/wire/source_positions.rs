@@ -59,6 +59,7 @@ impl<'de> Visitor<'de> for Parts {
         Ok(Inner(Content::Text(text.to_owned())))
     }
 
+    // Unquoted values of other types keep only their line, which is all that an error about them needs.
     fn visit_bool<E>(self, _: bool) -> Result<Inner, E> {
         Ok(Inner(Content::Other))
     }

@@ -47,6 +47,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        // YAML has `.nan` and `.inf`, for which JSON has no number.
         let number = Number::from_f64(value).map(Value::Number);
         number.ok_or_else(|| E::custom(format_args!("{value} is not a number in JSON")))
     }

@@ -88,6 +88,7 @@ pub(super) fn lookup(api_version: &str, kind: &str) -> Lookup {
         if version.api_version == api_version {
             return Lookup::Read(version);
         }
+        // In another group the same name is another kind, such as `Event` of events.k8s.io.
         if group(version.api_version) == group(api_version) {
             same_group = Some(version.kind);
         }

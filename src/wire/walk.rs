@@ -94,6 +94,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
             if let Some((api_version, kind)) = stated
                 && is_of_no_interest(api_version, kind)
             {
+                // Most objects of a dump are of other kinds: they are skipped without being built in memory.
                 let type_meta = head.type_meta(self.inherited);
                 map.next_value::<IgnoredAny>()?;
                 head.skip_rest(&mut map)?;
@@ -316,6 +317,7 @@ impl ParseContext {
         mut head: Head,
         mut map: A,
     ) -> Result<Option<Fields>, A::Error> {
+        // A list inherits no type from an enclosing list: a nested list states its own.
         let type_of_items = head.type_meta(None).and_then(|list| list.of_items());
         let untyped = map.next_value_seed(ItemsSeed {
             found: self,
@@ -416,6 +418,8 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
             untyped.extend(fields.map(|fields| Untyped { index, fields }));
             self.found.position.pop();
         }
+        // Drops the index past the last object. After an error the index stays: `explain` names the object by
+        // it.
         self.found.position.pop();
         Ok(untyped)
     }

@@ -170,6 +170,8 @@ impl WatchDecoder {
     fn frame<'a>(&self, input: &'a [u8], looked_at: usize) -> Result<Option<Cut<'a>>, DecodeError> {
         match self.encoding {
             WatchEncoding::Json => {
+                // Only new bytes: rescanning a long event that arrives in many pieces would take quadratic
+                // time.
                 let news = input.get(looked_at..).unwrap_or_default();
                 let end = news.iter().position(|byte| *byte == b'\n');
                 let end = end.map(|end| looked_at.saturating_add(end));
@@ -214,6 +216,7 @@ impl WatchDecoder {
             .ok_or_else(|| malformed("an event does not begin with k8s"))?;
         let unknown = Unknown::decode(body).map_err(|error| malformed(&error.to_string()))?;
         let found = unknown.type_meta.unwrap_or_default();
+        // An event of type ERROR carries a Status in place of the object.
         if found.is_status() {
             return Err(status(&unknown.raw));
         }
@@ -241,6 +244,7 @@ impl WatchDecoder {
         let line: Line<'_> = serde_json::from_slice(frame).map_err(|error| not_json(&error))?;
         let text = line.object.get();
         if line.r#type == ERROR {
+            // Returns the Status as an error, whose code tells an expired resourceVersion (410) from others.
             Documents::new().decode_json(text)?;
             return Err(malformed("the server reports an unspecified error"));
         }

@@ -15,6 +15,7 @@ pub struct Shape {
 }
 
 /// What any field takes that is text or a list, beside its bytes.
+// Pointer, capacity and length of a `String` or `Vec`.
 const FIELD: usize = 24;
 /// What one number of a list takes.
 const NUMBER: usize = 8;
@@ -32,6 +33,7 @@ impl Shape {
                 let (payload, behind) = rest.split_at_checked(length)?;
                 rest = behind;
                 match self.messages.iter().find(|(number, _)| *number == field) {
+                    // The shapes bound the recursion, not the bytes.
                     Some((_, shape)) => shape.weight(payload)?,
                     None if self.numbers.contains(&field) => {
                         FIELD.saturating_add(length.saturating_mul(NUMBER))

@@ -158,6 +158,7 @@ fn replicated(spec: &Spec, status: &Status, workload: &mut model::Workload) {
 }
 
 fn daemon(_: &Spec, status: &Status, workload: &mut model::Workload) {
+    // A DaemonSet has no `replicas`: the number depends on the nodes, and only its status has it.
     workload.replicas = status.desired_number_scheduled;
     workload.ready = status.number_ready;
 }
@@ -213,6 +214,7 @@ fn ended(conditions: &[StatusCondition]) -> Option<JobEnd> {
 fn leader_workers(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     let template = spec.leader_worker_template.as_ref();
     let size = template.and_then(|template| template.size).unwrap_or(ONE);
+    // A LeaderWorkerSet counts groups. A product beyond 32 bits is unknown, not the largest number.
     workload.replicas = spec.replicas.unwrap_or(ONE).checked_mul(size);
     workload.ready = status.ready_replicas.unwrap_or_default().checked_mul(size);
     workload.min_members = Some(size);
@@ -242,12 +244,15 @@ fn disruption(policy: Option<&PodFailurePolicy>) -> DisruptionAction {
         let action = rule.action.as_deref().unwrap_or_default();
         let patterns = rule.on_pod_conditions.as_deref().unwrap_or_default();
         let fits = patterns.iter().any(|pattern| {
+            // As the server fills it in; a file need not have been there.
             let status = pattern.status.as_deref().unwrap_or("True");
             pattern.r#type.as_deref() == Some("DisruptionTarget") && status == "True"
         });
         if fits && possible.is_empty() {
             return action_of(action);
         }
+        // The first matching rule decides, and whether a rule about exit codes matches is known only at the
+        // end.
         if fits || rule.on_exit_codes.is_some() {
             possible.push(action.to_owned());
         }
@@ -258,6 +263,7 @@ fn disruption(policy: Option<&PodFailurePolicy>) -> DisruptionAction {
     if possible.is_empty() {
         DisruptionAction::Count
     } else {
+        // If no rule matches, a failed pod counts towards backoffLimit.
         possible.push("Count".to_owned());
         DisruptionAction::Depends(possible)
     }
