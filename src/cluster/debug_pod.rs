@@ -186,6 +186,7 @@ impl DebugPod {
             name: self.name.clone(),
             method: Method::DELETE,
             content_type: JSON,
+            // Without a grace period the API removes the pod at once, even if its node no longer responds.
             body: br#"{"apiVersion":"v1","kind":"DeleteOptions","gracePeriodSeconds":0}"#.to_vec(),
         };
         let target = self.target("delete", "pods", &self.path());
@@ -243,8 +244,10 @@ fn object((namespace, name): (&str, &str), request: &DebugPodRequest<'_>) -> Val
         },
         "spec": {
             "nodeName": request.node, "restartPolicy": "Never", "activeDeadlineSeconds": deadline(request.patience),
+            // The pod is root on the node, so it gets no credentials of the cluster.
             "automountServiceAccountToken": false, "enableServiceLinks": false,
             "terminationGracePeriodSeconds": 0,
+            // `nodeName` bypasses the scheduler, but a NoExecute taint of the node would still evict the pod.
             "tolerations": [{"operator": "Exists"}],
             "containers": [{
                 "name": "podresources", "image": request.image, "securityContext": security,

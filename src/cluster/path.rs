@@ -23,6 +23,7 @@ pub(in crate::cluster) fn path_of(version: &Version, namespace: Option<&str>) ->
 pub(in crate::cluster) fn escaped(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
+            // The unreserved characters of RFC 3986, 2.3.
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                 char::from(byte).to_string()
             }
@@ -39,6 +40,7 @@ pub(in crate::cluster) fn resource_in(path: &str) -> &str {
     let group = if parts.next() == Some("apis") { 2 } else { 1 };
     let mut parts = parts.skip(group);
     match (parts.next(), parts.next(), parts.next()) {
+        // A path that ends at the namespace addresses the resource `namespaces` itself.
         (Some("namespaces"), Some(_), Some(name)) | (Some(name), _, _) => name,
         (None, _, _) => "the API",
     }

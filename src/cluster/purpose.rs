@@ -271,6 +271,7 @@ impl What {
             Self::Nodes => vec![of(Kind::Node)],
             Self::Events => vec![of(Kind::Event)],
             Self::Budgets => vec![of(Kind::PodDisruptionBudget)],
+            // For RBAC a subresource is a resource of its own: `pods` does not include `pods/log`.
             Self::PodLogs => vec![Permission {
                 verb,
                 group: String::new(),

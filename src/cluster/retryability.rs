@@ -61,6 +61,7 @@ impl ClusterError {
 
 /// What to expect after a refusal with this HTTP status.
 fn of_status(status: u16) -> Retryability {
+    // Anything below 500 is a verdict about the request, except for the two codes that are about the moment.
     let passes = status >= StatusCode::INTERNAL_SERVER_ERROR.as_u16()
         || status == StatusCode::TOO_MANY_REQUESTS.as_u16()
         || status == StatusCode::REQUEST_TIMEOUT.as_u16();

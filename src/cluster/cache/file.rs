@@ -24,6 +24,7 @@ pub(in crate::cluster) fn is_believed(written: Timestamp, now: Timestamp) -> boo
 
 /// What is in the file, if it is believed.
 pub(super) fn read(path: &Path, now: Timestamp) -> Option<Vec<u8>> {
+    // A pipe in place of the file would block every command at its start.
     let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let written = timestamp(found.modified().ok()?)?;
     if !is_believed(written, now) {

@@ -16,6 +16,7 @@ pub(super) struct OverP521;
 impl SupportedKxGroup for OverP521 {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         let secret = fresh()?;
+        // TLS uses the uncompressed form alone (RFC 8446, 4.2.8.2).
         let public = secret.public_key().to_sec1_point(false);
         Ok(Box::new(Agreement {
             public: public.as_bytes().to_vec(),
@@ -49,6 +50,8 @@ struct Agreement {
 
 impl ActiveKeyExchange for Agreement {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
+        // Fails for a point off the curve, which would leak bits of the secret; RFC 8446, 4.2.8.2 requires
+        // the check.
         let peer = PublicKey::from_sec1_bytes(peer)
             .map_err(|_| Error::from(PeerMisbehaved::InvalidKeyShare))?;
         let shared = diffie_hellman(self.secret.to_nonzero_scalar(), peer.as_affine());

@@ -20,12 +20,15 @@ pub(in crate::cluster) fn answer_mismatch(
     let method = change.map(|change| &change.method);
     let expected = match (&target, method) {
         (Target::Object(_, name), Some(&Method::DELETE)) => {
+            // A deletion is answered with a Status, or with the object while finalizers or its grace period
+            // keep it.
             if is_deletion_of(name, body) {
                 return None;
             }
             Some(name.clone())
         }
         (Target::Object(_, name), _) => Some(name.clone()),
+        // For an object without a name the server generates one, so there is nothing to compare with.
         (Target::Collection(_), Some(_)) => change.and_then(name_in),
         (
             Target::Collection(_)
@@ -55,6 +58,7 @@ pub(in crate::cluster) fn answer_mismatch(
         Target::GroupVersion(version) => {
             is_document(body, "APIResourceList", "groupVersion", version)
         }
+        // `version.Info` has neither apiVersion nor kind.
         Target::Version => field(body, "gitVersion").is_some(),
         Target::Other => true,
     };

@@ -140,6 +140,7 @@ impl ApiClient {
         let mut patience = RetryBudget::new(self.shared.request_timeout, tries);
         let started = Instant::now();
         loop {
+            // A fresh reader per attempt: nothing of a response that broke off may end up in the next one.
             let failure = match self.attempt(read, None, start()).await {
                 Ok(output) => return Ok(output),
                 Err(failure) => failure,
@@ -236,6 +237,7 @@ impl ApiClient {
                 .shared
                 .observations
                 .lock()
+                // The observations are independent of each other: a panic leaves none of them half updated.
                 .unwrap_or_else(PoisonError::into_inner),
         )
     }

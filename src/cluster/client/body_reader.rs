@@ -53,6 +53,7 @@ impl BodyCollector {
     ///
     /// When there are more of them than can be meant; nothing of them is kept then.
     pub(in crate::cluster) fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
+        // Checked before it is appended, so that memory never exceeds the limit.
         if bytes.len() > self.limit.saturating_sub(self.bytes.len()) {
             return Err(AttemptFailure::TooLong(format!(
                 "it is longer than {} MiB",

@@ -73,6 +73,7 @@ impl BodyReader for Document<'_> {
     fn finish(self) -> Result<Vec<u8>, AttemptFailure> {
         let body = self.body.into_bytes();
         if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
+            // A page in HTML is complete and foreign; other text that is not JSON has probably been cut off.
             return Err(if body.starts_with(b"<") {
                 AttemptFailure::Foreign("an HTML page".to_owned())
             } else {

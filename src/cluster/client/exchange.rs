@@ -60,6 +60,7 @@ impl ApiClient {
         let result = self.exchange(read, change, consumer, &mut progress).await;
         let elapsed = started.elapsed();
         match (&result, progress.status) {
+            // A refusal, too, is a complete response; only what broke off counts as failed.
             (Ok(_), Some(status))
             | (
                 Err(
@@ -109,11 +110,13 @@ impl ApiClient {
             pace.take(bytes.len(), arrived);
             progress.take(bytes.len());
             consumer.push(&bytes)?;
+            // Decoding takes time that says nothing about the link.
             working = working.saturating_add(started.elapsed().saturating_sub(arrived));
             let (path, bytes) = (read.path.as_str(), progress.bytes);
             self.observe(&Event::Progress { path, bytes });
         }
         let waited = started.elapsed().saturating_sub(working);
+        // `finish` judges whether an API server sent the body, so nothing is learned from the headers before.
         let output = consumer.finish()?;
         self.observations(|observations| observations.prove(&head.headers));
         self.shared.link_monitor.note(ResponseTiming {
@@ -140,6 +143,7 @@ impl ApiClient {
         change: Option<&Change>,
         progress: &mut Progress,
     ) -> Result<(Parts, Body), AttemptFailure> {
+        // Kept, because others may renew the credentials meanwhile: what counts is which ones were sent.
         let access = self.shared.transport.access();
         progress.compression = self.compression();
         let mut reply = self.send(&access, read, change, progress).await?;
@@ -170,6 +174,7 @@ impl ApiClient {
             answer.map_err(|error| failure::unanswered(&self.shared.server, &error))
         });
         let response: Response<Body> = answer.map_err(|failure| match change {
+            // Changes only: a read has no body whose departure could be observed.
             Some(_) if !sending.has_begun() => failure.of_nothing_sent(),
             Some(_) | None => failure,
         })?;
@@ -228,6 +233,8 @@ impl ApiClient {
             purpose: self.purpose(),
         };
         let failure = refusal.judge(&asked);
+        // Paths of discovery are left out: where they are denied, lists are probed instead, and no role is
+        // needed.
         if let AttemptFailure::Final(ClusterError::Forbidden { permission, .. }) = &failure
             && !permission.resource.starts_with('/')
         {
@@ -246,6 +253,7 @@ impl ApiClient {
     ) -> Result<Option<bytes::Bytes>, AttemptFailure> {
         loop {
             let frame = match self.shared.request_timeout {
+                // Bytes that trickle in do not extend the window: the rest of it is all that is left.
                 Some(limit) if pace.bytes() > 0 => {
                     let left = pace.left(limit, started.elapsed());
                     tokio::time::timeout(left, body.frame())

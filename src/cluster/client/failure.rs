@@ -55,6 +55,7 @@ pub(in crate::cluster) fn unanswered(server: &Arc<Server>, error: &kube::Error) 
         };
     }
     match kind {
+        // rustls reports its errors as I/O errors of this kind.
         Some(ErrorKind::InvalidData) => {
             AttemptFailure::Unsent(ClusterError::Tls { server, reason })
         }
@@ -62,6 +63,7 @@ pub(in crate::cluster) fn unanswered(server: &Arc<Server>, error: &kube::Error) 
             AttemptFailure::Unsent(ClusterError::Tls { server, reason })
         }
         Some(
+            // A peer that accepts and then hangs up may be restarting, which is worth another attempt.
             ErrorKind::ConnectionReset
             | ErrorKind::ConnectionAborted
             | ErrorKind::BrokenPipe

@@ -65,6 +65,7 @@ impl ServerCertVerifier for Pinned {
                 if is_only_an_authority(&reason)
                     && self.trusted.iter().any(|root| root == end_entity) =>
             {
+                // webpki stopped at the CA flag, before the name was compared.
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
             }
@@ -100,5 +101,6 @@ impl ServerCertVerifier for Pinned {
 /// Whether that the certificate is an authority's is all that webpki has against it. It looks at that
 /// after the time, so that one that has expired is still refused.
 fn is_only_an_authority(reason: &OtherError) -> bool {
+    // Compared as text, because `webpki` is not a direct dependency and its error type cannot be named.
     format!("{reason:?}").contains("CaUsedAsEndEntity")
 }

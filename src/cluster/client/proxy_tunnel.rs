@@ -44,6 +44,7 @@ fn with_port(proxy: &Uri) -> Uri {
 
 /// Who the proxy's URL says that it is, and the password.
 fn user_of(proxy: &Uri) -> Option<(String, String)> {
+    // The last `@`, since a password may contain others.
     let (login, _) = proxy.authority()?.as_str().rsplit_once('@')?;
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     Some((unescaped(user), unescaped(password)))

@@ -85,6 +85,7 @@ impl Refusal {
             retry_after: headers::retry_after(&head.headers),
             is_text: content_type.is_some_and(|found| found.as_bytes().starts_with(b"text/plain")),
             has_audit_id: headers::has_audit_id(&head.headers),
+            // A Status that contradicts the response's own status code does not explain it.
             account: server_status(&body).filter(|account| {
                 !account.success && account.code.is_none_or(|code| code == head.status.as_u16())
             }),
@@ -107,6 +108,8 @@ impl Refusal {
     pub(in crate::cluster) fn judge(self, asked: &RequestContext<'_>) -> AttemptFailure {
         if is_busy(self.status, self.retry_after) {
             return AttemptFailure::Busy {
+                // API servers reply 429 before they look at a request; a 503 may come after the change was
+                // made.
                 unseen: self.status == StatusCode::TOO_MANY_REQUESTS
                     && (self.account.is_some() || self.mentions(TOO_BUSY, asked.proof)),
                 status: self.status,
@@ -139,6 +142,7 @@ impl Refusal {
         }
         let found = describe(&self.body);
         match self.status {
+            // Only where the path itself is in question: this text proves nothing about a single object.
             StatusCode::NOT_FOUND
                 if proof.is_api_server
                     && self.mentions(UNKNOWN_PATH, proof)
@@ -149,6 +153,7 @@ impl Refusal {
                 }
                 .into()
             }
+            // Sent by proxies that could not reach the server, which may work the next time.
             StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => {
                 AttemptFailure::Broken(format!("{} and {found}", self.status))
             }

@@ -35,6 +35,7 @@ impl Target {
     /// What `path`, with or without a query, leads to.
     pub(in crate::cluster) fn of(path: &str) -> Self {
         let path = path.split('?').next().unwrap_or_default();
+        // Split first: an escaped slash (`%2F`) belongs to a name.
         let parts: Vec<String> = path.split('/').skip(1).map(unescaped).collect();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let (api_version, rest) = match parts.as_slice() {
@@ -47,6 +48,7 @@ impl Target {
             _ => return Self::Other,
         };
         let (namespace, rest) = match rest {
+            // `/api/v1/namespaces/ml` is the object `ml` of the resource `namespaces`.
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
             rest => (None, rest),
         };

@@ -82,12 +82,14 @@ impl Transport {
         let Some(renewal) = &self.renewal else {
             return Ok(false);
         };
+        // An async lock, because it is held while a plugin runs; `current` is locked only for moments.
         let _alone = self.renewing.lock().await;
         let current = self.access();
         if current.generation != rejected.generation {
             // Another request was first.
             return Ok(true);
         }
+        // Credentials that never worked would be rejected again, and a plugin would ask its questions twice.
         if !current.accepted {
             return Ok(false);
         }

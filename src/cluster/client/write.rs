@@ -58,6 +58,7 @@ impl ApiClient {
         target: &Read,
         change: &Change,
     ) -> WriteResult {
+        // A single try for responses that break off: the change may have been made by then.
         let mut patience = RetryBudget::new(self.request_timeout(), 1);
         let started = Instant::now();
         let mut was_sent_before = false;
@@ -71,6 +72,7 @@ impl ApiClient {
             if proof != WriteProof::Nothing
                 && let Some(wait) = patience.next(&failure, started.elapsed())
             {
+                // `Unmade` proves that no server looked at the change, so it does not count as sent.
                 was_sent_before |= proof == WriteProof::Refused;
                 self.announce(target, &failure, wait);
                 tokio::time::sleep(wait).await;

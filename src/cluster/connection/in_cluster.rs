@@ -25,6 +25,7 @@ fn choose_from(environment: &Environment, directory: &Path) -> Option<Chosen> {
         path.is_file().then(|| path.to_string_lossy().into_owned())
     };
     let token_file = file("token")?;
+    // As Go's `net.JoinHostPort`: an IPv6 address needs brackets in a URL.
     let host = match host.parse::<Ipv6Addr>() {
         Ok(address) => format!("[{address}]"),
         Err(_) => host.to_owned(),

@@ -131,6 +131,7 @@ fn read(path: &Path) -> Result<Kubeconfig, ClusterError> {
     };
     let text = text(bytes).ok_or_else(not_text)?;
     let mut config = Kubeconfig::from_yaml(&text).map_err(|error| malformed(path, &error))?;
+    // kubectl writes an empty current-context when there is none; it must not hide that of the next file.
     config.current_context = config.current_context.filter(|name| !name.is_empty());
     if let Some(folder) = path.parent() {
         make_absolute(&mut config, folder);
@@ -250,6 +251,7 @@ impl Loaded {
             .or(self.config.current_context.as_ref());
         let context = match context_name {
             Some(name) => self.context(name)?,
+            // Nothing is chosen, which leaves the service account of a pod as the last resort.
             None if options.cluster.is_none() && options.server.is_none() => return Ok(None),
             None => Context::default(),
         };

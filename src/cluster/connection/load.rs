@@ -72,8 +72,11 @@ impl Connection {
         };
         let mut chosen = chosen.with_flags(options)?.with_login_of_the_address();
         chosen.policy = preferences::policy(options, environment, observer)?;
+        // Before one credential is picked: a contradiction is an error, not a question of precedence.
         chosen.check()?;
         let chosen = chosen.with_one_way_in();
+        // Before credentials are dropped: whether a URL without a scheme means https depends on the client
+        // certificate.
         let config = chosen.config(environment)?;
         let chosen = if config.cluster_url.scheme_str() == Some("http") {
             chosen.without_credentials(&config.cluster_url, observer)
@@ -264,6 +267,7 @@ impl Chosen {
         }
     }
 
+    // Upstream: `DefaultServerUrlFor` in `client-go/rest/url_utils.go`.
     fn uses_tls(&self) -> bool {
         let cluster = &self.cluster;
         cluster.certificate_authority.is_some()
@@ -282,6 +286,7 @@ impl Chosen {
         let Some(url) = own.or_else(|| proxy::from_environment(server, environment)) else {
             return Ok(None);
         };
+        // client-go requires a scheme in `proxy-url`; for the environment's variables Go assumes http.
         let full = if url.contains("://") || own.is_some() {
             url.to_owned()
         } else {
@@ -382,6 +387,7 @@ fn user_with_flags(user: AuthInfo, options: &ConnectionOptions) -> Result<AuthIn
     let mut user = user;
     if let Some(token) = &options.token {
         user.token = Some(token.clone().into());
+        // Otherwise the token from the file would replace that of the flag, see `Material::user`.
         user.token_file = None;
     }
     if let Some(name) = &options.username {

@@ -27,6 +27,7 @@ pub(in crate::cluster) fn program(command: &str, path: Option<&OsStr>) -> io::Re
         if !is_executable(&candidate) {
             continue;
         }
+        // Upstream: `exec.ErrDot`; that a later folder has the program as well does not help.
         return if folder.is_absolute() {
             Ok(candidate.into_os_string())
         } else {

@@ -93,6 +93,7 @@ impl<'a> Material<'a> {
                 (Err(error), None) => return Err(error),
             }
         }
+        // Otherwise kube would read the file on its own, without trimming the token.
         user.token_file = None;
         let user = self.with_plugin(user, environment, observer).await?;
         self.check_token(&user)?;

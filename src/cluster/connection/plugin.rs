@@ -101,6 +101,7 @@ impl Plugin<'_> {
     async fn finish(&self, mut child: Child) -> Result<Vec<u8>, ClusterError> {
         let mut output = Vec::new();
         if let Some(stdout) = child.stdout.take() {
+            // Read before waiting: a plugin that fills the pipe does not exit until it is read.
             let mut start = stdout.take(LONGEST_ANSWER.saturating_add(1));
             let read = start.read_to_end(&mut output).await;
             read.map_err(|source| self.start_error(source))?;
@@ -130,6 +131,7 @@ impl Plugin<'_> {
             Some(ExecInteractiveMode::Always) if !environment.stdin_is_terminal => {
                 return Err(self.failed("needs a terminal on stdin to ask questions".to_owned()));
             }
+            // IfAvailable is the default of v1beta1; v1 has none, and `validity` refuses it without a mode.
             Some(ExecInteractiveMode::Always | ExecInteractiveMode::IfAvailable) | None => {
                 environment.stdin_is_terminal
             }
@@ -171,6 +173,7 @@ impl Plugin<'_> {
             } else {
                 Stdio::inherit()
             })
+            // A plugin must not outlive the command, which may be interrupted while it waits.
             .kill_on_drop(true);
         Ok(command)
     }
@@ -194,6 +197,7 @@ impl Plugin<'_> {
     }
 
     fn parse(&self, output: &[u8]) -> Result<Credentials, ClusterError> {
+        // client-go decodes YAML here too.
         let answer: Option<Answer> = serde_json::from_slice(output).ok().or_else(|| {
             let text = std::str::from_utf8(output).ok()?;
             serde_yaml::from_str(text).ok()

@@ -94,6 +94,7 @@ fn in_network(host: &str, network: &str, bits: &str) -> Option<bool> {
     let bits: u32 = bits.parse().ok()?;
     match (host.parse().ok()?, network.parse().ok()?) {
         (IpAddr::V4(host), IpAddr::V4(network)) => {
+            // For the prefix /0 the shift equals the width and gives `None`: the mask is zero.
             let mask = u32::MAX.checked_shl(32_u32.checked_sub(bits)?).unwrap_or(0);
             Some((host.to_bits() ^ network.to_bits()) & mask == 0)
         }

@@ -69,6 +69,7 @@ pub(super) async fn resources_of(
     };
     let found: Resources = serde_json::from_slice(&body)
         .map_err(|error| client.error(&read, AttemptFailure::Unreadable(error.to_string())))?;
+    // kubectl reads this cache too, and would believe an empty list for six hours.
     if let Some(cache) = client.cache()
         && !found.resources.is_empty()
     {

@@ -102,11 +102,13 @@ impl<'a> Bytes<'a> {
             .read_to_end(&mut head);
         first.map_err(failed)?;
         let is_packed = head == GZIP;
+        // Standard input cannot seek, so the two bytes are put back in front.
         let reader = Cursor::new(head).chain(reader);
         let packed = is_packed.then(Rc::default);
         Ok(Self {
             file: name,
             reader: match &packed {
+                // A gzip file is a series of members (RFC 1952, 2.2); `GzDecoder` would stop after the first.
                 Some(packed) => Box::new(MultiGzDecoder::new(Counting {
                     reader,
                     read: Rc::clone(packed),
@@ -177,6 +179,7 @@ impl Read for Bytes<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = match self.reader.read(buffer) {
             Ok(read) => read,
+            // `read_to_end` and the parsers retry this by themselves, so it is not a failure.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
             Err(source) => {
                 let told = io::Error::from(source.kind());
@@ -224,6 +227,7 @@ fn is_tar(bytes: &[u8]) -> bool {
     let (place, mark) = TAR;
     bytes
         .split_at_checked(place)
+        // Text, too, may have `ustar` at this offset, but no NUL before it.
         .is_some_and(|(name, rest)| name.contains(&0) && rest.starts_with(mark))
 }
 
@@ -242,6 +246,7 @@ fn check(bytes: &[u8], place: usize) -> Result<usize, String> {
     };
     let valid = place.saturating_add(error.valid_up_to());
     match error.error_len() {
+        // The last character is incomplete; its other bytes are in the next portion.
         None => Ok(valid),
         Some(_) => Err(not_utf8(bytes, valid)),
     }

@@ -68,6 +68,7 @@ pub(in crate::cluster) struct SerializedObject {
 /// Whether two objects of one name are the same state of it: then either will do, and nobody has to
 /// hear of it. Folders that programs make hold many such pairs.
 fn is_same_state(one: &Item, other: &Item) -> bool {
+    // Manifests that were never applied have no resourceVersion, so only their facts can be compared.
     if one.resource_version.is_empty() && other.resource_version.is_empty() {
         return one.object == other.object;
     }

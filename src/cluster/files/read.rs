@@ -291,6 +291,7 @@ impl Input {
             self.present.remove(&Kind::Pod);
         }
         let mut gaps = gaps(&self.present, &snapshot);
+        // A snapshot says that it has all pods: one that it lacks was gone when the snapshot was taken.
         if self.present.contains(&Kind::Pod) && !self.noted.contains(&Kind::Pod) {
             gaps.extend(missing_pods(&snapshot));
         }
@@ -304,6 +305,8 @@ impl Input {
                 .into_iter()
                 .position(|kind| gap.what == kind.plural())
         });
+        // After `gaps`, which would report these kinds as absent from the input. `known` promises complete
+        // kinds.
         let broken = self.broken.kinds();
         self.present.retain(|kind| !broken.contains(kind));
         let reading = Reading {

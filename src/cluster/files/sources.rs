@@ -108,6 +108,7 @@ impl Listing {
         let mut entries: Vec<PathBuf> = fs::read_dir(directory)
             .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
             .map_err(|source| failed(directory, source))?;
+        // File systems return entries in different orders, and the report must not depend on that.
         entries.sort();
         for path in entries {
             let found = match fs::metadata(&path) {
@@ -125,6 +126,7 @@ impl Listing {
                 continue;
             }
             let true_name = fs::canonicalize(&path).map_err(|source| failed(&path, source))?;
+            // Also ends loops of links that lead to a parent directory.
             if !self.seen.insert(true_name) {
                 continue;
             }
@@ -133,6 +135,7 @@ impl Listing {
             } else if found.is_file() {
                 self.push(path)?;
             } else {
+                // Reading a pipe could block for ever, and a device may never end.
                 let source = io::Error::other("it is neither a file nor a directory");
                 return Err(failed(&path, source));
             }

@@ -31,6 +31,7 @@ pub async fn read_attributes(
         reading.snapshot.classes = notes.take(Kind::DeviceClass, reader.all().await?);
     }
     let is_new = |kind: Option<Kind>| kind.is_some_and(|kind| kinds.contains(&kind));
+    // The second reading of a kind supersedes the gaps of the first.
     reading.gaps.retain(|gap| !is_new(gap.kind()));
     reading.gaps.extend(notes.gaps);
     reading.known.extend(notes.known);

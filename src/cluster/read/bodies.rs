@@ -162,6 +162,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Metadata<'_, F> {
         if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
             return Err(broken("it is not one list of metadata".to_owned()));
         }
+        // The items do not state their kind: rewritten as a typed list, they go through the usual decoder.
         let mut list = format!(
             r#"{{"apiVersion":"{}","kind":"{}List","metadata":{},"items":["#,
             version.api_version, version.kind, body.metadata,
@@ -353,6 +354,7 @@ fn broken(error: &serde_json::Error) -> AttemptFailure {
 pub(in crate::cluster) fn failure(error: &DecodeError) -> AttemptFailure {
     match error {
         DecodeError::Status { code: 410, .. } => AttemptFailure::Expired,
+        // A server that fails halfway through a 200 response appends a Status: the next attempt may succeed.
         DecodeError::Truncated { .. }
         | DecodeError::TrailingBytes { .. }
         | DecodeError::Syntax { .. }

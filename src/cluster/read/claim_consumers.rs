@@ -53,6 +53,7 @@ impl ClaimConsumers {
     pub(in crate::cluster) fn contains(&self, pod: &Pod) -> bool {
         let namespace = || pod.name.namespace.clone();
         let group = pod.pod_group.as_ref();
+        // A superset on purpose: the name shows who took over a stale reservation, and the UID decides later.
         self.pods.contains_key(&pod.name)
             || self.uids.contains(&(namespace(), pod.uid.clone()))
             || group.is_some_and(|group| self.groups.contains(&(namespace(), group.clone())))

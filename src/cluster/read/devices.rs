@@ -100,6 +100,7 @@ async fn read_with(
     );
     let (slices, claims, rules) = (slices?, claims?, rules?);
     let claims = match (&slices, claims) {
+        // Slices or claims alone allow a partial answer; without both there is nothing to report.
         (Outcome::Denied(_), Outcome::Denied(error)) => return Err(error),
         (_, claims) => claims,
     };
@@ -123,6 +124,7 @@ async fn read_with(
             context: client.context().map(str::to_owned),
             server_version: served.git_version.clone(),
         },
+        // The server's clock, because deadlines count from times that its components wrote.
         observed_at: client.server_time(),
         version: served.version,
         known: notes.known,

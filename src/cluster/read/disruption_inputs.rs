@@ -88,6 +88,7 @@ async fn nodes_called(
 ) -> Result<Result<List<Node>, ClusterError>, ClusterError> {
     match nodes(client, served, names).await {
         Ok(nodes) => Ok(Ok(nodes)),
+        // A missing permission becomes a gap, which only the caller can judge; other errors end the reading.
         Err(error @ ClusterError::Forbidden { .. }) => Ok(Err(error)),
         Err(error) => Err(error),
     }

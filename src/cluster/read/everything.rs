@@ -80,6 +80,7 @@ pub async fn read_everything(
     let mut lists = Vec::new();
     let mut denied = BTreeMap::new();
     let mut owners = SavedOwners::default();
+    // In the order of the table: `SavedOwners` has to see pods before their owners.
     let saved = Kind::ALL.into_iter();
     for kind in saved.filter(|kind| kind.saving() == Saving::Always) {
         let Some(listing) = reader.listing(kind, Selection::All) else {

@@ -173,6 +173,7 @@ impl Listing<'_> {
             let read = self.read(accept, limit, &list.metadata.continue_token);
             let page = match (self.client.try_read(&read, tries, &start).await, limit) {
                 (Err(AttemptFailure::TooLong(_)), Some(objects @ 2..)) => {
+                    // The token stays valid: it holds the position, not the size of the page.
                     limit = Some(objects / FEWER);
                     continue;
                 }
@@ -185,6 +186,7 @@ impl Listing<'_> {
             if list.metadata.continue_token.is_empty() {
                 return Ok(list);
             }
+            // New tokens alone are no progress: a broken server may send the same page under each of them.
             let is_new = page.first.is_none_or(|first| firsts.insert(first));
             if !tokens.insert(list.metadata.continue_token.clone()) || !is_new {
                 return Err(AttemptFailure::Unreadable(
@@ -204,6 +206,7 @@ impl Listing<'_> {
             Selection::Namespace(namespace) => Some(namespace.as_str()),
             Selection::All | Selection::Fields(_) => None,
         };
+        // No resourceVersion: unset means the newest state, `0` whatever the watch cache holds.
         let mut query = Vec::new();
         if let Selection::Fields(fields) = &self.selection {
             query.push(format!("fieldSelector={}", escaped(fields)));

@@ -50,6 +50,7 @@ impl SavedOwners {
         let owners = owners.into_iter().flatten();
         self.uids.extend(owners.map(|owner| text(owner.get("uid"))));
         let namespace = text(field("namespace"));
+        // PodGroups and LeaderWorkerSets are named by a field or a label, not by an owner reference.
         let group = object
             .get("spec")
             .and_then(|spec| spec.get("schedulingGroup"));

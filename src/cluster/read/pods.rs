@@ -104,6 +104,7 @@ impl Reader<'_> {
                     self.lists(on_nodes, &mut found).await?;
                 }
                 Some(_) | None => {
+                    // `None` means denied: a role for single namespaces may still allow the pods by name.
                     if let Some(all) = self.all().await? {
                         return Ok(all);
                     }
@@ -121,6 +122,7 @@ impl Reader<'_> {
         // leaves no gap.
         found.gap = None;
         self.by_name(missing, &mut found).await?;
+        // A role may also allow the list but not single pods.
         if found.gap.is_some()
             && let Some(all) = self.all().await?
         {

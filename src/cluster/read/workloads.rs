@@ -54,6 +54,7 @@ pub async fn read_workloads(
         while let Some((kind, answer)) = answers.next().await {
             found.push((kind, answer?));
         }
+        // Its destructor would keep `wanted` borrowed, which is consumed below.
         drop(answers);
         for (kind, answer) in found {
             match answer {
@@ -65,6 +66,7 @@ pub async fn read_workloads(
                     }
                 }
                 Err(gap) => {
+                    // A lower level may have read this kind; after a gap it is no longer complete.
                     reading.known.remove(&kind);
                     if !reading.gaps.contains(&gap) {
                         reading.gaps.push(gap);

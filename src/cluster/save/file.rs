@@ -136,6 +136,7 @@ impl Destination {
     }
 
     fn write_stream(&self, saved: &Saved, notes: &SavedNotes, stop: &AtomicBool) -> io::Result<()> {
+        // Without `create`: if the pipe has gone meanwhile, no file may appear in its place.
         let file = OpenOptions::new().write(true).open(&self.path)?;
         self.encode(saved, notes, Stoppable { file, stop })
             .map(drop)
@@ -151,6 +152,7 @@ impl Destination {
             .tempfile_in(folder.unwrap_or(Path::new(".")))?;
         let file = unnamed.as_file().try_clone()?;
         self.encode(saved, notes, Stoppable { file, stop })?;
+        // Before the rename: after a crash the name must not lead to a file without its content.
         unnamed.as_file().sync_all()?;
         if stop.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
@@ -174,6 +176,7 @@ impl Destination {
         if packed {
             let mut encoder = GzEncoder::new(to, Compression::default());
             write(saved, notes, &mut encoder)?;
+            // Finished and flushed explicitly, because the destructors ignore errors.
             encoder.finish()?.flush()
         } else {
             write(saved, notes, &mut to)?;

@@ -83,6 +83,7 @@ impl Redaction {
     ///
     /// When a rule selects devices by an expression or a class.
     pub fn redact(mut self, saved: Saved) -> Result<Saved, RedactionError> {
+        // All drivers first: `qualified` has to know them before it replaces any name.
         for list in &saved.lists {
             for item in list
                 .items
@@ -188,6 +189,7 @@ impl Redaction {
         if name.is_empty() || (public && matches!(what, "namespace" | "priority")) {
             return name.to_owned();
         }
+        // 48 bits: among 100,000 names the chance of a collision is 1 in 56,000.
         format!("{what}-{}", &self.hash(name)[..12])
     }
 
@@ -229,6 +231,7 @@ impl Redaction {
             return String::new();
         }
         let hash = self.hash(uid);
+        // The digits 4 and 8 are the version and variant of a random UUID (RFC 9562, 5.4).
         let (a, b, c) = (&hash[..8], &hash[8..12], &hash[12..15]);
         let (d, e) = (&hash[15..18], &hash[18..30]);
         format!("{a}-{b}-4{c}-8{d}-{e}")
@@ -246,6 +249,7 @@ impl Redaction {
 /// Whether a group, with its version or without, is Kubernetes' own.
 fn is_own(version: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
+    // The core group and the oldest ones, such as `apps` and `batch`, have no domain.
     !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io")
 }
 

@@ -111,6 +111,7 @@ impl FeedSubject {
         let state = escaped(state);
         let seconds = WATCH.as_secs();
         Read {
+            // Bookmarks advance the state even when nothing changes, so that resuming does not end in 410 Gone.
             path: format!(
                 "{path}?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={state}{selector}"
             ),
@@ -213,6 +214,8 @@ impl FeedWriter {
     }
 
     async fn listed(&mut self) -> Result<FeedEvent, AttemptFailure> {
+        // Does not restore the budget: a server that expires every watch at once would otherwise be listed
+        // for ever.
         let list = self.subject.list().await?;
         self.state = list.metadata.resource_version;
         self.phase = Phase::Resume;
@@ -273,6 +276,7 @@ impl FeedWriter {
                 return Err(self.given_up(failure));
             }
         };
+        // A stream that failed is of no further use, and its decoder may hold half an event.
         if let Phase::Watching(..) = self.phase {
             self.phase = Phase::Resume;
         }

@@ -41,6 +41,7 @@ impl Index {
     /// Takes the object of that name out of the list, if it is there.
     pub(super) fn take<T>(&mut self, list: &mut Vec<T>, feed: usize, name: &str) -> Option<T> {
         let place = self.places.remove(&(feed, Arc::from(name)))?;
+        // `keys` and `list` are changed in the same way, so a place means the same in both.
         self.keys.swap_remove(place);
         if let Some(moved) = self.keys.get(place) {
             self.places.insert(moved.clone(), place);
@@ -50,6 +51,7 @@ impl Index {
 
     /// Takes all objects of a feed out of the list.
     pub(super) fn clear<T>(&mut self, list: &mut Vec<T>, feed: usize) {
+        // Collected first, because taking one object moves another.
         let names: Vec<Arc<str>> = self
             .keys
             .iter()

@@ -155,6 +155,7 @@ impl Watched {
         reader
             .by_name(missing.pods.keys().collect(), &mut found)
             .await?;
+        // After a gap, a pod that was not found may still exist, so none is declared gone.
         if found.gap.is_none() {
             self.by_name.saw(&missing, &found.pods);
         }

@@ -108,6 +108,7 @@ impl Watched {
         for kind in kinds {
             let state = self.reading.resource_versions.get(kind.plural()).cloned();
             if let (Some(state), Some(subject)) = (state, self.subject(*kind, FeedScope::All)) {
+                // The number that `add` gives to the feed next.
                 let index = Index::of(self.lines.len(), names(&self.reading.snapshot, *kind));
                 self.indexes.insert(*kind, index);
                 self.add(subject, state);
@@ -134,6 +135,7 @@ impl Watched {
             return std::future::pending().await;
         }
         let next = self.lines.iter_mut().map(|line| line.feed.next());
+        // The futures that lose are dropped without loss, since every feed keeps its own progress.
         let (news, number, _) = select_all(next).await;
         self.apply(number, news)?;
         for number in 0..self.lines.len() {
@@ -198,6 +200,7 @@ impl Watched {
     pub(super) fn told_pods(&self) -> BTreeSet<Uid> {
         let feeds = self.indexes.get(&Kind::Pod).into_iter();
         let pods = self.reading.snapshot.pods.iter();
+        // An index keeps the order of its list, so the two can be zipped.
         let told = pods
             .zip(feeds.flat_map(Index::feeds))
             .filter(|(_, feed)| *feed != BY_NAME);

@@ -195,6 +195,7 @@ impl<T: Fact> Objects<T> {
             (ServerReply::Made(stored), _) => Ok(SendOutcome::Made(stored)),
             (ServerReply::Overtaken(doubt), _) => Ok(SendOutcome::Overtaken(doubt)),
             (ServerReply::Unmade(error), _) => Err(error),
+            // A dry run stores nothing, so reading the object would tell nothing.
             (ServerReply::Denied(_, error), _) if mode == WriteMode::DryRun => Err(error),
             (ServerReply::Deletes, ObjectChange::Delete { on }) if mode == WriteMode::Store => {
                 self.after_deletion(name, on, Ok(())).await
@@ -219,6 +220,8 @@ impl<T: Fact> Objects<T> {
                         LostAnswerOutcome::Overtaken,
                         DeletionReply::Accepted | DeletionReply::Lost,
                     ) => Ok(SendOutcome::Overtaken(ChangeDoubt::MayBeMade)),
+                    // Refused although the object carries this run's note: the request was duplicated on the
+                    // way.
                     (LostAnswerOutcome::Overtaken, DeletionReply::Refused) if is_ours => {
                         Ok(SendOutcome::Overtaken(ChangeDoubt::MayBeMade))
                     }
@@ -276,6 +279,7 @@ impl<T: Fact> Objects<T> {
             |stored: &Stored<T>| stored.object["metadata"]["name"].as_str() == Some(name);
         match (listed.objects.iter().position(is_named), listed.odd.pop()) {
             (Some(place), _) => Ok(Some(listed.objects.swap_remove(place))),
+            // An object that cannot be understood may be the one in question, so nothing proves its absence.
             (None, Some(odd)) => Err(odd),
             (None, None) => Ok(None),
         }
@@ -392,6 +396,8 @@ fn body(change: &ObjectChange, mode: WriteMode) -> Value {
         ObjectChange::Create { object } => object.clone(),
         ObjectChange::Patch { on, patch } => {
             let mut patch = patch.clone();
+            // Preconditions: the server replies 409 Conflict if the object has another uid or
+            // resourceVersion.
             patch["metadata"]["uid"] = json!(on.uid);
             patch["metadata"]["resourceVersion"] = json!(on.resource_version);
             patch
@@ -462,6 +468,7 @@ fn after_loss<T>(change: &ObjectChange, found: Option<Stored<T>>) -> LostAnswerO
         is_of(stored, on) && text(stored, "resourceVersion") == on.resource_version
     };
     match (change, found) {
+        // An object that is being deleted has what was wanted only for a moment.
         (ObjectChange::Create { object }, Some(found))
             if contains(&found.object, object) && text(&found, "deletionTimestamp").is_empty() =>
         {

@@ -76,7 +76,9 @@ pub(super) fn judge(reply: DeletionReply, seen: ObservedObject) -> RemovalVerdic
         (DeletionReply::Refused, ObservedObject::AsBefore | ObservedObject::Changed) => {
             RemovalVerdict::Refused
         }
+        // Even if the deletion arrives late, its precondition on resourceVersion fails by now.
         (DeletionReply::Lost, ObservedObject::Changed) => RemovalVerdict::Overtaken,
+        // A server that accepts a deletion marks or removes the object, so this reply came from elsewhere.
         (DeletionReply::Accepted, ObservedObject::AsBefore | ObservedObject::Changed)
         | (DeletionReply::Lost, ObservedObject::AsBefore)
         | (DeletionReply::Refused | DeletionReply::Lost, ObservedObject::Unread) => {
