@@ -20,6 +20,7 @@ const KIND: (&str, &str) = ("checkpoint.dra.kubelet.k8s.io/v1", "DRACheckpoint")
 
 /// The file.
 #[derive(Deserialize)]
+// The structs upstream have no JSON tags, so the file has Go's field names.
 #[serde(rename_all = "PascalCase")]
 struct Checkpoint {
     data: String,

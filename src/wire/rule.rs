@@ -93,6 +93,7 @@ impl RuleMeta {
             creation_timestamp: self.creation_timestamp,
             deletion_timestamp: self.deletion_timestamp,
             deletion_grace_period_seconds: self.deletion_grace_period_seconds,
+            // These are taken from the rule itself, see `notes`.
             labels: BTreeMap::new(),
             annotations: BTreeMap::new(),
             owner_references: Vec::new(),

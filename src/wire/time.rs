@@ -76,6 +76,7 @@ fn beyond(text: &str) -> Option<i64> {
     let (year, rest) = digits.split_once('-')?;
     let numeric = year.bytes().all(|byte| byte.is_ascii_digit());
     let twin = match year.len() {
+        // jiff's last timestamp is 9999-12-30T22:00:00.999999999Z, 26 hours before the year ends.
         4 if year == "9999" => "2001",
         5.. => "2000",
         _ => return None,

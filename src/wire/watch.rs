@@ -297,6 +297,7 @@ impl What {
             "ADDED" | "MODIFIED" => Ok(Self::Present),
             "DELETED" => Ok(Self::Absent),
             "BOOKMARK" => Ok(Self::Nothing),
+            // A type of a newer server may mean anything, even that the object is gone.
             other => Err(malformed(&format!(
                 "{other:?} is not an event type that this plugin knows"
             ))),

@@ -223,6 +223,7 @@ fn leader_workers(spec: &Spec, status: &Status, workload: &mut model::Workload) 
 fn group(spec: &Spec, _: &Status, workload: &mut model::Workload) {
     let policy = spec.scheduling_policy.as_ref();
     let gang = policy.and_then(|policy| policy.gang.as_ref());
+    // With the policy `basic` each pod is of use by itself.
     workload.min_members = gang.and_then(|gang| gang.min_count);
 }
 
