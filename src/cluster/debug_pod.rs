@@ -124,7 +124,7 @@ impl DebugPod {
             name: self.name.clone(),
             method: Method::POST,
             content_type: JSON,
-            body: object((&self.namespace, &self.name), request)
+            body: object(&self.namespace, &self.name, request)
                 .to_string()
                 .into_bytes(),
         };
@@ -220,7 +220,7 @@ impl DebugPod {
 }
 
 /// The pod as it is sent: root, since only root may open the socket, and nothing else that root could do.
-fn object((namespace, name): (&str, &str), request: &DebugPodRequest<'_>) -> Value {
+fn object(namespace: &str, name: &str, request: &DebugPodRequest<'_>) -> Value {
     let mount = |name: &str, below: &str| json!({"name": name, "mountPath": format!("{MOUNTED}/{below}"), "readOnly": true});
     let volume = |name: &str, below: &str, kind: &str| {
         let path = format!("{}/{below}", request.root);
@@ -356,7 +356,7 @@ mod tests {
             arguments: &["podresources", "list"],
             patience: Duration::from_secs(60),
         };
-        let pod = object(("ops", "a"), &request);
+        let pod = object("ops", "a", &request);
         let container = &pod["spec"]["containers"][0];
         assert_eq!(pod["metadata"]["namespace"], "ops");
         assert_eq!(pod["spec"]["activeDeadlineSeconds"], 300);
@@ -364,7 +364,7 @@ mod tests {
             patience: Duration::from_secs(3_600),
             ..request
         };
-        let patient = object(("ops", "a"), &patient);
+        let patient = object("ops", "a", &patient);
         assert_eq!(patient["spec"]["activeDeadlineSeconds"], 3_840);
         assert_eq!(deadline(Duration::MAX), i32::MAX);
         assert_eq!(pod["spec"]["nodeName"], "node-7");

@@ -102,8 +102,11 @@ fn cluster_role(name: &str, permissions: &[Permission]) -> String {
             )
         })
         .collect();
-    let paths = permissions.iter().filter(is_path);
-    let paths: BTreeSet<&str> = paths.map(|path| path.resource.as_str()).collect();
+    let paths: BTreeSet<&str> = permissions
+        .iter()
+        .filter(is_path)
+        .map(|path| path.resource.as_str())
+        .collect();
     for path in paths {
         rules.push_str(&format!("- nonResourceURLs: [{path}]\n  verbs: [get]\n"));
     }

@@ -33,8 +33,10 @@ pub fn certificate_node(socket: &Path) -> Option<NodeName> {
 /// The name after the prefix in a string of a certificate, which is DER: before a string stand a byte for its type
 /// and its length.
 fn name_in(der: &[u8]) -> Option<NodeName> {
-    let places = der.windows(PREFIX.len()).enumerate();
-    let mut places = places.filter(|(_, found)| *found == PREFIX);
+    let mut places = der
+        .windows(PREFIX.len())
+        .enumerate()
+        .filter(|(_, found)| *found == PREFIX);
     places.find_map(|(at, _)| {
         // Up to 255 bytes this one byte is the whole length: from 128 on, DER puts 0x81 before it (X.690,
         // 8.1.3).

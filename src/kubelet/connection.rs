@@ -51,8 +51,9 @@ impl Connection {
     /// Connects to the socket at `path`; with what becomes of the connection, which ends with the last use
     /// of it.
     pub(super) async fn open(path: &Path) -> Result<(Self, Ended), KubeletError> {
-        let stream = connect(path).await;
-        let stream = stream.map_err(|error| cannot_open(path, error))?;
+        let stream = connect(path)
+            .await
+            .map_err(|error| cannot_open(path, error))?;
         let shaken = Builder::new(TokioExecutor::new())
             .max_header_list_size(LONGEST_HEADERS)
             .initial_stream_window_size(WINDOW)

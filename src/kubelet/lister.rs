@@ -160,15 +160,17 @@ impl Lister {
         Q: Message + Clone + 'static,
         A: Message + Weighed + Default + 'static,
     {
-        let end = Instant::now().checked_add(self.limit);
-        let end = end.unwrap_or_else(Instant::now);
+        let end = Instant::now()
+            .checked_add(self.limit)
+            .unwrap_or_else(Instant::now);
         let late = |_| KubeletError::TimedOut {
             path: self.path.clone(),
             limit: self.limit,
         };
         loop {
-            let answered = timeout_at(end, self.once(method, question.clone()));
-            let answered = answered.await.map_err(late)??;
+            let answered = timeout_at(end, self.once(method, question.clone()))
+                .await
+                .map_err(late)??;
             let is_busy = match &answered {
                 Answered::Said(_) => false,
                 Answered::Refused(status) => status.code() == Code::ResourceExhausted,
@@ -229,8 +231,7 @@ impl Lister {
         match A::SHAPE.weight(message) {
             Some(weight) if weight > HEAVIEST => Err(self.too_long()),
             Some(_) => {
-                let answer = A::decode(message);
-                let answer = answer.map_err(|error| self.foreign(error.to_string()))?;
+                let answer = A::decode(message).map_err(|error| self.foreign(error.to_string()))?;
                 match answer.oddity() {
                     None => Ok(answer),
                     Some(odd) => Err(self.foreign(odd)),

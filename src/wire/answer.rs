@@ -53,8 +53,10 @@ pub fn identity(body: &[u8]) -> Option<Identity> {
     let found = if let Some(envelope) = body.strip_prefix(MAGIC) {
         let unknown = Unknown::decode(envelope).ok()?;
         let found = unknown.type_meta?;
-        let metadata = Named::decode(unknown.raw.as_slice()).ok()?.metadata;
-        let metadata = metadata.unwrap_or_default();
+        let metadata = Named::decode(unknown.raw.as_slice())
+            .ok()?
+            .metadata
+            .unwrap_or_default();
         Identity {
             api_version: found.api_version,
             kind: found.kind,

@@ -88,9 +88,12 @@ impl ClaimInfo {
     fn into_fact(self) -> PreparedClaim {
         // A driver without devices had not answered when this was written: what it holds is unknown, not
         // nothing.
-        let silent = self.driver_state.iter();
-        let silent = silent.filter(|(_, state)| state.devices.is_empty());
-        let silent_drivers = silent.map(|(driver, _)| driver.as_str().into()).collect();
+        let silent_drivers = self
+            .driver_state
+            .iter()
+            .filter(|(_, state)| state.devices.is_empty())
+            .map(|(driver, _)| driver.as_str().into())
+            .collect();
         let devices = self.driver_state.into_iter().flat_map(|(driver, state)| {
             state.devices.into_iter().map(move |device| DeviceId {
                 driver: driver.as_str().into(),

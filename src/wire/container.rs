@@ -57,8 +57,9 @@ pub(super) fn containers(all: [&[ContainerStatus]; 3]) -> Containers {
     if all[0].is_empty() || !states().all(|state| ended(state).is_some()) {
         return Containers::Unknown;
     }
-    let ends = states().filter_map(ended);
-    let ends = ends.filter_map(|ended| Time::instant(ended.finished_at));
+    let ends = states()
+        .filter_map(ended)
+        .filter_map(|ended| Time::instant(ended.finished_at));
     Containers::Ended { at: ends.max() }
 }
 

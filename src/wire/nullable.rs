@@ -77,6 +77,8 @@ where
     E::Value: Deserialize<'de>,
 {
     let entries: BTreeMap<String, Option<E::Value>> = unique(deserializer)?;
-    let entries = entries.into_iter();
-    Ok(entries.map(|(key, value)| E::new(key, value)).collect())
+    Ok(entries
+        .into_iter()
+        .map(|(key, value)| E::new(key, value))
+        .collect())
 }

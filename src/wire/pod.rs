@@ -263,8 +263,10 @@ impl ToObject for Pod {
             return Ok(None);
         }
         let extended = extended.and_then(|extended| extended.resource_claim_name.as_deref());
-        let group = spec.scheduling_group.as_ref();
-        let group = group.and_then(|group| group.pod_group_name.as_deref());
+        let group = spec
+            .scheduling_group
+            .as_ref()
+            .and_then(|group| group.pod_group_name.as_deref());
         Ok(Some(Object::Pod(model::Pod {
             name: metadata.namespaced_name(context)?,
             uid: metadata.required_uid()?,
@@ -334,8 +336,10 @@ impl Pod {
             context.odd("unknown-claim-source", what);
             return ClaimSource::Unknown;
         };
-        let statuses = self.status.as_ref();
-        let statuses = statuses.map_or(&[][..], |status| &status.resource_claim_statuses);
+        let statuses = self
+            .status
+            .as_ref()
+            .map_or(&[][..], |status| &status.resource_claim_statuses);
         let generated = statuses
             .iter()
             .find(|status| status.name == claim.name)
@@ -387,17 +391,21 @@ fn scheduling(
             ..model::Scheduling::default()
         }));
     }
-    let affinity = spec.affinity.as_ref();
-    let affinity = affinity.and_then(|affinity| affinity.node_affinity.as_ref());
-    let required = affinity.and_then(|affinity| {
-        affinity
-            .required_during_scheduling_ignored_during_execution
-            .as_ref()
-    });
-    let required = required.map(|required| required.to_model(context));
+    let required = spec
+        .affinity
+        .as_ref()
+        .and_then(|affinity| affinity.node_affinity.as_ref())
+        .and_then(|affinity| {
+            affinity
+                .required_during_scheduling_ignored_during_execution
+                .as_ref()
+        })
+        .map(|required| required.to_model(context));
     let labels = labels_of_nodes(&spec.node_selector, context);
-    let gates = spec.scheduling_gates.iter();
-    let gates = gates.map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
+    let gates = spec
+        .scheduling_gates
+        .iter()
+        .map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
     Some(Box::new(model::Scheduling {
         said,
         gates: gates.collect(),
@@ -411,12 +419,14 @@ fn labels_of_nodes(
     labels: &BTreeMap<String, String>,
     context: &mut Context,
 ) -> Option<model::NodeSelector> {
-    let labels = labels.iter().map(|(key, value)| model::NodeRequirement {
-        key: context.intern(key),
-        operator: context.intern("In"),
-        values: vec![context.intern(value)],
-    });
-    let labels: Vec<_> = labels.collect();
+    let labels: Vec<_> = labels
+        .iter()
+        .map(|(key, value)| model::NodeRequirement {
+            key: context.intern(key),
+            operator: context.intern("In"),
+            values: vec![context.intern(value)],
+        })
+        .collect();
     (!labels.is_empty()).then(|| model::NodeSelector {
         terms: vec![model::NodeTerm {
             labels,

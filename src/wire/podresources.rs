@@ -300,8 +300,11 @@ impl ListPodResourcesResponse {
     /// What is in use, as a kubelet has said it in this dialect.
     #[must_use]
     pub fn into_facts(self, dialect: Dialect) -> InUse {
-        let pods = self.pod_resources.into_iter();
-        let mut pods: Vec<PodInUse> = pods.map(PodResources::into_fact).collect();
+        let mut pods: Vec<PodInUse> = self
+            .pod_resources
+            .into_iter()
+            .map(PodResources::into_fact)
+            .collect();
         pods.sort_by(|left, right| left.name.cmp(&right.name));
         InUse { dialect, pods }
     }

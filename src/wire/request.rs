@@ -157,8 +157,11 @@ impl ResourceClaimSpec {
 
 impl DeviceConstraint {
     fn to_model(&self, context: &mut Context) -> model::DeviceConstraint {
-        let requests = self.requests.iter();
-        let requests = requests.map(|name| context.intern(name)).collect();
+        let requests = self
+            .requests
+            .iter()
+            .map(|name| context.intern(name))
+            .collect();
         let rule = match (&self.match_attribute, &self.distinct_attribute) {
             (Some(name), _) => model::ConstraintRule::Same(context.intern(name)),
             (None, Some(name)) => model::ConstraintRule::Distinct(context.intern(name)),
@@ -210,8 +213,11 @@ impl DeviceSubRequest {
 
 impl ExactDeviceRequest {
     fn to_model(&self, context: &mut Context) -> model::RequestTerms {
-        let expressions = self.selectors.iter().filter_map(|one| one.cel.as_ref());
-        let expressions = expressions.map(|cel| cel.expression.as_deref().unwrap_or_default());
+        let expressions = self
+            .selectors
+            .iter()
+            .filter_map(|one| one.cel.as_ref())
+            .map(|cel| cel.expression.as_deref().unwrap_or_default());
         let requests = self.capacity.as_ref().map(|capacity| &capacity.requests);
         // What is odd about a toleration is told where it is in force: in the allocation result.
         let mut unheard = Context::default();

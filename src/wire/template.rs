@@ -44,8 +44,12 @@ impl ToObject for ResourceClaimTemplate {
         metadata: &ObjectMeta,
         context: &mut Context,
     ) -> Result<Option<Object>, FieldError> {
-        let spec = self.spec.as_ref().and_then(|spec| spec.spec.as_ref());
-        let spec = spec.map(|spec| spec.to_model(context)).unwrap_or_default();
+        let spec = self
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.spec.as_ref())
+            .map(|spec| spec.to_model(context))
+            .unwrap_or_default();
         let template = model::ResourceClaimTemplate {
             name: metadata.namespaced_name(context)?,
             spec: context.share(spec),

@@ -291,8 +291,7 @@ impl ParseContext {
         type_meta: &TypeMeta,
         mut object: Value,
     ) -> Result<(), E> {
-        let decoded = WireObject::from_fields(version, &object);
-        let decoded = decoded.map_err(|error| {
+        let decoded = WireObject::from_fields(version, &object).map_err(|error| {
             let misfit = UndecodableObject::new(version.kind, &object, error);
             let told = E::custom(&misfit.problem);
             self.failure = Some(ParseFailure::Misfit(misfit));

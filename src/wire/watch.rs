@@ -173,8 +173,10 @@ impl WatchDecoder {
                 // Only new bytes: rescanning a long event that arrives in many pieces would take quadratic
                 // time.
                 let news = input.get(looked_at..).unwrap_or_default();
-                let end = news.iter().position(|byte| *byte == b'\n');
-                let end = end.map(|end| looked_at.saturating_add(end));
+                let end = news
+                    .iter()
+                    .position(|byte| *byte == b'\n')
+                    .map(|end| looked_at.saturating_add(end));
                 match end.and_then(|end| input.split_at_checked(end)) {
                     Some((line, rest)) => {
                         let rest = rest.strip_prefix(b"\n").unwrap_or(rest);

@@ -89,8 +89,10 @@ pub(in crate::cluster) fn is_about_object(
     name: &str,
     details: &StatusDetails,
 ) -> bool {
-    let group = resource.api_version.rsplit_once('/');
-    let group = group.map_or("", |(group, _)| group);
+    let group = resource
+        .api_version
+        .rsplit_once('/')
+        .map_or("", |(group, _)| group);
     details.name == name
         && (details.kind == resource.name || resource.holds(&details.kind))
         && (details.group.is_empty() || details.group == group)

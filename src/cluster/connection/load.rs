@@ -350,8 +350,10 @@ fn has_place(url: &Uri) -> bool {
         return false;
     };
     let host = authority.host();
-    let port = authority.as_str().rsplit_once(host).map(|(_, port)| port);
-    let port = port.and_then(|port| port.strip_prefix(':'));
+    let port = authority
+        .as_str()
+        .rsplit_once(host)
+        .and_then(|(_, port)| port.strip_prefix(':'));
     !host.is_empty() && port.is_none_or(|port| port.parse::<u16>().is_ok())
 }
 

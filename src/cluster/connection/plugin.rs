@@ -109,8 +109,10 @@ impl Plugin<'_> {
         if u64::try_from(output.len()).map_or(true, |length| length > LONGEST_ANSWER) {
             return Err(self.failed("printed more than 1 MiB".to_owned()));
         }
-        let status = child.wait().await;
-        let status = status.map_err(|source| self.start_error(source))?;
+        let status = child
+            .wait()
+            .await
+            .map_err(|source| self.start_error(source))?;
         if !status.success() {
             return Err(self.failed(format!("exited with {status}")));
         }
@@ -182,8 +184,9 @@ impl Plugin<'_> {
     fn request(&self, interactive: bool) -> Result<String, ClusterError> {
         let mut spec = serde_json::json!({ "interactive": interactive });
         if self.exec.provide_cluster_info {
-            let cluster = ExecAuthCluster::try_from(self.cluster).ok();
-            let cluster = cluster.and_then(|cluster| serde_json::to_value(cluster).ok());
+            let cluster = ExecAuthCluster::try_from(self.cluster)
+                .ok()
+                .and_then(|cluster| serde_json::to_value(cluster).ok());
             spec["cluster"] = cluster.ok_or_else(|| {
                 self.failed("needs the cluster's details, which are invalid".to_owned())
             })?;

@@ -142,8 +142,8 @@ fn read(path: &Path) -> Result<Option<Preferences>, Unread> {
             Unread::Unusable(error.to_string())
         }
     })?;
-    let text = String::from_utf8(bytes);
-    let text = text.map_err(|_| Unread::Unusable("it is not UTF-8".to_owned()))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Unread::Unusable("it is not UTF-8".to_owned()))?;
     first(&text).map_err(Unread::Unusable)
 }
 

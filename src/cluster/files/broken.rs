@@ -106,10 +106,10 @@ fn kinds_at(path: &Path) -> BTreeSet<Kind> {
         .components()
         .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
         .collect();
-    let words = parts
+    let words: Vec<&str> = parts
         .iter()
-        .map(|part| part.split('.').next().unwrap_or(part));
-    let words: Vec<&str> = words.collect();
+        .map(|part| part.split('.').next().unwrap_or(part))
+        .collect();
     let is_named = |kind: &Kind| {
         // A namespace's folder holds what is in it.
         let is_folder = *kind == Kind::NamespaceObject && words.len() > 2;

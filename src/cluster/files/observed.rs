@@ -51,11 +51,12 @@ pub(in crate::cluster) fn annotations(
         annotations.insert(SERVER_VERSION, version.clone());
     }
     // A kind that the server does not have is known completely, all the same.
-    let known = Kind::ALL
+    let known: Vec<&str> = Kind::ALL
         .into_iter()
         .filter(|kind| kind.saving() == Saving::Always)
-        .filter(|kind| !saved.gaps.iter().any(|gap| gap.what == kind.plural()));
-    let known: Vec<&str> = known.map(Kind::as_str).collect();
+        .filter(|kind| !saved.gaps.iter().any(|gap| gap.what == kind.plural()))
+        .map(Kind::as_str)
+        .collect();
     annotations.insert(KINDS, known.join(","));
     annotations
 }

@@ -251,8 +251,11 @@ impl Input {
         self.server_version = self.server_version.take().or(notes.server_version);
         self.noted.extend(&notes.kinds);
         self.present.extend(notes.kinds);
-        let kind = list.type_meta.kind.strip_suffix("List");
-        let kind = kind.and_then(|kind| needed_kind(kind, &list.type_meta));
+        let kind = list
+            .type_meta
+            .kind
+            .strip_suffix("List")
+            .and_then(|kind| needed_kind(kind, &list.type_meta));
         if let Some(kind) = kind {
             self.present.insert(kind);
             let version = list.metadata.resource_version.clone();
@@ -279,7 +282,9 @@ impl Input {
             });
         }
         self.warnings.append(&mut self.gathering.warnings);
-        self.warnings.extend(self.left_out.take().map(left_out));
+        let left_out = self.left_out.take();
+        self.warnings
+            .extend(left_out.map(|(first, count)| left_out_warning(first, count)));
         self.warnings.extend(self.broken.warnings());
         let (snapshot, written) = self.gathering.finish();
         // A list may say that it has the pods, and have lost them since.
@@ -295,8 +300,10 @@ impl Input {
         if self.present.contains(&Kind::Pod) && !self.noted.contains(&Kind::Pod) {
             gaps.extend(missing_pods(&snapshot));
         }
-        let broken = self.broken.gaps().into_iter();
-        let broken: Vec<Gap> = broken
+        let broken: Vec<Gap> = self
+            .broken
+            .gaps()
+            .into_iter()
             .filter(|gap| gaps.iter().all(|known| known.what != gap.what))
             .collect();
         gaps.extend(broken);
@@ -347,7 +354,7 @@ fn are_reserved_for_pods(claims: &[ResourceClaim]) -> bool {
 }
 
 /// Says that files of a directory were not used.
-fn left_out((first, count): (String, usize)) -> Warning {
+fn left_out_warning(first: String, count: usize) -> Warning {
     let (subject, verb) = match count.saturating_sub(1) {
         0 => (first, "holds"),
         more => (format!("{first} and {more} more files"), "hold"),

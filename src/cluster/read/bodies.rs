@@ -286,11 +286,13 @@ impl<F: Fn(&mut Fields) -> bool> BodyReader for Served<'_, F> {
                 body.kind
             )));
         }
-        let items = body.items.unwrap_or_default().into_iter();
-        let items: Result<Vec<_>, _> = items
+        let items = body
+            .items
+            .unwrap_or_default()
+            .into_iter()
             .filter_map(|item| typed(self.version, item, self.keep).transpose())
-            .collect();
-        let items = items.map_err(|error| broken(&error))?;
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| broken(&error))?;
         let first = items
             .first()
             .and_then(|item| identity(item.get().as_bytes()));

@@ -34,8 +34,12 @@ pub async fn read_pods_and_disruption_inputs(
     let pods = read_pods(client, served, reading, selects);
     let (reading, budgets, early, places) = futures::try_join!(pods, budgets, early, places)?;
     let reading = with(reading, budgets);
-    let names = reading.snapshot.pods.iter();
-    let names: BTreeSet<NodeName> = names.filter_map(|pod| pod.node.clone()).collect();
+    let names: BTreeSet<NodeName> = reading
+        .snapshot
+        .pods
+        .iter()
+        .filter_map(|pod| pod.node.clone())
+        .collect();
     let others: BTreeSet<NodeName> = names.difference(&likely).cloned().collect();
     let late = nodes_called(client, served, &others);
     let workloads = read_workloads(client, served, reading);
@@ -62,10 +66,12 @@ pub async fn read_pods_and_disruption_inputs(
 /// The nodes on which pods are that use a selected device, as far as slices tell: they can be read
 /// beside the pods.
 fn nodes_of_users(snapshot: &Snapshot, selects: &impl Fn(&DeviceId) -> bool) -> BTreeSet<NodeName> {
-    let used = snapshot.claims.iter();
-    let used = used.filter(|claim| !claim.reserved_for.is_empty());
-    let results = used.flat_map(|claim| claim.allocation.iter());
-    let results = results.flat_map(|allocation| &allocation.results);
+    let results = snapshot
+        .claims
+        .iter()
+        .filter(|claim| !claim.reserved_for.is_empty())
+        .flat_map(|claim| claim.allocation.iter())
+        .flat_map(|allocation| &allocation.results);
     let pools: BTreeSet<_> = results
         .filter(|result| selects(&result.device))
         .map(|result| (&result.device.driver, &result.device.pool))

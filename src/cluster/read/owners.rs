@@ -46,15 +46,17 @@ impl SavedOwners {
     fn note(&mut self, object: &Fields) {
         let metadata = object.get("metadata");
         let field = |name: &str| metadata.and_then(|metadata| metadata.get(name));
-        let owners = field("ownerReferences").and_then(Value::as_array);
-        let owners = owners.into_iter().flatten();
+        let owners = field("ownerReferences")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         self.uids.extend(owners.map(|owner| text(owner.get("uid"))));
         let namespace = text(field("namespace"));
         // PodGroups and LeaderWorkerSets are named by a field or a label, not by an owner reference.
         let group = object
             .get("spec")
-            .and_then(|spec| spec.get("schedulingGroup"));
-        let group = group.and_then(|group| group.get("podGroupName"));
+            .and_then(|spec| spec.get("schedulingGroup"))
+            .and_then(|group| group.get("podGroupName"));
         let set = field("labels").and_then(|labels| labels.get(Pod::LEADER_WORKER_SET));
         let plugin = field("labels").and_then(|labels| labels.get(Pod::COSCHEDULING_GROUP));
         for name in [group, set, plugin].into_iter().flatten() {

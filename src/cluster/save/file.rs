@@ -212,8 +212,7 @@ pub fn to_json(saved: &Saved, notes: &SavedNotes) -> String {
 }
 
 fn write_json(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Result<()> {
-    let metadata = serde_json::json!({ "annotations": annotations(saved, notes) });
-    let metadata = metadata.to_string();
+    let metadata = serde_json::json!({ "annotations": annotations(saved, notes) }).to_string();
     write!(
         to,
         "{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{},\"items\":[",
@@ -228,8 +227,12 @@ fn write_json(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Resu
 }
 
 fn write_yaml(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Result<()> {
-    let items = saved.lists.iter().flat_map(|list| &list.items);
-    let items: Result<Vec<Value>, _> = items.map(|item| serde_json::from_str(item.get())).collect();
+    let items: Result<Vec<Value>, _> = saved
+        .lists
+        .iter()
+        .flat_map(|list| &list.items)
+        .map(|item| serde_json::from_str(item.get()))
+        .collect();
     let list = serde_json::json!({
         "apiVersion": "v1",
         "kind": "List",

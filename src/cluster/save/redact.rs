@@ -256,8 +256,11 @@ fn is_own(version: &str) -> bool {
 /// Whether an expression says nothing but which drivers' devices are meant, and whether they are shared.
 fn is_about_drivers(expression: &str) -> bool {
     let is_driver = |text: &str| {
-        let name = text.strip_prefix("device.driver").map(str::trim_start);
-        let name = name.and_then(|text| text.strip_prefix("==")).map(str::trim);
+        let name = text
+            .strip_prefix("device.driver")
+            .map(str::trim_start)
+            .and_then(|text| text.strip_prefix("=="))
+            .map(str::trim);
         let quoted = name.and_then(|name| {
             let quotes = ['"', '\''].into_iter();
             let mut quoted =

@@ -76,8 +76,10 @@ impl PodsByName {
     ) {
         self.saw(wanted, pods);
         let wanted = wanted.uids().map(|(_, uid)| uid);
-        let missing = wanted.filter(|uid| !self.seen.contains_key(*uid));
-        let missing: Vec<Uid> = missing.cloned().collect();
+        let missing: Vec<Uid> = wanted
+            .filter(|uid| !self.seen.contains_key(*uid))
+            .cloned()
+            .collect();
         self.gone.extend(missing);
     }
 }

@@ -166,8 +166,10 @@ impl Watched {
         }
         let told = self.told_pods();
         let pods = found.pods.into_values();
-        let news = pods.filter(|pod| !told.contains(&pod.uid));
-        let news = news.map(Object::Pod).collect();
+        let news = pods
+            .filter(|pod| !told.contains(&pod.uid))
+            .map(Object::Pod)
+            .collect();
         self.pods_by_name(|shelf| shelf.replace(news));
         self.by_name.wanted = missing;
         self.by_name.asked = Some(Instant::now());

@@ -261,8 +261,9 @@ impl<T: Fact> Objects<T> {
             (RemovalVerdict::Refused | RemovalVerdict::Unresolved, error) => {
                 let accepted = || "the server confirmed the deletion".to_owned();
                 let said = error.map_or_else(accepted, |error| error.to_string());
-                let why = found.err().map(|error| error.to_string());
-                let why = why.unwrap_or_else(|| AS_BEFORE.to_owned());
+                let why = found
+                    .err()
+                    .map_or_else(|| AS_BEFORE.to_owned(), |error| error.to_string());
                 Err(self.unresolved(name, format!("{said}; {why}")))
             }
         }
