@@ -23,6 +23,7 @@ impl ToFact for v1::PodDisruptionBudget {
         let spec = self.spec.unwrap_or_default();
         let status = self.status.unwrap_or_default();
         let policy = spec.unhealthy_pod_eviction_policy.unwrap_or_default();
+        // In policy/v1 a null selector matches no pod, an empty one every pod of the namespace.
         let selector = spec
             .selector
             .map(|selector| self::selector(selector, context));

@@ -221,6 +221,7 @@ impl Parsed {
     fn json(error: &serde_json::Error) -> Self {
         Self {
             format: "JSON",
+            // serde_json calls data what a visitor rejects; everything else means that the text is not JSON.
             is_syntax: !error.is_data(),
             problem: error.to_string(),
         }

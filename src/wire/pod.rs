@@ -270,6 +270,7 @@ impl ToObject for Pod {
         Ok(Some(Object::Pod(model::Pod {
             name: metadata.namespaced_name(context)?,
             uid: metadata.required_uid()?,
+            // Empty, and not absent, until the pod is bound: Go writes empty strings into protobuf.
             node: context.optional(spec.node_name.as_deref()),
             labels: labels(metadata, context),
             annotations: annotations(metadata, context),

@@ -152,6 +152,7 @@ impl Listing<'_> {
                 result => return result.map_err(|failure| self.error(failure)),
             }
         }
+        // Outside the loop: after the last attempt there is no restart to announce.
         let last = self.pages(accept, Some(PAGE), &start).await;
         last.map_err(|failure| self.error(failure))
     }

@@ -64,6 +64,7 @@ pub async fn read_pods(
             .resource_version
             .map(|version| (Kind::Pod.plural().to_owned(), version)),
     );
+    // The responses with the pods are newer than those from which the reading has its time.
     reading.observed_at = client.server_time();
     Ok(reading)
 }

@@ -47,6 +47,7 @@ struct WriterGuard {
 
 impl Drop for WriterGuard {
     fn drop(&mut self) {
+        // Relaxed is enough: no other data depend on the flag.
         self.stop.store(true, Ordering::Relaxed);
         // Too late is no failure: the program ends all the same.
         let _ = self.done.recv_timeout(TIDYING);

@@ -92,6 +92,7 @@ impl FeedSubject {
             let news = reporter.news().await?;
             Ok(Some((news, reporter)))
         });
+        // Local, because the runtime has a single thread.
         news.boxed_local()
     }
 
