@@ -38,8 +38,7 @@ fn name_in(der: &[u8]) -> Option<NodeName> {
         .enumerate()
         .filter(|(_, found)| *found == PREFIX);
     places.find_map(|(at, _)| {
-        // Up to 255 bytes this one byte is the whole length: from 128 on, DER puts 0x81 before it (X.690,
-        // 8.1.3).
+        // Up to 255 bytes this one byte is the whole length: from 128 on, DER puts 0x81 before it (X.690, 8.1.3).
         let length = usize::from(*der.get(at.checked_sub(1)?)?);
         let whole = der.get(at..at.checked_add(length)?)?;
         let name = std::str::from_utf8(whole.get(PREFIX.len()..)?).ok()?;

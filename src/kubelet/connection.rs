@@ -91,8 +91,8 @@ fn unshaken(path: &Path, error: &hyper::Error) -> KubeletError {
 pub(super) fn hung_up(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // A peer that hangs up leaves an I/O error among the causes; one that speaks another protocol leaves
-        // only an error of HTTP/2.
+        // A peer that hangs up leaves an I/O error among the causes; one
+        // that speaks another protocol leaves only an error of HTTP/2.
         if error.is::<io::Error>() {
             return true;
         }

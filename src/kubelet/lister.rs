@@ -111,8 +111,7 @@ impl Lister {
             Answered::Refused(status) if is_off(&status) => {
                 let mut all = self.list().await?;
                 all.pods.retain(|known| known.name == *pod);
-                // Since 1.34 `List` omits inactive pods, so a missing pod is unknown, not a pod without
-                // devices.
+                // Since 1.34 `List` omits inactive pods, so a missing pod is unknown, not a pod without devices.
                 return if all.pods.is_empty() {
                     Err(self.no_pod(pod))
                 } else {
@@ -178,8 +177,7 @@ impl Lister {
             if !is_busy {
                 return Ok(answered);
             }
-            // Sleeping past the deadline would be reported as a timeout, with the hint for a kubelet that
-            // hangs.
+            // Sleeping past the deadline would be reported as a timeout, with the hint for a kubelet that hangs.
             if end.saturating_duration_since(Instant::now()) <= PAUSE {
                 return Err(KubeletError::Busy {
                     path: self.path.clone(),

@@ -174,8 +174,8 @@ pub(super) fn capacity(
                 .value
                 .as_ref()
                 .and_then(|capacity| capacity.value.as_ref());
-            // No unknown becomes a zero here: Go decodes an absent quantity as zero, and the allocator counts
-            // with that.
+            // No unknown becomes a zero here: Go decodes an absent
+            // quantity as zero, and the allocator counts with that.
             let text = quantity.map_or("0", Quantity::as_written);
             (
                 context.intern(entry.name.as_deref().unwrap_or_default()),

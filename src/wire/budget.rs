@@ -36,8 +36,8 @@ impl ToFact for v1::PodDisruptionBudget {
                 max_unavailable: spec.max_unavailable.map(amount),
                 unhealthy_pod_eviction_policy: self::policy(&policy, context),
                 status: model::BudgetStatus {
-                    // Absent numbers are zeros in Go too: the eviction API (`checkAndDecrement`) refuses
-                    // until the disruption controller has written the status.
+                    // Absent numbers are zeros in Go too: the eviction API (`checkAndDecrement`)
+                    // refuses until the disruption controller has written the status.
                     disruptions_allowed: status.disruptions_allowed.unwrap_or_default(),
                     current_healthy: status.current_healthy.unwrap_or_default(),
                     desired_healthy: status.desired_healthy.unwrap_or_default(),

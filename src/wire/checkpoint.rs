@@ -86,8 +86,7 @@ pub fn prepared_claims(bytes: &[u8]) -> Result<Vec<PreparedClaim>, String> {
 
 impl ClaimInfo {
     fn into_fact(self) -> PreparedClaim {
-        // A driver without devices had not answered when this was written: what it holds is unknown, not
-        // nothing.
+        // A driver without devices had not answered when this was written: what it holds is unknown, not nothing.
         let silent_drivers = self
             .driver_state
             .iter()

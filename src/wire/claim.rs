@@ -196,8 +196,7 @@ impl DeviceRequestAllocationResult {
                 .iter()
                 .map(|toleration| toleration.to_model(context))
                 .collect(),
-            // Boxed, since few results share a device and an inline map would grow every result in the
-            // cluster.
+            // Boxed, since few results share a device and an inline map would grow every result in the cluster.
             consumed_capacity: (!self.consumed_capacity.is_empty())
                 .then(|| Box::new(quantities(&self.consumed_capacity, context))),
         })

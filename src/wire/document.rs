@@ -236,8 +236,7 @@ fn misplaced(
     way: &[Step],
 ) -> Option<String> {
     let problem = &misfit.problem;
-    // The message is the only sign of it: without quotes YAML takes `yes` and `1.10` for other types than
-    // strings.
+    // The message is the only sign of it: without quotes YAML takes `yes` and `1.10` for other types than strings.
     let wants_text = problem.ends_with("expected a string");
     let error = wants_text.then(|| locate::not_a_text(document.text, way));
     if let Some(error) = error.flatten()

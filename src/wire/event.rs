@@ -37,8 +37,7 @@ impl ToFact for v1::Event {
         };
         let series = self.series.and_then(|series| series.last_observed_time);
         let last = self.last_timestamp.map(|time| time.0);
-        // Recorders of events.k8s.io leave `lastTimestamp` empty and put the time of a repetition into
-        // `series`.
+        // Recorders of events.k8s.io leave `lastTimestamp` empty and put the time of a repetition into `series`.
         let last = last.or(series.or(self.event_time).map(|time| time.0));
         Ok(Some(Object::Event(model::Event {
             name: metadata.namespaced_name(context)?,

@@ -218,8 +218,7 @@ impl Converter {
         let metadata = metadata.as_ref();
         // Lazy: only objects with an error or an oddity need their name as text.
         let name = || describe(kind, metadata).unwrap_or_else(&position);
-        // Before the conversion, which drops pods without claims: their times, too, show when the list was
-        // read.
+        // Before the conversion, which drops pods without claims: their times, too, show when the list was read.
         metadata.note_times(&mut self.context);
         let converted = object
             .to_object(metadata, &mut self.context)

@@ -257,8 +257,8 @@ impl ToObject for Pod {
             return Ok(None);
         };
         let extended = status.and_then(|status| status.extended_resource_claim_status.as_ref());
-        // A pod without `resourceClaims` may still hold devices: since 1.34 the scheduler creates a claim for
-        // its extended resources (`DRAExtendedResource`).
+        // A pod without `resourceClaims` may still hold devices: since 1.34 the
+        // scheduler creates a claim for its extended resources (`DRAExtendedResource`).
         if spec.resource_claims.is_empty() && extended.is_none() {
             return Ok(None);
         }

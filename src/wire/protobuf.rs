@@ -179,8 +179,7 @@ impl ProtobufList {
     fn step(&mut self, input: &[u8]) -> Result<Step, DecodeError> {
         match self.state {
             State::Magic => self.magic(input),
-            // After the last byte of the list the envelope continues: contentEncoding and contentType may
-            // follow.
+            // After the last byte of the list the envelope continues: contentEncoding and contentType may follow.
             State::Envelope | State::List(0) => self.envelope(input),
             State::List(left) => self.list(input, left),
             State::Status(length) => match complete(input, 0, length) {

@@ -80,8 +80,8 @@ impl DeviceToleration {
             effect: self
                 .effect
                 .as_deref()
-                // Empty matches every effect in the scheduler (`ToleratesTaint`) but none in the eviction
-                // controller, which requires the literal `NoExecute`.
+                // Empty matches every effect in the scheduler (`ToleratesTaint`) but none
+                // in the eviction controller, which requires the literal `NoExecute`.
                 .filter(|text| !text.is_empty())
                 .map(|text| effect(text, context)),
             seconds: self.toleration_seconds,

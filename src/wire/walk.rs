@@ -417,8 +417,7 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
             untyped.extend(fields.map(|fields| Untyped { index, fields }));
             self.found.position.pop();
         }
-        // Drops the index past the last object. After an error the index stays: `explain` names the object by
-        // it.
+        // Drops the index past the last object. After an error the index stays: `explain` names the object by it.
         self.found.position.pop();
         Ok(untyped)
     }

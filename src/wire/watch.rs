@@ -170,8 +170,7 @@ impl WatchDecoder {
     fn frame<'a>(&self, input: &'a [u8], looked_at: usize) -> Result<Option<Cut<'a>>, DecodeError> {
         match self.encoding {
             WatchEncoding::Json => {
-                // Only new bytes: rescanning a long event that arrives in many pieces would take quadratic
-                // time.
+                // Only new bytes: rescanning a long event that arrives in many pieces would take quadratic time.
                 let news = input.get(looked_at..).unwrap_or_default();
                 let end = news
                     .iter()

@@ -252,8 +252,7 @@ fn disruption(policy: Option<&PodFailurePolicy>) -> DisruptionAction {
         if fits && possible.is_empty() {
             return action_of(action);
         }
-        // The first matching rule decides, and whether a rule about exit codes matches is known only at the
-        // end.
+        // The first matching rule decides, and whether a rule about exit codes matches is known only at the end.
         if fits || rule.on_exit_codes.is_some() {
             possible.push(action.to_owned());
         }

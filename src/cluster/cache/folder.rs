@@ -12,8 +12,7 @@ pub(in crate::cluster) fn of_server(address: &str) -> Option<PathBuf> {
     let bare = address
         .replacen("https://", "", 1)
         .replacen("http://", "", 1);
-    // Upstream: `overlyCautiousIllegalFileCharacters`, `[^(\w/.)]`, in which parentheses are members of the
-    // class.
+    // Upstream: `overlyCautiousIllegalFileCharacters`, `[^(\w/.)]`, in which parentheses are members of the class.
     let kept = |letter: char| letter.is_ascii_alphanumeric() || "_()/.".contains(letter);
     let safe: String = bare
         .chars()

@@ -50,8 +50,7 @@ struct Agreement {
 
 impl ActiveKeyExchange for Agreement {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
-        // Fails for a point off the curve, which would leak bits of the secret; RFC 8446, 4.2.8.2 requires
-        // the check.
+        // Fails for a point off the curve, which would leak bits of the secret; RFC 8446, 4.2.8.2 requires the check.
         let peer = PublicKey::from_sec1_bytes(peer)
             .map_err(|_| Error::from(PeerMisbehaved::InvalidKeyShare))?;
         let shared = diffie_hellman(self.secret.to_nonzero_scalar(), peer.as_affine());

@@ -20,8 +20,7 @@ pub(in crate::cluster) fn answer_mismatch(
     let method = change.map(|change| &change.method);
     let expected = match (&target, method) {
         (Target::Object(_, name), Some(&Method::DELETE)) => {
-            // A deletion is answered with a Status, or with the object while finalizers or its grace period
-            // keep it.
+            // A deletion is answered with a Status, or with the object while finalizers or its grace period keep it.
             if is_deletion_of(name, body) {
                 return None;
             }

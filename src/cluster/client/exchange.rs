@@ -233,8 +233,7 @@ impl ApiClient {
             purpose: self.purpose(),
         };
         let failure = refusal.judge(&asked);
-        // Paths of discovery are left out: where they are denied, lists are probed instead, and no role is
-        // needed.
+        // Paths of discovery are left out: where they are denied, lists are probed instead, and no role is needed.
         if let AttemptFailure::Final(ClusterError::Forbidden { permission, .. }) = &failure
             && !permission.resource.starts_with('/')
         {

@@ -57,8 +57,7 @@ impl LinkQuality {
                 .saturating_mul(1_000_000)
                 .checked_div(waited)
                 .unwrap_or(u64::MAX);
-            // The maximum: a busy server slows single responses down, but nothing makes them faster than the
-            // link.
+            // The maximum: a busy server slows single responses down, but nothing makes them faster than the link.
             link.bytes_per_second = link.bytes_per_second.max(Some(speed));
         }
         link

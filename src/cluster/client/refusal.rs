@@ -108,8 +108,7 @@ impl Refusal {
     pub(in crate::cluster) fn judge(self, asked: &RequestContext<'_>) -> AttemptFailure {
         if is_busy(self.status, self.retry_after) {
             return AttemptFailure::Busy {
-                // API servers reply 429 before they look at a request; a 503 may come after the change was
-                // made.
+                // API servers reply 429 before they look at a request; a 503 may come after the change was made.
                 unseen: self.status == StatusCode::TOO_MANY_REQUESTS
                     && (self.account.is_some() || self.mentions(TOO_BUSY, asked.proof)),
                 status: self.status,

@@ -75,8 +75,7 @@ impl Connection {
         // Before one credential is picked: a contradiction is an error, not a question of precedence.
         chosen.check()?;
         let chosen = chosen.with_one_way_in();
-        // Before credentials are dropped: whether a URL without a scheme means https depends on the client
-        // certificate.
+        // Before credentials are dropped: whether a URL without a scheme means https depends on the client certificate.
         let config = chosen.config(environment)?;
         let chosen = if config.cluster_url.scheme_str() == Some("http") {
             chosen.without_credentials(&config.cluster_url, observer)

@@ -74,8 +74,7 @@ impl Policy {
         let is_listed = list.contains(command.as_str())
             || program.as_ref().is_some_and(|program| {
                 let called = |path: &str| path.rsplit('/').next().map(str::to_owned);
-                // An entry can only resolve to a path that ends in its own name, so others need not be looked
-                // up.
+                // An entry can only resolve to a path that ends in its own name, so others need not be looked up.
                 let alike = list.iter().filter(|entry| called(entry) == called(program));
                 list.contains(program.as_str())
                     || alike

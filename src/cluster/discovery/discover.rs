@@ -281,8 +281,7 @@ async fn served_kinds(
         .iter()
         .map(|v| v.group_version.as_str())
         .collect();
-    // In the order of the table of kinds: the server puts its preferred version first, which may not be the
-    // newest.
+    // In the order of the table of kinds: the server puts its preferred version first, which may not be the newest.
     let mut wanted = versions_in(group);
     wanted.retain(|version| offered.contains(version));
     let mut resources: BTreeMap<&'static str, Resources> = BTreeMap::new();

@@ -312,8 +312,7 @@ impl Input {
                 .into_iter()
                 .position(|kind| gap.what == kind.plural())
         });
-        // After `gaps`, which would report these kinds as absent from the input. `known` promises complete
-        // kinds.
+        // After `gaps`, which would report these kinds as absent from the input. `known` promises complete kinds.
         let broken = self.broken.kinds();
         self.present.retain(|kind| !broken.contains(kind));
         let reading = Reading {

@@ -215,8 +215,7 @@ impl FeedWriter {
     }
 
     async fn listed(&mut self) -> Result<FeedEvent, AttemptFailure> {
-        // Does not restore the budget: a server that expires every watch at once would otherwise be listed
-        // for ever.
+        // Does not restore the budget: a server that expires every watch at once would otherwise be listed for ever.
         let list = self.subject.list().await?;
         self.state = list.metadata.resource_version;
         self.phase = Phase::Resume;

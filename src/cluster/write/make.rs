@@ -220,8 +220,7 @@ impl<T: Fact> Objects<T> {
                         LostAnswerOutcome::Overtaken,
                         DeletionReply::Accepted | DeletionReply::Lost,
                     ) => Ok(SendOutcome::Overtaken(ChangeDoubt::MayBeMade)),
-                    // Refused although the object carries this run's note: the request was duplicated on the
-                    // way.
+                    // Refused although the object carries this run's note: the request was duplicated on the way.
                     (LostAnswerOutcome::Overtaken, DeletionReply::Refused) if is_ours => {
                         Ok(SendOutcome::Overtaken(ChangeDoubt::MayBeMade))
                     }
@@ -397,8 +396,7 @@ fn body(change: &ObjectChange, mode: WriteMode) -> Value {
         ObjectChange::Create { object } => object.clone(),
         ObjectChange::Patch { on, patch } => {
             let mut patch = patch.clone();
-            // Preconditions: the server replies 409 Conflict if the object has another uid or
-            // resourceVersion.
+            // Preconditions: the server replies 409 Conflict if the object has another uid or resourceVersion.
             patch["metadata"]["uid"] = json!(on.uid);
             patch["metadata"]["resourceVersion"] = json!(on.resource_version);
             patch
