@@ -45,6 +45,7 @@ impl Context {
         field: &str,
     ) -> Result<Name, FieldError> {
         match text {
+            // Go writes an empty string into protobuf where none is set.
             None | Some("") => Err(FieldError::missing(field)),
             Some(text) => Ok(self.intern(text)),
         }

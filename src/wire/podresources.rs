@@ -25,6 +25,7 @@ pub trait Weighed {
 ///
 /// Upstream: `NameIsDNSSubdomain` in `apimachinery/pkg/api/validation`.
 fn no_pod<'a>(pods: impl IntoIterator<Item = &'a PodResources>) -> Option<String> {
+    // Less than upstream checks, but enough to notice text of another message in this field.
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
     let is_name = |name: &str| !name.is_empty() && name.chars().all(is_part);
     let mut pods = pods.into_iter();

@@ -218,6 +218,7 @@ impl Device {
             consumes: consumes.map(|one| one.to_model(context)).collect(),
             policies: policies(&self.capacity, context),
         };
+        // Absent for most devices, of which a slice may have 128.
         (terms != model::DeviceTerms::default()).then(|| Box::new(terms))
     }
 }

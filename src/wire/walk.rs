@@ -244,6 +244,7 @@ impl ParseContext {
     fn directly(&self, head: &Head, stated: Option<(&str, &str)>) -> Option<&'static Version> {
         let (api_version, kind) = stated?;
         match (self.pass, lookup(api_version, kind)) {
+            // Fields that came before the type have been read already and cannot be decoded while they are read.
             (ParsePass::Direct, Lookup::Read(version))
                 if head.other.is_empty() && !self.kept.contains(&version.kind) =>
             {

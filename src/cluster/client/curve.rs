@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 /// What TLS calls it, with the hash that fits it.
 pub(super) const SCHEME: SignatureScheme = SignatureScheme::ECDSA_NISTP521_SHA512;
 
+// A key on P-521 does not imply SHA-512: certificates on this curve are signed with shorter hashes, too.
 pub(super) const SHA256: &dyn SignatureVerificationAlgorithm = &Verification {
     signature: alg_id::ECDSA_SHA256,
     hash: |message| Sha256::digest(message).to_vec(),

@@ -54,6 +54,7 @@ impl AttemptFailure {
         match self {
             Self::Final(error) => Self::Unsent(error),
             Self::Broken(reason) => Self::Dropped(reason),
+            // Already known to be unsent, or a response, which proves that the request arrived.
             Self::Unsent(_)
             | Self::Dropped(_)
             | Self::Busy { .. }
@@ -114,6 +115,7 @@ impl RetryBudget {
             | AttemptFailure::Unreadable(_)
             | AttemptFailure::TooLong(_)
             | AttemptFailure::Foreign(_)
+            // The same token would be expired again: only a new list helps.
             | AttemptFailure::Expired => None,
             AttemptFailure::Busy { retry_after, .. } => {
                 self.busy = self.busy.saturating_add(1);

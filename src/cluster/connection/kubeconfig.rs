@@ -102,6 +102,7 @@ pub(in crate::cluster) fn load(
     for path in &searched {
         match read(path) {
             Ok(next) => {
+                // `merge` keeps what is there already, so the first file wins.
                 config = config
                     .merge(next)
                     .map_err(|error| malformed(path, &error))?;

@@ -44,6 +44,7 @@ impl Policy {
                     .to_owned(),
             ),
             ("Allowlist", Some(list)) => {
+                // Such an entry could never match, because commands are cleaned before they are compared.
                 let odd = list
                     .iter()
                     .find(|entry| entry.is_empty() || cleaned(entry) != **entry);

@@ -155,6 +155,7 @@ fn first(text: &str) -> Result<Option<Preferences>, String> {
             continue;
         }
         is_empty = false;
+        // A file may hold the preferences in several versions; the first that can be decoded counts.
         if let Some(found) = decoded(&document) {
             return Ok(Some(found));
         }

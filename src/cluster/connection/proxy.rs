@@ -62,6 +62,7 @@ fn excludes(entry: &str, host: &str, port: u16) -> bool {
         return in_network(host, network, bits).unwrap_or(false);
     }
     let (name, wanted_port) = match entry.rsplit_once(':') {
+        // A bare IPv6 address has colons of its own; a port can only follow the brackets.
         Some((name, digits)) if !name.contains(':') || name.ends_with(']') => {
             match digits.parse::<u16>() {
                 Ok(port) => (name, Some(port)),

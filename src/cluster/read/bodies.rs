@@ -44,6 +44,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Objects<'_, T, F> {
     fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
         let items = self.list.push(bytes).map_err(|error| failure(&error))?;
         for object in objects(items) {
+            // Before `choose` drops the object: `Listing::pages` tells pages apart by their first object.
             self.first.get_or_insert_with(|| object.name());
             self.items.extend((self.choose)(object));
         }
@@ -94,6 +95,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Texts<'_, F> {
             .any(|found| found.kind != kind.as_str());
         let header = decoded.lists.pop();
         match header {
+            // Exactly one list: a second document in the response would otherwise pass for more objects.
             Some(header)
                 if decoded.lists.is_empty()
                     && !others

@@ -105,6 +105,7 @@ impl ClaimConsumers {
                     let group = (namespace.clone(), consumer.name.clone());
                     self.groups.insert(group);
                 }
+                // Consumers of other kinds do not lead to pods.
                 _ => {}
             }
         }

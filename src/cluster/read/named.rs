@@ -66,6 +66,7 @@ pub async fn find_pods(
             Err(error) => Err(error),
         },
         PodQuery::Called(name) => {
+            // Every resource can be selected by this field, without knowing the namespace.
             let selection = Selection::Fields(format!("metadata.name={name}"));
             list(selection).facts(ALL).await
         }

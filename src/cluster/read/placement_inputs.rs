@@ -30,6 +30,7 @@ impl PlacementInputs {
                 return Ok(None);
             }
             match all(client, served).await {
+                // `Outcome::new` takes this for absence of optional kinds only, and some answers need device classes.
                 Err(ClusterError::NotFound { .. }) => Ok(Some(Outcome::Absent)),
                 outcome => outcome.map(Some),
             }

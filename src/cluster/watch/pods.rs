@@ -135,6 +135,7 @@ impl Watched {
                 }
             }
         }
+        // A PodGroup does not name its pods, so no feed can show that all of them are known.
         missing.groups.clone_from(&wanted.groups);
         missing
     }

@@ -105,6 +105,7 @@ impl<T: Fact> Objects<T> {
             odd: Vec::new(),
             metadata: ListMeta::default(),
         };
+        // With all fields: what became of a change is judged on the stored object, not on its facts.
         let list = listing.served(|_| true).await?;
         listed.metadata = list.metadata;
         for object in list.items {
