@@ -22,6 +22,7 @@ pub fn removal(
         Chooser::Names(_) | Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired => false,
     };
     let action = format!("Delete {}", counted(found.len(), "rule"));
+    // Before `--yes` counts: it agrees to several rules, and not to those of others.
     let owners = others(found, me);
     if !owners.is_empty() && !agreed.others {
         return Some(Question::Others { action, owners });

@@ -271,6 +271,7 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
     if taints.is_empty() && words.len() == 1 {
         taints = words;
     } else {
+        // A single segment is a whole driver, as it is for `add`.
         devices.extend(words);
     }
     let taint = match &taints[..] {

@@ -118,12 +118,15 @@ pub fn consent(
     approval: &Approval<'_>,
     change: &PlannedChange<'_>,
 ) -> Result<ConsentOutcome, Failure> {
+    // What no answer could make right comes first, so that no question is asked in vain.
     refuse_tripped(change.report)?;
     refuse_more_than_expected(approval, change)?;
     refuse_unknown(approval, change.report)?;
     refuse_other_count(approval, change)?;
     let is_counted = approval.confirm_pods.is_some() || approval.expect.is_some();
     match change.report.assessment.consent {
+        // The pods that are known are a lower bound then: to type their number would agree to less than may
+        // happen.
         Consent::Yes | Consent::PodCount { .. }
             if !change.report.unknown_evictions().is_empty() =>
         {
@@ -177,6 +180,8 @@ fn refuse_more_than_expected(
         return Ok(());
     };
     let hit_already = hit_already(change);
+    // A pod that is hit already was part of what was agreed to: it must not stop the run that completes an
+    // interrupted one.
     let is_news = |objection: &ApprovalRefusal| match objection {
         ApprovalRefusal::NewPod { pod } | ApprovalRefusal::Earlier { pod, .. } => {
             !hit_already.contains(pod)
@@ -231,6 +236,7 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
         .filter_map(|objection| match objection {
             ApprovalRefusal::NewPod { pod } => Some(format!("pod {pod} would now be evicted too")),
             ApprovalRefusal::LessKnown { what } => Some(format!("{what} can no longer be read")),
+            // Hardware was refused above, and evictions come nearer while the clock goes on.
             ApprovalRefusal::OtherTaints { .. }
             | ApprovalRefusal::Exchanged { .. }
             | ApprovalRefusal::OtherHardware { .. }
@@ -250,6 +256,8 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
 fn hit_already(change: &PlannedChange<'_>) -> BTreeSet<String> {
     let done: BTreeSet<&str> = change.done().map(|done| done.rule.name.as_str()).collect();
     let pods = change.report.pods.iter().filter(|pod| {
+        // The earliest cause decides: if it is a rule that is as wanted already, the pod is evicted without
+        // this change.
         let first = pod.causes.first();
         let rule = first.and_then(|cause| cause.name.as_deref());
         rule.is_some_and(|name| done.contains(name))
@@ -275,6 +283,7 @@ fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Re
     let Some(confirmed) = approval.confirm_pods.map(Count::known) else {
         return Ok(());
     };
+    // What is done has evicted pods already, so that the number is no longer the same, but still the most.
     let is_agreed = if change.done().next().is_none() {
         pods.equals(confirmed) == Some(true)
     } else {

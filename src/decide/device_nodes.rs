@@ -26,6 +26,7 @@ impl DeviceNodes {
             let users = state.claims.iter().flat_map(|claim| &claim.reserved_for);
             let users = users.filter_map(|user| pods.iter().find(|pod| pod.uid == user.uid));
             let of_users = users.filter_map(|pod| pod.node.clone());
+            // A set: a device that several pods of one node share counts once there.
             let nodes: BTreeSet<NodeName> =
                 state.node.cloned().into_iter().chain(of_users).collect();
             for node in nodes {
@@ -43,6 +44,7 @@ impl DeviceNodes {
     ///
     /// When that is so.
     pub fn refuse_elsewhere(&self, node: &NodeName, socket: &Path) -> Result<(), Failure> {
+        // Where no node is known of any device, nothing proves that this kubelet is the wrong one.
         if self.0.is_empty() || self.0.contains_key(node) {
             return Ok(());
         }

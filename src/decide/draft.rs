@@ -52,9 +52,11 @@ impl RuleDraft {
                 }
             }
         }
+        // The spec of a manifest goes as it was written, with what this plugin does not model.
         object.entry("spec").or_insert_with(
             || json!({"deviceSelector": selector(&self.selector), "taint": taint(&self.taint)}),
         );
+        // The version that this server serves, whichever the manifest was written for.
         object.insert("apiVersion".to_owned(), json!(api_version));
         object.insert("kind".to_owned(), json!("DeviceTaintRule"));
         Value::Object(object)
@@ -218,6 +220,7 @@ impl RulePatch {
     pub fn body(&self) -> Value {
         let mut body = Map::new();
         let mut metadata = Map::new();
+        // A merge patch keeps the entries that it does not name: those of others stay.
         for (field, entries) in [("labels", &self.labels), ("annotations", &self.annotations)] {
             if !entries.is_empty() {
                 metadata.insert(field.to_owned(), json!(entries));

@@ -47,6 +47,7 @@ impl RuleAnnotations {
                 self.by_manifests(manifests)?
             }
         };
+        // Before anything is sent: the second of two rules would be taken for a change of the first.
         let names: BTreeSet<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
         if names.len() < drafts.len() {
             return Err(Failure::usage("two rules have the same name"));
@@ -109,6 +110,7 @@ impl RuleAnnotations {
         }
         let batch = rule::batch(std::slice::from_ref(&selector), &manifest.taint);
         let mut labels = manifest.metadata.labels.clone();
+        // What was typed goes before what the manifest says.
         labels.extend(self.all_labels(&batch));
         let mut annotations = manifest.metadata.annotations.clone();
         annotations.extend(self.annotations());
@@ -124,6 +126,7 @@ impl RuleAnnotations {
 
     fn all_labels(&self, batch: &str) -> BTreeMap<String, String> {
         let mut labels: BTreeMap<String, String> = self.labels.iter().cloned().collect();
+        // Last, so that nothing typed can take the labels away by which the rules are found again.
         labels.extend(of_batch(self.batch.as_deref().unwrap_or(batch)));
         labels
     }

@@ -97,6 +97,7 @@ pub enum Revert {
 pub fn revert(found: Option<&DeviceTaintRule>, before: &DeviceTaintRule, to: &Effect) -> Revert {
     match found {
         None => Revert::Gone,
+        // One of the same name that was made since is not the rule that was escalated.
         Some(rule) if rule.uid != before.uid => Revert::Gone,
         Some(rule) if rule.taint.effect == *to => Revert::GiveBack,
         Some(rule) => Revert::Otherwise(rule.taint.effect.clone()),

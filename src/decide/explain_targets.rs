@@ -43,6 +43,7 @@ impl ExplainTargets {
             rest: Vec::new(),
         };
         for (place, text) in arguments.iter().enumerate() {
+            // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
             if let Some(hardware) = hardware(text, place, labels) {
                 subjects.hardware.push(hardware);
                 continue;
@@ -89,6 +90,7 @@ fn hardware(text: &str, place: usize, labels: Option<&LabelSelector>) -> Option<
     let bare = (place == 0 && labels.is_none()).then_some(text);
     let number = typed.or(bare)?;
     Hardware::parse(number, &[]).or_else(|| {
+        // Without `device/` before it, a plain word is the name of a pod.
         let is_word = typed.is_some() && may_be_number(number);
         is_word.then(|| Hardware::bare(number))
     })
@@ -200,6 +202,7 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
 pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failure {
     let kinds = [Kind::ResourceSlice, Kind::ResourceClaim];
     let unread = kinds.into_iter().find_map(|kind| {
+        // The gap that was noted says why; `without` can only say that the kind is not there.
         let denied = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
         denied.cloned().or_else(|| reading.without(kind))
     });

@@ -138,6 +138,7 @@ impl Ledger {
     }
 
     fn state(&self) -> MutexGuard<'_, LedgerState> {
+        // A panic while it was held must not keep the account from the user.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -214,6 +215,7 @@ impl LedgerState {
         let open = self.planned.iter().filter(|planned| planned.wish == wish);
         let names: Vec<&str> = open
             .map(|planned| planned.name.as_str())
+            // What was sent is told of as in progress, and may have been changed.
             .filter(|name| {
                 self.under_way
                     .as_ref()

@@ -135,6 +135,7 @@ pub fn next(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Option<N
 /// The command that makes the rules, or what comes after it where they are there.
 fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<NextStep, Failure> {
     let stdin = PathBuf::from("-");
+    // Standard input is used up: the same command would read nothing.
     if let ChoiceBasis::Manifests(files) = &looked.typed.by
         && files.contains(&stdin)
     {
@@ -142,6 +143,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
         return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
     }
     let drafts = RuleAnnotations::default().drafts(looked.resolved, looked.manifests.to_vec())?;
+    // As the printed command runs, which has no `--overwrite`.
     let terms = Terms {
         existing: Existing::Kept,
         semantics: looked.semantics,
@@ -155,6 +157,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
     let steps = add(drafts, rules, &terms)?;
     if !steps.iter().any(AddStep::is_open) {
         let names: Vec<String> = steps.iter().map(|step| step.draft().name.clone()).collect();
+        // A rule that keeps pods off does all that was looked at; to let it evict is another decision.
         let keeps_off = |step: &AddStep| step.draft().taint.effect == Effect::NoSchedule;
         if steps.iter().all(keeps_off) {
             let line = after_add(&names.join(" "), &Effect::NoSchedule);
@@ -168,6 +171,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
         .collect();
     let evicts = effects.contains(&&Effect::NoExecute);
     let unknown = looked.report.unknown_evictions();
+    // A weaker effect evicts nobody, so that only a guard needs the number.
     if !unknown.is_empty() && (evicts || !looked.report.guards.is_empty()) {
         return Ok(whom_is_not_known("add", &unknown));
     }
@@ -187,6 +191,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
             .into_iter()
             .flat_map(|filter| filter.flags()),
     );
+    // With a filter, its flags name them already.
     if looked.typed.filter().is_none() {
         let attributes = kept.identity_attributes.iter();
         words.extend(attributes.map(|name| format!("--identity-attribute {}", word(name))));
@@ -205,6 +210,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
         .iter()
         .map(|step| ProposedRule::from(step).asked())
         .collect();
+    // Empty, to be filled in: the policy refuses the command without them.
     let unsaid = kept.policies.unsaid(&asked);
     words.extend(unsaid.iter().map(|flag| format!("{flag}=")));
     Ok(NextStep::Command(words.join(" ")))
@@ -223,6 +229,7 @@ fn is_more_than_there(draft: &RuleDraft, rules: &[DeviceTaintRule]) -> bool {
         is_same
             && is_less
             && draft.taint.effect == Effect::NoExecute
+            // An unknown effect has no rank, and `None` is less than any: it may evict already.
             && rank(&rule.taint.effect).is_some()
             && rule.metadata.deletion.is_none()
     })

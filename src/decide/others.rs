@@ -81,6 +81,7 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
 fn changed_outside(rule: &DeviceTaintRule) -> Option<String> {
     let last = rule.last_writer()?;
     let is_foreign = last.name != RuleMetadata::THIS_PROGRAM;
+    // Of a rule of another owner, `program` says so already.
     (owner(rule).is_this_plugin() && is_foreign).then(|| {
         let time = last
             .time

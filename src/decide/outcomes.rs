@@ -57,6 +57,7 @@ impl Outcomes {
         };
         let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
         let missing = names.iter().filter(|name| !is_there(name));
+        // There is one failure for each name that is not there, in the same order.
         for (name, failure) in missing.zip(&found.missing) {
             self.ended(name, ChangeOutcome::NotFound, failure);
         }

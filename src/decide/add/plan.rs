@@ -45,11 +45,13 @@ pub fn step(
     let Some(rule) = found else {
         return Ok(AddStep::Create(draft));
     };
+    // A change of it would be accepted, and be gone with the rule once its finalizers are removed.
     if rule.metadata.deletion.is_some() {
         return Err(being_deleted(rule));
     }
     let overwrite = terms.existing == Existing::Overwritten;
     let same_devices = rule.selector.as_ref() == Some(&draft.selector);
+    // Other devices or another key make another rule of it: `--overwrite` is for effect, value and expiry.
     if !same_devices || rule.taint.key != draft.taint.key || (!draft.is_spec_of(rule) && !overwrite)
     {
         return Err(different(&draft, rule, terms.existing));
@@ -66,12 +68,14 @@ pub fn step(
 
 fn patch(draft: &RuleDraft, rule: &DeviceTaintRule, terms: &Terms<'_>) -> RulePatch {
     let mut patch = RulePatch::default();
+    // The effect comes with its time where the server would keep the old one, from which tolerations count.
     if rule.taint.effect != draft.taint.effect {
         patch = RulePatch::effect(&draft.taint.effect, terms.semantics, Some(terms.now));
     }
     if rule.taint.value != draft.taint.value {
         patch.value = Some(draft.taint.value.clone());
     }
+    // Only these entries are sent: labels and annotations of others stay as they are.
     patch.labels = missing(&draft.labels, &rule.metadata.labels);
     // The first owner keeps it: whoever removes what another command has added must not take this.
     let is_ours = owner(rule).is_this_plugin();

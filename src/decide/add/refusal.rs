@@ -106,6 +106,8 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
         ));
     }
     let selector = &draft.selector;
+    // Such a server drops both fields and keeps the rest: with a name in it more devices are tainted, without
+    // one the selector is `{}`, which is every device.
     let by_name = selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
     let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
     if narrowed && !semantics.selects_by_expression {
@@ -132,6 +134,7 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
 
 /// Fields of the spec that may change what it does, in a way that was not looked at.
 fn unknown_fields(draft: &RuleDraft) -> Vec<String> {
+    // Below spec alone, since nothing else of a manifest changes which devices are tainted and how.
     const SPEC: [&str; 2] = ["deviceSelector", "taint"];
     const SELECTOR: [&str; 5] = ["device", "deviceClassName", "driver", "pool", "selectors"];
     const TAINT: [&str; 4] = ["effect", "key", "timeAdded", "value"];

@@ -11,6 +11,8 @@ use crate::model::DeviceTaintRule;
 /// When one of `manifests` is such a one.
 pub fn refuse_wide(manifests: &[DeviceTaintRule], semantics: &Semantics) -> Result<(), Failure> {
     for manifest in manifests {
+        // Schedulers up to 1.37.0 take a missing selector for every device, and eviction controllers since
+        // 1.35 for none.
         let Some(selector) = &manifest.selector else {
             return Err(wide(manifest, "has no spec.deviceSelector"));
         };

@@ -33,6 +33,7 @@ pub fn ambiguous(
         let mut devices = filter_devices(snapshot, &[is], semantics).devices;
         devices.retain(|device| chosen.contains(device));
         let first = devices.first()?.clone();
+        // Partitions of one card have its number in common: they are one piece of hardware, and no ambiguity.
         let whole = with_siblings(snapshot, &[first], semantics);
         let is_one = devices.iter().all(|device| whole.contains(device));
         (!is_one).then(|| AmbiguousNumber {

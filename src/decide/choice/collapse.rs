@@ -40,6 +40,8 @@ pub fn collapsed(
     }
     let mut notes = Vec::new();
     let mut left = selectors;
+    // Drivers come before pools, so that devices which a driver stands for are not collapsed into pools as
+    // well.
     for whole in wholes(reading, semantics) {
         let stands_for =
             |selector: &DeviceSelector| one(selector).is_some_and(|id| whole.devices.contains(&id));
@@ -90,6 +92,8 @@ fn wholes(reading: &Reading, semantics: &Semantics) -> Vec<Whole> {
         let pool = (slice.driver.clone(), slice.pool.name.clone());
         pools.entry(pool).or_default();
     }
+    // What only a claim holds counts as well: its driver may be away, and the wider selector taints it all
+    // the same.
     for state in engine::devices(snapshot, semantics).devices {
         let pool = (state.id.driver.clone(), state.id.pool.clone());
         pools.entry(pool).or_default().insert(state.id);
@@ -99,6 +103,8 @@ fn wholes(reading: &Reading, semantics: &Semantics) -> Vec<Whole> {
         let driver = drivers
             .entry(pool.0.clone())
             .or_insert((true, BTreeSet::new()));
+        // One pool that lacks a slice may hide devices that were never meant, so that the driver is not known
+        // either.
         driver.0 &= complete.contains(pool);
         driver.1.extend(devices.iter().cloned());
     }

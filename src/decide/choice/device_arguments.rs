@@ -26,6 +26,7 @@ impl DeviceArguments {
     /// Whether nothing was typed that says which devices are meant, nor a taint.
     #[must_use]
     pub fn is_empty(&self) -> bool {
+        // A namespace alone means no device: it only completes the names of pods and claims.
         let filters = DeviceFilterFlags {
             namespace: None,
             ..self.filters.clone()

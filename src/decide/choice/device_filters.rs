@@ -107,6 +107,7 @@ impl DeviceFilter {
                     "--skip-errors needs --where, --class or --attribute",
                 ));
             }
+            // It chooses nothing by itself, but widens what names choose.
             if !typed.with_partitions {
                 return Ok(None);
             }
@@ -127,6 +128,8 @@ impl DeviceFilter {
             conditions.push(DeviceCondition::Attribute(vec![condition]));
         }
         if !typed.identities.is_empty() {
+            // One condition of all of them, since any of the numbers will do; conditions of their own would
+            // all have to hold.
             let identities = typed.identities.iter();
             let more = &typed.identity_attributes;
             let identities = identities.flat_map(|hardware| hardware.conditions(more));
@@ -235,6 +238,8 @@ impl DeviceFilter {
         }
         let mut notes = Vec::new();
         if !failed.is_empty() {
+            // What fails for the expression's own sake says nothing of any device, so that all of them would
+            // be skipped.
             let unsure = failed.iter().any(|(_, error)| !error.is_of_the_device());
             if !self.typed.skips_errors || unsure {
                 return Err(self.undecided(&failed));

@@ -25,6 +25,8 @@ pub fn wrong_name(error: NamingError) -> Failure {
             word(&suggestions[0]),
             word(&suggestions[1])
         )),
+        // A device and an effect with a colon between them have the form of a taint, with the device as its
+        // key.
         NamingError::Invalid {
             field: "taint key",
             value,

@@ -55,6 +55,7 @@ pub(super) fn word_of(selector: &DeviceSelector) -> Option<&str> {
 /// Whether a device of this driver is published or allocated.
 fn is_driver(word: &str, reading: &Reading) -> bool {
     let snapshot = &reading.snapshot;
+    // A driver that is away publishes nothing, and is a driver all the same.
     let mut slices = snapshot.slices.iter();
     let allocations = snapshot.claims.iter();
     let allocations = allocations.filter_map(|claim| claim.allocation.as_ref());

@@ -53,9 +53,11 @@ impl Choice {
     ///
     /// What is no name; no way to say it or more than one; a taint beside what has its own.
     pub fn parse(typed: &DeviceArguments, purpose: Purpose) -> Result<Self, Failure> {
+        // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
         let (hardware, typed) = &without_hardware(typed);
         let (named, taint) = arguments(typed, purpose)?;
         let filter = DeviceFilter::parse(hardware)?;
+        // Manifests bring taints of their own.
         if purpose == Purpose::Add && taint.is_none() && typed.filenames.is_empty() {
             return Err(no_taint());
         }

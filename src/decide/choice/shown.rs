@@ -35,6 +35,7 @@ impl ShownDevices {
                 Err(error) => return Err(no_device(text, error)),
             }
         }
+        // Beside other names everything is still everything.
         if everything {
             any.clear();
         }

@@ -37,6 +37,7 @@ impl Choice {
                 };
                 Ok(selectors.iter().map(of).collect())
             }
+            // No taint would mean that no pod is hit, which nobody has looked at.
             ChoiceBasis::Picked(..) => Err(Failure::new(
                 ExitStatus::Failed,
                 "devices have not been resolved",

@@ -50,6 +50,7 @@ pub fn taints_meant(
     snapshot: &Snapshot,
     semantics: &Semantics,
 ) -> Result<Vec<Taint>, Failure> {
+    // No name of a rule has a slash, and no device is without one.
     let taints = if text.contains('/') {
         of_device(text, snapshot, semantics)?
     } else {
@@ -60,6 +61,7 @@ pub fn taints_meant(
     };
     let mut meant: Vec<Taint> = Vec::new();
     for taint in taints {
+        // Rules made at different times give the same taint, and one toleration covers it.
         let taint = Taint {
             time_added: None,
             ..taint

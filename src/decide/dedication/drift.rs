@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 #[must_use]
 pub fn drift(wanted: &Value, found: &Value) -> Vec<String> {
     let mut lines = Vec::new();
+    // Of the metadata only what was written: labels and annotations of others do not change what the object
+    // does.
     for field in ["labels", "annotations"] {
         let (wanted, found) = (&wanted["metadata"][field], &found["metadata"][field]);
         for (key, value) in wanted.as_object().into_iter().flatten() {
@@ -17,6 +19,7 @@ pub fn drift(wanted: &Value, found: &Value) -> Vec<String> {
             ));
         }
     }
+    // Of the spec everything: a condition that somebody has added lets claims past the policy.
     lines.extend(compared(&wanted["spec"], &found["spec"], "spec"));
     lines
 }
@@ -83,6 +86,7 @@ pub fn merge_patch(wanted: &Value, found: &Value) -> Value {
 }
 
 fn patched(wanted: &Value, found: &Value) -> Value {
+    // A merge patch replaces lists as a whole, so that only objects are gone through.
     let (Value::Object(wanted), Value::Object(found)) = (wanted, found) else {
         return wanted.clone();
     };
@@ -90,6 +94,7 @@ fn patched(wanted: &Value, found: &Value) -> Value {
         let value = match (wanted.get(name), found.get(name)) {
             (Some(wanted), Some(found)) => patched(wanted, found),
             (Some(wanted), None) => wanted.clone(),
+            // Null removes the field, which would stay if it were left out.
             (None, _) => Value::Null,
         };
         (name.clone(), value)

@@ -36,6 +36,8 @@ pub(super) const ALL_REQUESTS: &str =
 /// What is there already is not added again: policies are evaluated twice where another one has changed
 /// the object.
 pub(super) fn mutation() -> String {
+    // `add` replaces the list that is there (RFC 6902), so that one operation is enough with and without
+    // tolerations.
     let change = |path: &str, of: &str| {
         format!(
             r#"JSONPatch{{op: "add", path: "/spec/devices/requests/" + string(i) + "{path}/tolerations",
@@ -91,6 +93,7 @@ fn requirement(requirement: &Requirement) -> String {
     };
     match requirement {
         Requirement::In(key, values) => is_in(key, values),
+        // As everywhere in Kubernetes, this includes namespaces without the label.
         Requirement::NotIn(key, values) => format!("!{}", is_in(key, values)),
         Requirement::Exists(key) => format!("{} in {labels}", json!(key)),
         Requirement::Absent(key) => format!("!({} in {labels})", json!(key)),
@@ -102,6 +105,7 @@ fn requirement(requirement: &Requirement) -> String {
 /// Upstream: `ToleratesTaint` of `resourceclaim/devicetoleration.go`, for the effects that the dedication has.
 pub(super) fn tolerates_nothing(terms: &Terms) -> String {
     let (key, value) = (json!(Terms::KEY), json!(terms.name));
+    // A toleration without an effect is for all of them.
     let mut effects = vec![""];
     effects.push(Effect::NoSchedule.as_str());
     if terms.effect.evicts() {

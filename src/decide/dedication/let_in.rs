@@ -22,6 +22,7 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
         | PolicyCondition::NotOurs
         | PolicyCondition::Changed(_) => None,
     });
+    // Before it is said that there are no policies: those that could not be read may be there.
     if let Some(why) = unknown {
         let message = format!("the namespaces of dedication {name} are unknown: {why}");
         return warning("dedication-unknown", message, None);
@@ -36,6 +37,7 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
         let members: Vec<String> = members.into_iter().map(str::to_owned).collect();
         few(&members)
     });
+    // A selector may match no namespace yet, and has its labels to be called by.
     let members = members.filter(|members| !members.is_empty());
     let members = members.map_or_else(
         || terms.members_line(),

@@ -74,6 +74,7 @@ pub fn refuse_namespaces(
     known: &KnownNamespaces,
     missing: Missing,
 ) -> Result<(), Failure> {
+    // Before `--allow-missing` counts, which is for names that may come into being later.
     if let Some(members) = known.members(terms)
         && members.contains(&SYSTEM)
     {

@@ -28,10 +28,12 @@ pub fn notes(
     let is_member = |namespace: &str| namespaces.lets_in(terms, namespace) == Some(true);
     let holders = snapshot.claims.iter().filter(|claim| {
         let mut results = claim.allocation.iter().flat_map(|found| &found.results);
+        // Admin access takes a device from nobody.
         results.any(|result| devices.contains(&result.device) && !result.admin_access)
             && !is_member(claim.name.namespace.as_str())
     });
     let holders: Vec<String> = holders.map(|claim| claim.name.to_string()).collect();
+    // With NoExecute they do not keep them, and the preview shows who is evicted.
     if !holders.is_empty() && terms.effect != Effect::NoExecute {
         let (claims, keep) = match holders.len() {
             1 => (

@@ -117,6 +117,7 @@ fn resources(resources: &[&str]) -> Value {
 }
 
 fn mutating_policy(terms: &Terms) -> Value {
+    // `IfNeeded`: a request that another policy adds after this one would lack the toleration.
     json!({
         "failurePolicy": "Fail",
         "reinvocationPolicy": "IfNeeded",
@@ -130,6 +131,7 @@ fn mutating_policy(terms: &Terms) -> Value {
 }
 
 fn mutating_binding(terms: &Terms) -> Value {
+    // Empty selectors are the server's defaults: left out here, a comparison would take them for changes.
     json!({
         "policyName": terms.object_name(),
         "matchResources": {
@@ -165,6 +167,7 @@ fn namespace_selector(members: &Members) -> Value {
 }
 
 fn validating_policy(terms: &Terms) -> Value {
+    // `Fail`: what cannot be evaluated may not pass for a claim that tolerates nothing.
     json!({
         "failurePolicy": "Fail",
         "matchConstraints": resources(&["resourceclaims", "resourceclaimtemplates"]),
@@ -178,6 +181,7 @@ fn validating_policy(terms: &Terms) -> Value {
 }
 
 fn validating_binding(terms: &Terms) -> Value {
+    // It is bound to every namespace: its expression exempts those that may tolerate the taint.
     json!({"policyName": terms.object_name(), "validationActions": ["Deny"]})
 }
 

@@ -85,6 +85,7 @@ pub fn plan(
         ))
         .hint("choose another name: --name"));
     }
+    // A change of it would be gone with the object.
     if found["metadata"]["deletionTimestamp"].is_string() {
         let failure = format!("{name} is being deleted; nothing was changed");
         return Err(Failure::refused(failure).hint("run the same command again after the deletion"));
@@ -111,6 +112,7 @@ fn refused(name: &str, different: &[String], found: &Value) -> Failure {
         Some(terms) => failure.detail(format!("it belongs to {}", terms.members_line())),
         None => failure,
     };
+    // The annotation is the terms again, of which the detail above says whose they are.
     let failure = different
         .iter()
         .filter(|line| !line.starts_with("metadata.annotations"))
@@ -138,6 +140,7 @@ pub fn removable(found: &[(PolicyKind, Value)], dedication: &str) -> Vec<(Policy
         .filter(|(_, object)| is_ours(object, dedication))
         .cloned()
         .collect();
+    // In reverse of how they are made: as long as others are refused, members are let in.
     ours.sort_by_key(|(kind, _)| std::cmp::Reverse(*kind));
     ours
 }

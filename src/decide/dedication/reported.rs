@@ -88,7 +88,9 @@ fn device(device: &DedicatedDevice) -> DedicatedDeviceReport {
     let users = device.users.as_ref();
     let usage = match users {
         None => DedicatedUsage::Unknown,
+        // Admin access takes a device from nobody, so that it is as free as one that no claim holds.
         Some(users) if users.iter().all(|user| user.admin_access) => DedicatedUsage::Free,
+        // One claim of others settles it, whatever is not known of the rest.
         Some(users)
             if users
                 .iter()

@@ -63,6 +63,7 @@ impl Policies {
     /// The terms of a dedication, as its policies note them: those of the policy that lets claims in count.
     #[must_use]
     pub fn terms(&self, name: &str) -> Option<Terms> {
+        // A kind that could not be read is passed over here: `policy_states` says so of it.
         let noted = PolicyKind::ALL.into_iter().filter_map(|kind| {
             let object = self.one(kind, &object_name(name)).ok()??;
             is_ours(object, name).then(|| Terms::of_object(object))?
@@ -149,6 +150,7 @@ impl DedicationState {
             match policy.condition {
                 PolicyCondition::AsMade => {}
                 PolicyCondition::Unknown(_) => is_known = false,
+                // One that is missing or changed settles it, whatever is not known of the rest.
                 PolicyCondition::Missing
                 | PolicyCondition::NotOurs
                 | PolicyCondition::Changed(_) => {
@@ -221,6 +223,7 @@ pub fn state(
         }));
     }
     devices.sort_by(|one, other| one.id.cmp(&other.id));
+    // No policy says what the members tolerate, so that the taints of the rules have to.
     let tolerated = terms
         .as_ref()
         .map(Terms::tolerated)
@@ -238,6 +241,8 @@ pub fn state(
         policies: policy_states(name, terms.as_ref(), policies),
         rules: rules.iter().map(|rule| rule.name.to_string()).collect(),
         lacking: lacks.map(|claim| claim.name.clone()).collect(),
+        // A namespace that may or may not be a member is listed: an outsider too many harms less than one too
+        // few.
         others: others
             .filter(|one| is_member(one.name.namespace.as_str()) != Some(true))
             .collect(),
@@ -274,6 +279,7 @@ pub(super) fn policy_states(
     policies: &Policies,
 ) -> Vec<PolicyState> {
     let wanted = |kind: PolicyKind| {
+        // Any version will do: `drift` compares metadata and specs.
         let all = objects(terms?, None).into_iter();
         all.filter(|wanted| wanted.kind == kind)
             .map(|wanted| wanted.object)

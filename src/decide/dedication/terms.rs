@@ -162,6 +162,7 @@ impl Terms {
         let members = match (&noted["namespaces"], noted["namespaceSelector"].as_str()) {
             (names, None) => Members::Namespaces(texts(names)?),
             (Value::Null, Some(selector)) => Members::Selected(selector.parse().ok()?),
+            // `noted` never writes both: somebody has changed it, and either could be what is meant.
             (_, Some(_)) => return None,
         };
         Some(Self {

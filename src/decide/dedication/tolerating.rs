@@ -131,6 +131,7 @@ fn requests(spec: &ClaimSpec) -> impl Iterator<Item = &RequestTerms> {
         .flat_map(|request| match &request.kind {
             RequestKind::Exactly(terms) => vec![terms],
             RequestKind::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
+            // `unreadable` names the claims that ask so: they do not count as claims that tolerate nothing.
             RequestKind::Unknown => Vec::new(),
         })
 }
@@ -142,6 +143,7 @@ pub fn lacking(spec: &ClaimSpec, taints: &[Taint]) -> bool {
         let is_tolerated = |taint| terms.tolerations.iter().any(|one| tolerates(one, taint));
         !taints.iter().all(is_tolerated)
     };
+    // The allocator may come to any of the alternatives.
     requests(spec).any(lacks)
 }
 

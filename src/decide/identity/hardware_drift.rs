@@ -55,6 +55,7 @@ pub fn identity(
     let named = devices.iter().find(|state| state.id == *id);
     let named = match named.and_then(|state| state.device) {
         Some(device) => compare(noted, &id.driver, device),
+        // A driver that is away publishes nothing, which proves nothing of the hardware.
         None => HardwareDrift::Unknown("no driver publishes it"),
     };
     if named == HardwareDrift::Same {

@@ -49,6 +49,7 @@ pub fn identifies(name: &str, more: &[String]) -> bool {
 #[must_use]
 pub fn misspelt(argument: &str) -> Option<String> {
     let (name, value) = argument.split_once('=')?;
+    // With a colon it is a taint, and with a slash a name that has its domain.
     if name.contains('/') || value.is_empty() || value.contains([':', '=']) {
         return None;
     }

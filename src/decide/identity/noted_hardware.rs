@@ -37,6 +37,8 @@ impl NotedHardware {
     #[must_use]
     pub fn on(rule: &DeviceTaintRule) -> Option<Self> {
         let text = rule.metadata.annotation(RuleMetadata::IDENTITY)?;
+        // A note without content is compared as unknown; none at all would pass for a rule that never had
+        // one.
         let attributes = serde_json::from_str(text).unwrap_or_default();
         Some(Self { attributes })
     }

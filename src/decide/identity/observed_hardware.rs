@@ -88,6 +88,7 @@ fn pools<'a>(
 /// The device as the newest generation of its pool has it; if that has the name twice, in the slice that
 /// comes first by name.
 fn published<'a>(id: &DeviceId, slices: &[&'a ResourceSlice]) -> Option<&'a Device> {
+    // The driver is replacing slices of older generations, and the controller and the allocator skip them.
     let newest = slices.iter().map(|slice| slice.pool.generation).max()?;
     let current = slices
         .iter()

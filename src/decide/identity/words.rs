@@ -34,9 +34,11 @@ fn found<'a>(
         Some((rule, noted, id))
     });
     let mut noted = noted.peekable();
+    // Where no rule has a note, an inventory of all devices would be made for nothing.
     if noted.peek().is_none() {
         return Vec::new();
     }
+    // Without slices, the inventory would say of every device that no driver publishes it.
     let unread = reading.without(Kind::ResourceSlice).is_some();
     let inventory = engine::devices(&reading.snapshot, semantics);
     noted
