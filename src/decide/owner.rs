@@ -51,6 +51,7 @@ pub fn owner(rule: &DeviceTaintRule) -> Owner {
     let writers = || rule.managers.iter().filter(|manager| manager.owns_spec);
     let ours = |manager: &FieldManager| manager.name == RuleMetadata::THIS_PROGRAM;
     let is_labelled = label.is_some_and(|label| label == RuleMetadata::THIS_PROGRAM);
+    // `kubectl get` leaves managed fields out, and then nothing contradicts the label.
     if is_labelled && (writers().next().is_none() || writers().any(ours)) {
         return Owner::ThisPlugin;
     }

@@ -82,6 +82,7 @@ impl ProposedRule {
     /// The taint that is there then, exactly as it is then.
     pub(crate) fn proposed(&self, now: Timestamp) -> ProposedTaint {
         let taint = &self.rule.taint;
+        // The server gives a rule that is made its time, which will be about now.
         let Some(rule) = self.now() else {
             return ProposedTaint {
                 rule: None,
@@ -92,6 +93,7 @@ impl ProposedRule {
                 },
             };
         };
+        // Only a change of the effect renews `timeAdded` (`strategy.go`); the value does not.
         let mut proposed = ProposedTaint::of_changed_rule(rule, &taint.effect, now);
         proposed.taint.value.clone_from(&taint.value);
         proposed
@@ -102,6 +104,7 @@ impl ProposedRule {
         let mut proposed = self.proposed(now);
         if proposed.taint.effect == Effect::None {
             proposed.taint.effect = Effect::NoExecute;
+            // The escalation that a preview stands for renews the time of a rule that is there.
             if self.now().is_some() {
                 proposed.taint.time_added = Some(now);
             }
@@ -170,6 +173,8 @@ pub(crate) fn lines(rules: &[ProposedRule]) -> Vec<String> {
 impl From<&AddStep> for ProposedRule {
     fn from(step: &AddStep) -> Self {
         let mut wanted = step.draft().rule();
+        // What is assessed is the rule that is there with the change: its UID, time and labels are not the
+        // draft's.
         if let Some(rule) = step.existing() {
             let taint = Taint {
                 effect: wanted.taint.effect,

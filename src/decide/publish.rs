@@ -87,6 +87,7 @@ pub fn action(proposed: &[ProposedTaint]) -> String {
 ///
 /// When it is something else.
 pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Failure> {
+    // Somebody may have escalated the preview: to take it away would lift a taint that is in force.
     let managed = rule.metadata.labels.get(RuleMetadata::MANAGED_BY);
     let is_ours = managed.is_some_and(|manager| manager == RuleMetadata::THIS_PROGRAM);
     if is_ours && draft.is_spec_of(rule) {
@@ -225,6 +226,7 @@ pub fn check(report: &ImpactReport, patience: Duration) -> Result<(), Failure> {
     };
     let (differing, silent) = (rules(Some(false), true), rules(None, false));
     let uncompared = rules(None, true);
+    // A contradiction comes first: silence may end, and one of the two is wrong for good.
     if !differing.is_empty() {
         return Err(Failure::new(
             ExitStatus::Incomplete,
@@ -283,6 +285,7 @@ pub fn with_the_other_way(
         return failure;
     };
     let counts_more = there.counts.pods > here.counts.pods;
+    // It is the explanation only if it explains every rule that differs.
     if !explained.all(|(said, (_, there))| there.controller_message.as_deref() == Some(said)) {
         return failure;
     }

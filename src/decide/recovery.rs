@@ -64,6 +64,7 @@ pub fn recovery(evicted: &[EvictedPod], reading: &Reading) -> Recovery {
     let mut seen = BTreeSet::new();
     for pod in evicted {
         let name = format!("{}/{}", pod.namespace, pod.name);
+        // No end of it: the workload of the pod has to recover as well.
         if pod.outcome == EvictedOutcome::Terminating {
             let text = format!("{name} is terminating");
             recovery
@@ -132,6 +133,7 @@ impl Recovery {
         let text = match (workload.ready, workload.replicas) {
             (Some(ready), Some(wanted)) if ready >= wanted => return,
             (Some(ready), Some(wanted)) => format!("{called}: {ready} of {wanted} ready"),
+            // What is not known has not recovered.
             (None, _) | (_, None) => format!("{called}: the number of ready pods is unknown"),
         };
         let name = &workload.name;

@@ -102,6 +102,7 @@ impl<'a> RuleWords<'a> {
         semantics: &Semantics,
     ) -> Result<RulesOnDevices, Failure> {
         let rules = &reading.snapshot.rules;
+        // A word that names a rule means the rule, whatever hardware has it for a number.
         let is_rule = |word: &&str| rules.iter().any(|rule| rule.name.as_str() == *word);
         let words: Vec<&str> = self
             .words()
@@ -148,6 +149,7 @@ impl OnDevices<'_> {
     fn find(self, reading: &Reading, semantics: &Semantics) -> Result<RulesOnDevices, Failure> {
         let rules = &reading.snapshot.rules;
         let (named, mut targets) = devices_among(&self.others)?;
+        // Rules note numbers alone: whether they meet any other condition cannot be told from the note.
         let noted = if self.filter.is_by_hardware_alone() && named.is_empty() {
             made_for(rules, self.filter.identities())
         } else {
@@ -178,6 +180,7 @@ impl OnDevices<'_> {
             let on_siblings = rules_on(&siblings, rules, None);
             let chooser = match all_on(&now, &noted, reading, semantics) {
                 Ok(chooser) => self.extend(chooser, on_siblings, &mut notes),
+                // No rule is on the whole, but those on its partitions keep it from being free.
                 Err(_) if self.selects(&on_siblings) => {
                     self.extend(Chooser::Names(Vec::new()), on_siblings, &mut notes)
                 }
@@ -187,6 +190,7 @@ impl OnDevices<'_> {
             return Ok(RulesOnDevices { chooser, notes });
         }
         let before = noted.iter().filter_map(|rule| rule.selector.as_ref());
+        // Where nothing of it is published, it still has the names for which its rules were made.
         let devices = if now.is_empty() {
             before.map(device::format).collect::<Vec<_>>()
         } else {
@@ -273,6 +277,7 @@ fn all_on(
     reading: &Reading,
     semantics: &Semantics,
 ) -> Result<Chooser, Failure> {
+    // Rules that were not read must not pass for rules that are not there.
     if let Some(gap) = reading.without(Kind::DeviceTaintRule) {
         return Err(Failure::new(ExitStatus::Failed, gap.why));
     }
@@ -298,6 +303,7 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
         format!("no rule taints exactly {}", devices.join(" or ")),
     );
     let snapshot = &reading.snapshot;
+    // Which devices a rule selects is the same at any time.
     let epoch = jiff::Timestamp::UNIX_EPOCH;
     let covers = |rule: &&DeviceTaintRule| {
         let proposed = [ProposedTaint::of_rule(rule, epoch)];

@@ -100,9 +100,11 @@ pub fn on_same_hardware(
         .iter()
         .filter(|rule| !is_meant(rule) && !noted(rule).is_empty())
         .collect();
+    // Such records are rare, and without one the hardware need not be looked up.
     if others.is_empty() {
         return Vec::new();
     }
+    // Which devices a rule selects is the same at any time.
     let proposed = rules
         .iter()
         .map(|rule| ProposedTaint::of_rule(rule, Timestamp::UNIX_EPOCH))
@@ -180,6 +182,7 @@ pub fn note(rule: &DeviceTaintRule, pods: &[UnreleasedPod], now: Timestamp) -> O
 #[must_use]
 pub fn released(rule: &DeviceTaintRule, node: &str) -> Option<Value> {
     let all = noted(rule);
+    // A record without a node stays: the kubelet of this one cannot speak for it.
     let is_elsewhere = |one: &&NotedRelease| one.node.as_deref() != Some(node);
     let left: Vec<Value> = all
         .iter()
@@ -189,6 +192,7 @@ pub fn released(rule: &DeviceTaintRule, node: &str) -> Option<Value> {
     if left.len() == all.len() {
         return None;
     }
+    // Null takes the annotation away, which an empty list would leave.
     let text = (!left.is_empty()).then(|| Value::from(left).to_string());
     Some(json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}}))
 }

@@ -166,6 +166,7 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
         "{}; nothing was changed",
         cannot_be_met(shortfall, patience)
     ))
+    // Rounded up: with a part of a second cut off, the next try would be refused again.
     .hint(format!(
         "use at least --timeout {}s, or omit --wait",
         shortfall.needed.as_secs().saturating_add(1)

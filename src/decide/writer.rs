@@ -54,6 +54,7 @@ impl Writer {
     }
 
     fn is_noted(&self, rule: &DeviceTaintRule, key: &str) -> bool {
+        // A rule without a note and a run without a UID are equal, and prove nothing.
         let noted = rule.metadata.annotation(key);
         noted.is_some() && noted == self.run.as_deref()
     }

@@ -120,6 +120,8 @@ impl Policies {
                 let touched = terms.never_taint.iter();
                 let touched =
                     touched.filter(|protected| asked.touches(&protected.device, semantics));
+                // What is only looked at says nothing of itself yet: `asked_later` tells what it will have to
+                // say.
                 let told = asked.annotations.is_some();
                 let missing = terms.require.iter();
                 let missing = missing.filter(move |required| told && !asked.keeps(**required));

@@ -89,6 +89,7 @@ fn fields<'a>(written: &'a SourceNode, what: &str, known: &[&str]) -> Result<&'a
     let Content::Fields(fields) = &written.content else {
         return Err(Problem::at(written.line, format!("{what} has fields")).hint(all()));
     };
+    // A misspelt field would be a limit that nobody checks.
     match fields
         .iter()
         .find(|field| !known.contains(&field.name.as_str()))
