@@ -112,6 +112,7 @@ impl<'a> ReportCompleteness<'a> {
         let mut doubt = CountUncertainty::default();
         for gap in self.gaps.iter().filter(|gap| self.concerns(gap, subject)) {
             match gap.kind() {
+                // What was not read can only add to what was counted.
                 Some(_) => doubt.may_be_more = true,
                 // The engine takes what it cannot evaluate as selected.
                 None => doubt.may_be_fewer = true,
@@ -127,6 +128,8 @@ impl<'a> ReportCompleteness<'a> {
         }
         match (gap.kind(), gap.affects) {
             (_, Affects::Nothing) | (None, Affects::Details) => false,
+            // Before 1.35 a rule hits only devices that a slice publishes, so that pods depend on slices too;
+            // later versions match the allocation result.
             (Some(Kind::ResourceSlice), _) => {
                 is(&[
                     CountSubject::Published,
@@ -185,6 +188,7 @@ impl<'a> ReportCompleteness<'a> {
                 ),
                 _,
             ) => false,
+            // What cannot be evaluated may select any device, which concerns all but these two.
             (Some(Kind::DeviceClass) | None, _) => {
                 !is(&[CountSubject::Inventory, CountSubject::Holders])
             }

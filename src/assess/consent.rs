@@ -72,6 +72,7 @@ const SYSTEM: &str = "kube-system";
 #[must_use]
 pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) -> Consent {
     let rules = || tally.impact.rules.iter().map(|rule| rule.proposed);
+    // Effect None hinders nobody, however many devices it selects.
     if rules().all(|proposed| proposed.taint.effect == Effect::None) {
         return Consent::Nothing;
     }
@@ -82,6 +83,7 @@ pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) ->
             semantics,
         )
     });
+    // Pods that could not be counted may use the devices: an unknown number is not none.
     let hinders_nobody =
         !tally.evicts() && tally.pods.is_empty() && totals.pods_not_evicted.exact().is_some();
     match why_a_count(tally, totals, reach) {
@@ -119,6 +121,7 @@ fn why_a_count(
 }
 
 fn only_administers(impact: &PodImpact<'_>) -> bool {
+    // `all` holds of nothing as well, and a pod without known claims may use anything.
     let mut devices = impact.claims.iter().flat_map(|used| &used.results);
     !impact.claims.is_empty() && devices.all(|result| result.admin_access)
 }

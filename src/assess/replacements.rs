@@ -83,6 +83,7 @@ impl Replacements {
         let at_most = replacement.joint_bound.at_most.saturating_add(open.count());
         let available = replacement.available.as_ref();
         Self {
+            // Claims that are open may be among those of the bound already.
             at_most_together: at_most.min(claims.len()),
             claims,
             available: available
@@ -94,6 +95,7 @@ impl Replacements {
     /// could, or nobody knows.
     pub(super) fn lost_by(&self, impact: &PodImpact<'_>) -> Option<String> {
         let claims = impact.claims.iter().filter_map(|used| {
+            // `claims` stand in the order of their names.
             let place = self
                 .claims
                 .binary_search_by_key(&used.claim, |claim| &claim.name);
@@ -406,6 +408,7 @@ impl RequestReplacement {
 
     /// Whether there seem to be enough devices, each taken by itself.
     fn has_enough(&self) -> bool {
+        // With `allocationMode: All` at least one device has to be there.
         let needs = self.needs.unwrap_or(1);
         let needs = usize::try_from(needs).unwrap_or_default();
         self.devices.most().is_none_or(|most| most >= needs)
@@ -421,6 +424,7 @@ fn count(range: Range) -> Count {
 #[must_use]
 pub fn completeness(reading: &Reading) -> Completeness {
     let is_read = |kind: Kind| {
+        // A kind that was read in part is known, and has a gap.
         reading.known.contains(&kind) && !reading.gaps.iter().any(|gap| gap.kind() == Some(kind))
     };
     let mut gaps = reading.gaps.iter();

@@ -91,6 +91,7 @@ fn first_and_more(names: &[String]) -> String {
 pub(super) fn beside(siblings: &[Sibling], impact: &PodImpact<'_>) -> Option<String> {
     let held = impact.claims.iter().flat_map(|used| &used.results);
     let mut devices: Vec<String> = held.map(|result| result.device.to_string()).collect();
+    // Several shares of one device are several results.
     devices.sort_unstable();
     devices.dedup();
     let told = devices.iter().flat_map(|device| {

@@ -118,6 +118,7 @@ impl<'t, 'a> Tally<'t, 'a> {
         let has = |pod: &&PodAssessment<'_>| pod.has(hazard);
         let found = self.evicted().filter(has).count();
         let known = self.of_evicted(found);
+        // A subject without an upper bound was not read: any pod that is evicted may have the hazard.
         let mut reads = hazard.reads().iter();
         if reads.all(|subject| self.of(*subject, found).most().is_some()) {
             return known;
@@ -144,6 +145,7 @@ impl<'t, 'a> Tally<'t, 'a> {
                 may_fail.insert(&owner.uid);
             }
         }
+        // A Job that fails because of one pod is no longer one that may fail because of another.
         let unknown = may_fail.difference(&fails).count();
         self.perhaps_more(fails.len(), unknown)
     }
@@ -241,6 +243,7 @@ impl<'t, 'a> Tally<'t, 'a> {
             self.with(Outcome::EvictedNow),
             self.with(Outcome::EvictedLater),
         );
+        // Without later ones nobody can be moved to now.
         if self.completeness.is_complete(CountSubject::Times) || later == 0 {
             return (self.of_evicted(now), self.of_evicted(later));
         }
@@ -259,6 +262,7 @@ impl<'t, 'a> Tally<'t, 'a> {
 
     fn violated(&self) -> Count {
         let budgets = self.disruption_facts.disruption.budgets.iter();
+        // The eviction API refuses a pod with several budgets, so that these count too.
         let is_violated = |answer: BudgetAnswer| {
             answer == BudgetAnswer::Refused || answer == BudgetAnswer::Ambiguous
         };

@@ -41,6 +41,7 @@ impl Measured<'_> {
     /// What its percentages are taken of, as far as that is known.
     fn whole(&self, signal: Signal, of: Whole) -> Count {
         let completeness = self.tally.completeness;
+        // The row names first what the whole is counted from.
         let subject = signal
             .reads()
             .first()
@@ -84,6 +85,7 @@ impl Guard {
                 self.operator.holds(value.times(100), limit)
             }
         };
+        // What settles the comparison may still be a bound, which is to be told as one.
         let known = value.exact().is_some() && whole.is_none_or(|whole| whole.exact().is_some());
         GuardOutcome {
             guard: self.clone(),

@@ -12,6 +12,7 @@ impl Guard {
     #[must_use]
     pub fn together(&self, parts: &[(&str, Option<&GuardOutcome>)]) -> GuardOutcome {
         let results = || parts.iter().map(|(_, result)| *result);
+        // The default of a count is unknown, so that a cluster without a result leaves the sum open.
         let values = results().map(|result| result.map(|result| result.value).unwrap_or_default());
         let wholes =
             results().map(|result| result.and_then(|result| result.whole).unwrap_or_default());
