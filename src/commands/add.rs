@@ -196,6 +196,7 @@ impl AddArgs {
             None => Some(self.inscription().drafts(&choice, manifests)?),
             Some(_) => None,
         };
+        // Policies and reports are read first: what is wrong with a file needs no cluster.
         let safety = self.safety.prepare()?;
         let change = self.change.change();
 
@@ -207,6 +208,8 @@ impl AddArgs {
             Some(drafts) => drafts,
             None => self.filtered(&choice, &mutation, context)?,
         };
+        // Attributes are most of the bytes of a slice, so that they are read only for rules that note
+        // hardware.
         let has_attributes = choice.filter().is_some_and(DeviceFilter::needs_attributes);
         if !has_attributes && drafts.iter().any(RuleDraft::notes_hardware) {
             mutation = mutation.with_attributes().await?;
@@ -242,6 +245,8 @@ impl AddArgs {
             context,
         };
         let apply = async |changer: &mut Changer<'_>| {
+            // A dedication makes its policies here, before the taint, which would keep out its members
+            // without them.
             Box::pin(around.before(&mutation)).await?;
             let made = self.carry_out(&steps, &terms, changer, &mutation);
             let made = Box::pin(made).await?;

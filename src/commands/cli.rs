@@ -95,6 +95,7 @@ enum Command {
 pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let surroundings = Surroundings::view();
+    // Before anything is parsed: a command that is still being typed is none yet.
     if let Some(request) = Request::new(&arguments, surroundings.said_by_a_shell()) {
         let answer = request.begin(definition(None));
         let known = match answer.wanted() {

@@ -27,6 +27,7 @@ pub(super) async fn view(
         return sources.kubeconfig();
     }
     let looked = tokio::time::timeout(PATIENCE, sources.objects(values)).await;
+    // On TAB, no names are better than an error in the middle of what is being typed.
     looked.ok().and_then(Result::ok).unwrap_or_default()
 }
 
@@ -54,6 +55,7 @@ fn sources(before: &[OsString], definition: clap::Command, surroundings: &Surrou
             ..connection
         },
         environment: cluster::Environment {
+            // Nobody can answer a credential plugin while a word is being typed.
             stdin_is_terminal: false,
             is_silent: true,
             ..surroundings.environment()
@@ -64,6 +66,7 @@ fn sources(before: &[OsString], definition: clap::Command, surroundings: &Surrou
 /// The files of `--from`, if the command has that.
 fn files(matches: &ArgMatches) -> Option<Vec<PathBuf>> {
     let files = matches.try_get_many::<PathBuf>("from").ok()??;
+    // Standard input is the terminal on which the word is typed.
     let named = files.filter(|path| path.as_os_str() != "-");
     Some(named.cloned().collect())
 }

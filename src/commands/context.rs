@@ -239,6 +239,8 @@ impl Context {
                 .filter(|_| connection.names_namespace()),
             verbosity: connection.verbosity,
             connection: options(connection),
+            // Questions are printed on stderr and answered on stdin: who redirects one of them does not see
+            // or answer them.
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
             ledger: Ledger::default(),
@@ -316,6 +318,7 @@ impl Context {
 
     /// Notes that this cluster is asked.
     pub(super) fn asked(&self, client: &ApiClient) {
+        // Between two pushes the list is whole, whoever panicked meanwhile.
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.push(client.clone());
     }
@@ -367,6 +370,7 @@ pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
         as_group: args.as_group,
         as_uid: args.as_uid,
         as_user_extra: args.as_user_extra,
+        // `--request-timeout 0` means no limit, which is something else than no flag.
         request_timeout: args
             .request_timeout
             .unwrap_or(Some(DEFAULT_REQUEST_TIMEOUT)),

@@ -246,6 +246,7 @@ impl DedicateArgs {
             has_changed: false,
             terms,
         };
+        // Advice goes the way of a dry run, so that it refuses what the real run would.
         let change = if is_advice {
             self.change.pretending()
         } else {
@@ -362,6 +363,7 @@ impl AddHooks for DedicationPolicies<'_> {
         refuse_overlaps(&overlaps(&self.terms.name, &selectors, rules))?;
         let existing = steps.iter().filter_map(|step| step.existing().cloned());
         let existing: Vec<DeviceTaintRule> = existing.collect();
+        // The devices of rules that are there may be other hardware by now than what was dedicated.
         let view = mutation.view.clone().with_identities_of(&existing).await?;
         refuse_exchanged(&existing, (&view.reading, &view.semantics))?;
         self.tell(steps, &namespaces, mutation);
@@ -459,10 +461,12 @@ impl DedicationPolicies<'_> {
         for wanted in self::objects(&self.terms, version) {
             let found = match (objects.get(wanted.kind, &wanted.name).await, self.mode) {
                 (Ok(found), _) => found,
+                // What would be made can be shown to those who may not make it.
                 (
                     Err(ClusterError::NotServed { .. } | ClusterError::Forbidden { .. }),
                     Mode::Advise,
                 ) => None,
+                // An object that was not seen may be that of somebody else.
                 (Err(error), _) => {
                     let failure = failed(error);
                     return Err(failure.detail("nothing was changed"));

@@ -131,6 +131,7 @@ impl DeescalateArgs {
         let typed = self.rules.typed(SiblingRules::Noted);
         let named = typed.chooser()?;
         let reached = reach(named.as_ref(), context).await?;
+        // Who brakes is only a note, which must not hold up the brake.
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
         let (found, user) = join(self.find(&typed, &reached, context), user).await;
         let (chooser, (mut found, mut unread)) = found?;
@@ -249,6 +250,7 @@ impl DeescalateArgs {
                 let view = Box::pin(ClusterView::of(live, self.version.version())).await;
                 match (view, found) {
                     (Ok(view), _) => view,
+                    // Without devices it stays at what the names have found.
                     (Err(_), Some(found)) => return Ok(found),
                     (Err(failure), None) => return Err(failure),
                 }

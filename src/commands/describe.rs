@@ -68,6 +68,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     // What can be wrong without a cluster is found before it is asked.
     typed.chooser()?;
     let view = ClusterView::open(&args.source.source(), context).await?;
+    // Rules that cannot be read end the command before devices are read for the choice.
     view.rules()?;
     let (view, chooser) = Box::pin(chosen_in(&typed, view, context)).await?;
     let meant = chooser.meant(view.rules()?, view.now);
@@ -175,6 +176,7 @@ struct DescribeContext {
 impl DescribeContext {
     /// Events, and how the nodes are of pods that should have ended, as far as they are known.
     async fn of(questions: &[DescribedRule<'_>], view: &ClusterView) -> Self {
+        // Nodes are read only of pods that should have ended: a first pass without nodes finds these.
         let nothing = NodesKnown::default();
         let around = nothing.around(&view.reading.snapshot.claims);
         let left: Vec<PendingEviction<'_>> = questions
@@ -195,6 +197,7 @@ impl DescribeContext {
                 beside.events = told.facts;
                 beside.warnings = told.warnings;
             }
+            // Events only explain: who may not read them gets the answer all the same, with the gap.
             Err(error) => beside.gaps.push(gap_of("events", &error)),
         }
         beside.nodes = NodesKnown {

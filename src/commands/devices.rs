@@ -135,6 +135,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let (view, question, hints) = args.view(shown, context).await?;
     let unknown = args.free && !view.knows_usage();
     if args.watch {
+        // First, since the watch does not end.
         if unknown {
             none_known_as_free(wanted, context)?;
         }
@@ -240,6 +241,7 @@ impl DevicesArgs {
         let inventory = engine::devices(view.snapshot(), &view.semantics);
         let known = inventory.devices.iter().map(|state| &state.id);
         shown.refuse_missing(known, view.snapshot())?;
+        // That there is no device is known only where slices and claims were read.
         let is_bare = inventory.devices.is_empty()
             && view.knows_usage()
             && view.reading.without(Kind::ResourceSlice).is_none();

@@ -151,6 +151,7 @@ impl EscalateArgs {
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let typed = self.rules.typed(SiblingRules::Noted);
+        // What can be wrong without a cluster is found before it is asked.
         typed.chooser()?;
         let safety = self.safety.prepare()?;
         let to = Effect::from(self.to);
@@ -158,6 +159,7 @@ impl EscalateArgs {
         let (mutation, chooser) = mutation.chosen(&typed, context).await?;
         let meant = mutation.meant(&chooser).await?;
         refuse_several(typed.hardware_alone(), &meant.rules)?;
+        // All or nothing: unlike `deescalate`, it is in no hurry.
         if let Some(failure) = meant.all_missing() {
             return Err(failure);
         }
@@ -211,6 +213,8 @@ impl EscalateArgs {
         let to = Effect::from(self.to);
         let patch = RulePatch::effect(&to, &mutation.view.semantics, Some(mutation.view.now));
         for rule in &proposal.changed() {
+            // On a conflict it is decided again: a rule that is gone, or that does more by now, is left
+            // alone.
             let again = |found: Option<&DeviceTaintRule>| {
                 found.is_some_and(|found| escalate(std::slice::from_ref(found), &to).is_ok())
             };

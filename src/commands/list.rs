@@ -105,6 +105,7 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
             ),
         );
     }
+    // What can be wrong without a cluster is found before it is asked.
     if let Some(typed) = args.typed() {
         typed.chooser()?;
     }
@@ -261,6 +262,7 @@ impl ListArgs {
         } else {
             (ClusterView::open(&source, context).await?, BTreeMap::new())
         };
+        // Rules that could not be read must not look like none.
         view.rules()?;
         let (view, names) = self.named(view, context).await?;
         let question = Listed {

@@ -218,6 +218,7 @@ impl KubeletArgs {
         if self.debug.via_debug.is_none() {
             return here(lister(&self.socket, context)).await.map_err(refused);
         }
+        // The pod mounts the kubelet's root folder of the node, which the socket's path has to tell.
         let root = self.socket.parent().and_then(Path::parent);
         let root = root.and_then(Path::to_str);
         let plan = root.and_then(|root| self.debug.plan(root)).ok_or_else(|| {
@@ -225,6 +226,7 @@ impl KubeletArgs {
         })?;
         let own = ["podresources"].into_iter().chain(words.iter().copied());
         let own: Vec<&str> = own.chain(["--quiet", "-o", "json"]).collect();
+        // From before the pod is made, so that a signal meanwhile still has it removed.
         let stop = signal::Signals::listen().received();
         debug_pod::ask(&plan, &own, (stop, context)).await
     }
@@ -477,6 +479,7 @@ impl CheckArgs {
         let kubelet = AskedKubelet {
             socket: &self.kubelet.socket,
             in_use: &in_use,
+            // For the name of the node, notes that could not be read are only one proof less.
             prepared: prepared.as_deref().unwrap_or_default(),
             wanted: Some(node),
             trust: NodeTrust::typed(self.confirm_node),
@@ -497,6 +500,7 @@ impl CheckArgs {
             prepared: prepared.as_deref(),
             identity,
         });
+        // A mistyped node must not look like one on which nothing is in use.
         if found.is_empty() {
             return Err(Failure::new(
                 ExitStatus::Failed,

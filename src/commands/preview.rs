@@ -218,15 +218,18 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let action = publish::action(&answer.proposed);
     let (risk, release) = (args.publish.accept_known_defects, answer.view.release());
     if let Err(refused) = take_risk(&action, risk.into(), release, DryRun::None, context) {
+        // What was found is worth something although nothing is published.
         present(&answer.report, answer.view.view_warnings(), wanted, context)?;
         return Err(refused);
     }
     let mut publication = Publication::new(&rules, &answer.proposed, &answer.view, context)?;
+    // A signal ends the comparison and not the program: the rules still have to be removed.
     let signals = Signals::listen();
     let compared = tokio::select! {
         compared = compare(&mut publication, answer, || view(&request, &args, context)) => compared,
         status = signals.received() => Err(publish::interrupted(status)),
     };
+    // Whatever came of the comparison, and before it is told: the rules are in the cluster.
     let left = if args.publish.cleanup {
         publication.clean_up().await
     } else {
@@ -268,6 +271,7 @@ async fn compare(
         .iter()
         .any(|rule| rule.agrees == Some(false))
     {
+        // The controller judges a rule with effect None once, so that it has to be made anew.
         publication.clean_up().await?;
         answer = view().await?;
         answer.report.published = publication.ask(&answer.report).await?;

@@ -174,6 +174,7 @@ impl RemoveArgs {
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let typed = self.typed(context);
+        // What can be wrong without a cluster is found before it is asked.
         typed.chooser()?;
         let live = connect(context).await?;
         let rules = live.rules()?;
@@ -191,6 +192,7 @@ impl RemoveArgs {
         if found.rules.is_empty() && missing.is_none() {
             context.printer.note("No resources found");
         }
+        // Before the question, which nobody should answer without it.
         self.warn_of_hardware(&found.rules, &live, context).await;
         let proposed: Vec<ProposedRule> = found.rules.iter().map(ProposedRule::deletion).collect();
         let removed = match self.agree(&chooser, &proposed, &live, context).await {
@@ -354,6 +356,7 @@ impl RemoveArgs {
             rules: found,
             expected: Vec::new(),
             patience: Patience {
+                // Unlike a pod, a deleted rule does not come back by itself.
                 settle: Duration::ZERO,
                 timeout: self.timeout,
             },

@@ -64,6 +64,7 @@ Examples:
   kubectl devicetaint snapshot --redact --from must-gather -o cluster.json.gz";
 
 pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    // A file that cannot be written is found before a large cluster is read.
     let destination = args.destination()?;
     let (saved, notes) = args.gather(context).await?;
     let saved = if args.redact {

@@ -177,6 +177,7 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
 
 async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let typed = args.typed();
+    // What can be wrong without a cluster is found before it is asked.
     typed.chooser()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.ledger.advise(again());
@@ -200,6 +201,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         Ok((live, found))
     };
     let (live, found) = args.stoppable(found, context).await?;
+    // Only with --ignore-not-found: what is not there has nothing left to do.
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
@@ -520,6 +522,7 @@ impl WaitArgs {
         status: Result<ExitStatus, Failure>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
+        // A failure names what is left itself, and a table would say it twice.
         if stdout == Stdout::Free && (status.is_ok() || self.is_data()) {
             let page = Page {
                 format: self.output,

@@ -48,6 +48,8 @@ impl Sources {
         }
         let connection = Connection::load(&self.connection, &self.environment, &Silent).await?;
         let client = ApiClient::new(connection, Arc::new(Silent))?;
+        // TAB has no time for discovery where the versions are remembered; if they are outdated, a read fails
+        // and the server is asked.
         if let Some(served) = remembered(&client)
             && let (known, Extent::Whole) = names(&client, &served, values).await
         {

@@ -20,6 +20,7 @@ pub(super) fn print(
         width: None,
         height: None,
     };
+    // Before it is printed: a failure to print must not be followed by a second document.
     context.accounted();
     let report = report.clone().in_cluster(context.cluster());
     Ok(context.printer.emit(&render(&report, page)?)?)

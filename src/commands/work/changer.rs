@@ -118,6 +118,7 @@ impl<'a> Changer<'a> {
         match step {
             AddStep::Keep { draft, rule } => {
                 let object = match self.lines {
+                    // What is printed then is the object as it is served, which the fact does not hold.
                     Lines::Printed => None,
                     Lines::Left => self.rules.get(&draft.name).await.map_err(failed)?,
                 };
@@ -165,6 +166,7 @@ impl<'a> Changer<'a> {
             let fact = found.map(|stored| &stored.fact);
             // What this run has made is created, whatever a second answer says.
             let is_ours = fact.is_some_and(|rule| self.writer.has_made(rule));
+            // Set anew each time, since another race may end otherwise than the one before.
             verb = ChangeOutcome::Created;
             match decide::add::step(wanted.clone(), fact, &terms) {
                 Ok(AddStep::Create(_)) => ConflictAction::Send(cluster::ObjectChange::Create {
@@ -231,6 +233,7 @@ impl<'a> Changer<'a> {
             let fact = found.map(|stored| &stored.fact);
             is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
             match (conflict(decided_on, fact), found) {
+                // The answer to an earlier try was lost: what it asked for is there.
                 (_, Some(found)) if is_ours && patch.is_in(&found.fact) => {
                     ConflictAction::End(Ok(found.clone()))
                 }
@@ -333,6 +336,7 @@ impl<'a> Changer<'a> {
                 Err(self.refused(&name, failure, doubt))
             }
             Err(error) => {
+                // Servers before 1.35 refuse effect None as invalid.
                 let too_old = error.is_invalid() && *to == Effect::None;
                 let failure = self.failed(&name, error);
                 Err(if too_old {
@@ -414,6 +418,7 @@ impl<'a> Changer<'a> {
     ) -> Result<(), Failure> {
         self.tell();
         let report = self.outcomes.report(self.change.dry_run);
+        // The report has taken the outcomes along.
         self.told = 0;
         let error = ended.as_ref().err().map(ToString::to_string);
         change_summary::print(&report.with_error(error), format, self.context)
@@ -487,6 +492,7 @@ impl<'a> Changer<'a> {
 
     /// The command cannot go on, since a change was not made, or nobody knows whether it was.
     pub(super) fn failed(&mut self, name: &str, error: ClusterError) -> Failure {
+        // A change whose answer was lost stays under way in the account.
         let outcome = if error.is_unknown() {
             ChangeOutcome::Unknown
         } else {

@@ -29,6 +29,7 @@ impl Clock {
 
     /// What time it is by now.
     pub(crate) fn now(&self) -> Timestamp {
+        // The clock of this machine may be set while the command waits; what has passed is monotonic.
         let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX);
         self.at.saturating_add(passed).unwrap_or(self.at)
     }
