@@ -52,6 +52,7 @@ impl Request {
     /// The candidates from where bash begins the word, a line each.
     fn for_bash(&self, found: &[CompletionCandidate]) -> String {
         let typed = self.typed().to_string_lossy();
+        // bash takes `:` and `=` for ends of words, and replaces only what stands behind the last.
         let kept = typed.rfind([':', '=']).map_or(0, |at| at.saturating_add(1));
         let words = found.iter().map(|candidate| {
             let word = candidate.get_value().to_string_lossy();
@@ -104,6 +105,7 @@ fn here() -> Option<PathBuf> {
 /// Upstream: kubectl `pkg/cmd/plugin/plugin_completion.go`.
 fn for_kubectl(found: &[CompletionCandidate]) -> String {
     let mut text = String::new();
+    // The directive is for all candidates at once, so that all of them have to go on.
     let mut goes_on = !found.is_empty();
     for candidate in found {
         let word = candidate.get_value().to_string_lossy();

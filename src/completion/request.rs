@@ -68,6 +68,7 @@ impl Request {
         let last = words.len().saturating_sub(1);
         let index = said.word.and_then(|index| index.to_str()?.parse().ok());
         let index = index.unwrap_or(last);
+        // Shells may leave out the word under the cursor while it is empty.
         if index == words.len() {
             words.push(OsString::new());
         }

@@ -20,6 +20,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 /// private agreement: it may be any of these.
 #[must_use]
 pub fn is_hostile(character: char) -> bool {
+    // Most text is ASCII, which needs no look into Unicode's tables.
     if character.is_ascii() {
         return character.is_ascii_control();
     }

@@ -50,6 +50,7 @@ impl Sink for File {
 
     fn length(&self) -> Option<u64> {
         let metadata = self.metadata().ok()?;
+        // What a pipe or a device has taken cannot be taken back.
         metadata.is_file().then_some(metadata.len())
     }
 }

@@ -52,6 +52,7 @@ impl Repeated {
             complete.push_str(PROGRAM);
             complete.push_str(&subcommand);
             let rest = &part[subcommand.len()..];
+            // A command in backticks ends with them; what a sentence says after it is not the command's own.
             let own = rest.split('`').next().unwrap_or_default();
             for flag in self.missing_in(&subcommand, own) {
                 complete.push(' ');

@@ -64,6 +64,7 @@ fn broken(text: &str, indent: &str, width: usize) -> Vec<String> {
 /// Where a word is best broken of which so many characters have room: before a field or behind a part of a
 /// name, or else where the room ends.
 fn end_of_part(word: &str, room: usize) -> usize {
+    // Not in the first half, where a break would leave a line that is nearly empty.
     let mut ends = word.char_indices().skip(1).take(room);
     let half = ends.clone().nth(room / 2).map_or(0, |(end, _)| end);
     let last = ends.clone().last().map_or(word.len(), |(end, _)| end);

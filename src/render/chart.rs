@@ -11,6 +11,7 @@ const ROW: usize = 26;
 /// The chart as a picture that is as wide as there is room, with letters of their own size.
 pub(super) fn svg(chart: &Chart) -> String {
     let most = chart.moments.iter().map(|moment| moment.number).max();
+    // Bars and dots are shares of it, so that it must not be zero.
     let most = most.unwrap_or_default().max(1);
     let strip = strip(chart, most);
     let top = if strip.is_empty() { 0 } else { STRIP };

@@ -85,6 +85,7 @@ impl Format {
     pub(super) fn shows(self, shown: Shown) -> bool {
         match shown {
             Shown::Always => true,
+            // Documents and pages have no width to keep to.
             Shown::Wide => matches!(self, Self::Wide | Self::Markdown | Self::Html),
             Shown::Narrow => self == Self::Table,
             Shown::Document => self == Self::Markdown,

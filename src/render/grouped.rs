@@ -27,6 +27,7 @@ pub(super) fn lines(grouped: &Grouped, page: Page) -> Vec<String> {
         page.width.is_some_and(|width| length > usize::from(width))
     };
     match page.format {
+        // Who asks for the wide format wants whole rows.
         Format::Table if rows.iter().any(too_long) => folded(grouped, page),
         Format::Table
         | Format::Wide

@@ -212,6 +212,7 @@ fn class(tone: Tone) -> &'static str {
 
 /// A table for each group below its title.
 fn in_groups(grouped: &Grouped, tones: &[(&str, Tone)]) -> String {
+    // The rows of a table stand in the order of its groups.
     let mut rows = grouped.table.rows.iter();
     let parts = grouped.groups.iter().map(|group| {
         let table = Table {

@@ -50,6 +50,7 @@ pub(super) fn escaped(json: &str, push: impl Fn(&mut String, char)) -> Cow<'_, s
 }
 
 fn push_utf16(text: &mut String, character: char) {
+    // JSON writes characters beyond 16 bits as two escapes (RFC 8259).
     for unit in character.encode_utf16(&mut [0; 2]) {
         let written = write!(text, "\\u{unit:04x}");
         debug_assert!(written.is_ok(), "writing to a string cannot fail");

@@ -121,6 +121,7 @@ impl Grid {
     /// needed.
     fn cut_for(&mut self, width: u16) {
         for index in 0..self.columns.len() {
+            // Anew for each column, since the one before may have made room enough.
             let excess = self.least_width().saturating_sub(usize::from(width));
             let column = self.columns.get(index);
             let is_long = column.is_some_and(|column| column.content == Content::LongName);

@@ -113,6 +113,7 @@ fn block(section: &Section, format: Format) -> Option<Block> {
         Body::Folding(folding) => vec![table_part(&folding.table, format)],
         Body::Grouped(grouped) => grouped_parts(grouped, format),
         Body::Chain(lines) => vec![rows_of(lines.iter().map(chain_line))],
+        // Only pages have room for facts and charts.
         Body::Facts(_) | Body::Charts(_) => Vec::new(),
     };
     parts.retain(|part| !part.head.is_empty() || !part.rows.is_empty());
@@ -155,6 +156,7 @@ fn table_part(table: &Table, format: Format) -> Part {
 
 /// A table for each group below its title.
 fn grouped_parts(grouped: &Grouped, format: Format) -> Vec<Part> {
+    // The rows of a table stand in the order of its groups.
     let mut rows = grouped.table.rows.iter();
     let parts = grouped.groups.iter().map(|group| {
         let table = Table {

@@ -27,6 +27,7 @@ pub fn render(sections: &[Section], page: Page) -> String {
         .join("\n");
     let is_longer = page
         .height
+        // The line on which the shell asks for the next command is one of the terminal's.
         .is_some_and(|height| text.lines().count() >= usize::from(height));
     if !is_longer {
         return text;
