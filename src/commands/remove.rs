@@ -302,6 +302,7 @@ impl RemoveArgs {
         let theirs = others(found, &me);
         lines.extend(theirs.iter().map(|line| format!("  {line}")));
         introduce(&lines, context);
+        // No second look as before evictions: each deletion names the state that was shown.
         ask(&question, self.change.change().dry_run, context).map(|_| ())
     }
 

@@ -202,6 +202,7 @@ impl ClusterView {
         }
         let doubts = doubts_about(&semantics, &reading);
         reading.warnings.extend_from_slice(&doubts);
+        // The clock of this machine says nothing of when the files were saved.
         let now = source.now.or(reading.observed_at).ok_or_else(|| {
             Failure::usage("the files contain no time, so due times are unknown")
                 .hint("set the time of the report: --now 2026-11-21T01:00:00Z")
@@ -256,6 +257,7 @@ impl ClusterView {
             Some(filter) if filter.needs_attributes() => self.with_attributes(&[]).await?,
             Some(_) | None => self,
         };
+        // Only where all claims are known: else it may have devices that were not read.
         let idle = filter.and_then(|filter| filter.idle(view.snapshot()));
         if let Some(idle) = idle.filter(|_| view.knows_usage())
             // On the heap: it reads lists, and is part of what every command does.
@@ -291,6 +293,7 @@ impl ClusterView {
             IdleName::Pod(name) => Ok(match self.find_pods(PodQuery::One(name)).await? {
                 PodQueryResult::These(found, _) => !found.is_empty(),
                 PodQueryResult::WithoutClaims => true,
+                // Not known to be there, so that the failure is the one of names that match nothing.
                 PodQueryResult::Gone | PodQueryResult::Denied(_) => false,
             }),
         }
@@ -391,6 +394,7 @@ impl ClusterView {
 
     /// All rules. A failure when they could not be read: what is not known is not none.
     pub(crate) fn rules(&self) -> Result<&[DeviceTaintRule], Failure> {
+        // Where rules are not served, this failure says what to switch on, which a gap cannot.
         if let Some(live) = &self.view_warnings.live {
             live.rules()?;
         }

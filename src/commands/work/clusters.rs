@@ -29,6 +29,7 @@ pub(crate) async fn ask<A: Answer>(
             (name, question(&context).await)
         }
     });
+    // In order: reports stand as the contexts were named, whichever cluster answers first.
     let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
     let mut clusters = Vec::with_capacity(answers.len());
     let mut failures = Vec::new();

@@ -97,6 +97,7 @@ impl SafetyLimits {
         let consented = consent(&approval, wish);
         match &consented {
             Ok(ConsentOutcome::Ask(_)) => introduce(&wish.block(), context),
+            // Without a question nothing else shows what it comes to, also where it is refused.
             Ok(ConsentOutcome::Proceed) | Err(_) => {
                 for line in wish.report.summary_lines().iter().chain(wish.concerns) {
                     context.printer.note(line);
@@ -152,6 +153,7 @@ pub(crate) fn ask(
         (true, true) => Audience::Terminal,
         (true, false) => Audience::Nobody,
     };
+    // A question that nothing introduces still stands below the name of its cluster.
     introduce(&[], context);
     let cluster = context.cluster();
     let cluster = cluster.as_ref().map_or("this cluster", Cluster::name);

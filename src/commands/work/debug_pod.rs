@@ -71,6 +71,7 @@ pub(crate) async fn ask(
     let pod = DebugPod::new(&client, &plan.namespace);
     // Not to be broken off: who breaks it off does not know what there is to remove.
     let answer = match stop.or_hurry(pod.create(&request)).await {
+        // What was refused is not there; what was lost may be, and is removed as one that was made.
         Some(Err(NotMade::Refused(error))) => return Err(not_made(error)),
         Some(Err(NotMade::Lost(error))) => Err(not_made(error)),
         Some(Ok(())) => stop.or_break_off(printed(&pod, plan)).await.flatten(),
@@ -81,6 +82,7 @@ pub(crate) async fn ask(
         Some(Err(error)) => Some(error.to_string()),
         None => Some("the server has not answered".to_owned()),
     };
+    // Who has stopped the program gets that status, whatever the pod has printed by then.
     let answer = match stop.status {
         Some(_) => Err(stop.interrupted()),
         None => answer,

@@ -18,6 +18,7 @@ impl Changer<'_> {
         let name = decided_on.name.to_string();
         let removed = match self.begin(&name, Sending::Change) {
             None => Removed::Deleted,
+            // Deleted again, it would look as if this command had requested it.
             Some(_) if decided_on.metadata.deletion.is_some() => Removed::RequestedBefore,
             Some(mode) => self.delete_in(decided_on, mode).await?,
         };
@@ -67,6 +68,7 @@ impl Changer<'_> {
             Ok(ChangeResult::Removed(Removal::Requested)) => Ok(Removed::Requested),
             Ok(ChangeResult::Removed(Removal::Leaving)) => Ok(Removed::Leaving),
             Ok(ChangeResult::Ended(Ok(removed), ChangeDoubt::None)) => Ok(removed),
+            // The answer to the first try was lost, so that it is not known who requested it.
             Ok(ChangeResult::Ended(Ok(removed), ChangeDoubt::MayBeMade)) if removed.is_there() => {
                 Ok(Removed::Leaving)
             }

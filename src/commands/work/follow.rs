@@ -150,6 +150,7 @@ pub(crate) async fn follow<Q: FollowedQuestion>(
                 context.happens(event);
                 names_before = names;
             }
+            // Once: the server's warnings are about the first read.
             view_warnings = ViewWarnings::default();
             shown = Some(compared);
             last = Some(answer);

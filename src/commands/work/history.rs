@@ -64,6 +64,7 @@ pub(crate) async fn sources_of(view: &ClusterView) -> Result<Sources, Failure> {
     };
     let events = match eviction_events(client, served).await {
         Ok(told) => told.facts,
+        // Without events no eviction is known, and nothing else has to be read.
         Err(error) => {
             let gaps = vec![gap_of("events", &error)];
             return Ok(Sources {
@@ -77,6 +78,7 @@ pub(crate) async fn sources_of(view: &ClusterView) -> Result<Sources, Failure> {
     let reading = match view.find_pods(PodQuery::Chosen(None, &|_| true)).await? {
         PodQueryResult::These(pods, _) => {
             let mut view = view.clone().with_found(&pods);
+            // All pods were asked for: one that is not among them is gone.
             view.reading.known.insert(Kind::Pod);
             view.reading
         }

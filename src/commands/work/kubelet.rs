@@ -227,6 +227,7 @@ impl Verifier {
             let left = match self.left(end, context).await {
                 Ok(left) if left.is_empty() => return Ok(left),
                 Ok(left) => left,
+                // A kubelet that begins anew is silent for a while, and still holds what it held.
                 Err(failure) if failure.status() == ExitStatus::TryAgain => {
                     vec![Left::silent(&failure.to_string())]
                 }

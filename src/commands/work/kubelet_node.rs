@@ -116,6 +116,7 @@ async fn ask_for_pods(
     let Some(live) = view.live() else {
         return Ok(Vec::new());
     };
+    // A pod that was read with the devices shows the node already.
     if listed.iter().any(|pod| is_known(&pod.name)) {
         return Ok(Vec::new());
     }

@@ -126,6 +126,7 @@ impl MutationContext {
         names: &[String],
         to: &Effect,
     ) -> Failure {
+        // What cannot be read now must not hide why the change failed.
         let Ok(mutation) = self.again().await else {
             return failure;
         };

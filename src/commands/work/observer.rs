@@ -57,6 +57,7 @@ impl RuleObserver {
                 "saved files do not change, so there is nothing to wait for",
             ));
         };
+        // Taken and not copied: the snapshot is most of what a wait holds, and the view only needs the rest.
         let mut view = view;
         let reading = Reading {
             snapshot: std::mem::take(&mut view.reading.snapshot),
@@ -64,6 +65,7 @@ impl RuleObserver {
         };
         let rules_are_watched = is_read(&reading, Kind::DeviceTaintRule);
         let mut evictors = Evictors::new(goal);
+        // Before the first look, by which rules that evict now may be gone.
         evictors.see(rules, view.now);
         let hardware = Hardware::of(&reading.snapshot.slices);
         Ok(Self {
@@ -91,6 +93,7 @@ impl RuleObserver {
         let watched = Watched::rules(&live.client, &live.served).await;
         let (watched, rules_are_watched) = match watched {
             Ok(watched) => (watched, true),
+            // Who may not watch rules may still get them by name.
             Err(ClusterError::Forbidden { .. }) => {
                 (Watched::nothing(&live.client, &live.served), false)
             }
@@ -219,6 +222,7 @@ impl RuleObserver {
         };
         let taints = self.evictors.see(&rules, self.clock.now());
         let snapshot = &self.watched.reading().snapshot;
+        // With what rules evicted that do less by now: these pods are still terminating.
         let selected = engine::selection(snapshot, &taints.all(), &semantics).devices;
         let selected = self.by_any_name(selected);
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
@@ -250,6 +254,7 @@ impl RuleObserver {
         };
         let view = view.again().await?;
         let taints = self.evictors.see(&rules, view.now);
+        // Slices that are gone by now have said which devices are the same hardware.
         self.hardware = Hardware::of(&view.snapshot().slices).with_earlier(&self.hardware);
         let selected = self.by_any_name(view.selected(&taints.all()).devices);
         let mut view = view.with_pods(|id| selected.contains(id)).await?;

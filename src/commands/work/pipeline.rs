@@ -66,6 +66,7 @@ impl Pipeline<'_> {
         let expected =
             approved.inspect_err(|failure| changer.outcomes.refuse(&proposal.rules, failure))?;
         let open = proposal.open_names();
+        // A change notes who makes it; what is not sent notes nothing.
         if !open.is_empty() && changer.sends() {
             changer.set_user(user_name(&self.mutation.live.client).await);
         }
@@ -80,11 +81,13 @@ impl Pipeline<'_> {
     /// Shows whom it hits, all that is done already included, and asks, if it can hit anybody. Gives the pods
     /// that are to be evicted, as far as that was looked at.
     async fn approve(&self, proposal: &Proposal) -> Result<Vec<Uid>, Failure> {
+        // A run that finds everything done changes nothing, and may still wait.
         if proposal.open().next().is_none() {
             return Ok(Vec::new());
         }
         let (view, safety) = (&self.mutation.view, self.safety);
         let facts = (&view.reading, &view.semantics);
+        // What refuses comes before what asks, and what needs no pods before these are read.
         if let Some(other) = proposal.noted_before {
             for warning in refuse_other_hardware(&proposal.changed(), facts, other)? {
                 self.context.printer.warn(&Oddity::from(&warning).line());
@@ -101,6 +104,7 @@ impl Pipeline<'_> {
         if let Some(patience) = proposal.waits() {
             wait_advice::refuse_too_short(&report, patience, view.now)?;
         }
+        // It costs another read of pods, and only a report that was agreed to is compared with it.
         let previewed = match proposal.previewed(view.now) {
             Some(previewed) if safety.expects() => {
                 Some(self.mutation.report(&previewed, &[]).await?)

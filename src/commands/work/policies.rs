@@ -115,6 +115,7 @@ impl PolicyObjects {
                 Err(ClusterError::NotServed { .. } | ClusterError::NotFound { .. }) => {
                     PolicyListing::Read(Vec::new())
                 }
+                // Policies are beside the rules: who may not read them gets the rest, with these as unknown.
                 Err(error @ ClusterError::Forbidden { .. }) => {
                     PolicyListing::Unread(error.to_string())
                 }
@@ -169,6 +170,7 @@ impl PolicyObjects {
                 patch: patch.clone(),
             },
         };
+        // What somebody else made of it meanwhile is nothing that `--overwrite` agreed to replace.
         let again = |found: Option<&Value>| match plan(
             wanted.clone(),
             found,
@@ -179,6 +181,7 @@ impl PolicyObjects {
                 object: wanted.object,
             }),
             Ok(PolicyStep::Keep(_)) => ConflictAction::End(Ok(())),
+            // `Overwrite::Refuse` gives none of these.
             Ok(PolicyStep::Change { .. }) => ConflictAction::End(Ok(())),
             Err(failure) => ConflictAction::End(Err(failure.ending(ExitStatus::TryAgain))),
         };

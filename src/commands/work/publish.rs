@@ -89,6 +89,7 @@ impl<'a> Publication<'a> {
         let cause: Option<&ClusterError> = made.as_ref().err().and_then(Failure::cause);
         match &made {
             Ok(_) => self.there.made(&draft.name),
+            // It may have been made, and stays among those that are to be removed.
             Err(_) if cause.is_some_and(ClusterError::is_unknown) => {}
             Err(_) => self.there.gone(&draft.name),
         }
@@ -117,6 +118,7 @@ impl<'a> Publication<'a> {
 
     /// Removes all rules, and says which are still there if any cannot be removed.
     pub(crate) async fn clean_up(&mut self) -> Result<(), Failure> {
+        // One that cannot be removed keeps no other from being removed.
         let mut first = Ok(());
         for draft in self.drafts.clone() {
             let removed = self.remove(&draft).await;
@@ -134,6 +136,7 @@ impl<'a> Publication<'a> {
         };
         check_preview(&rule, draft)?;
         let removed = self.changer.delete(&rule).await?;
+        // As long as a finalizer holds it, its name is taken.
         if removed.is_there() {
             return Err(held(&rule));
         }

@@ -56,6 +56,7 @@ impl Recover<'_> {
                     return self.over(&found, began, None);
                 }
             } else {
+                // A workload that was ready for a moment may be failing again.
                 since = None;
             }
             if began.elapsed() >= self.patience.timeout {
@@ -79,6 +80,7 @@ impl Recover<'_> {
             }
             evicted.extend(history.evicted);
         }
+        // A pod that several rules evicted is in the history of each.
         evicted.sort_by(|one, other| {
             (&one.namespace, &one.name, one.at).cmp(&(&other.namespace, &other.name, other.at))
         });
@@ -95,6 +97,7 @@ impl Recover<'_> {
         left: Option<Vec<Left>>,
     ) -> Result<WaitReport, Failure> {
         let lost = found.lost_lines();
+        // Told only once everything else has recovered: what is lost does not keep others from it.
         if left.is_none() && !lost.is_empty() {
             let failure = Failure::new(
                 ExitStatus::Failed,

@@ -22,6 +22,7 @@ fn blocker(failure: &Failure) -> Incompleteness {
         | ExitStatus::TimedOut
         | ExitStatus::Interrupted
         | ExitStatus::Terminated => Incompleteness::Passing,
+        // With a cause it is the server or the network; without one, something was decided here.
         ExitStatus::Failed if cause.is_some() => Incompleteness::Lasting,
         ExitStatus::Failed
         | ExitStatus::Success

@@ -40,6 +40,7 @@ pub(crate) async fn clear_released(
             continue;
         };
         let uid = stored.fact.uid.clone();
+        // A rule of the same name that was made since has no such record.
         let again = |found: Option<&crate::cluster::Stored<DeviceTaintRule>>| {
             let same = found.filter(|found| found.fact.uid == uid);
             match same.and_then(|found| change(&found.fact)) {
