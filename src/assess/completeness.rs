@@ -147,6 +147,8 @@ impl<'a> ReportCompleteness<'a> {
                 CountSubject::Inventory,
                 CountSubject::Taints,
             ]),
+            // Other rules may evict pods earlier and taint devices that would be free; whom these taints
+            // evict stays.
             (Some(Kind::DeviceTaintRule), _) => is(&[
                 CountSubject::Times,
                 CountSubject::Budgets,

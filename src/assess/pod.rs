@@ -64,6 +64,7 @@ impl<'a> PodAssessment<'a> {
     /// Namespace, kind and name of what would create it again, or of itself.
     pub(super) fn top_owner(&self) -> (&str, &str, &str) {
         let pod = self.impact.pod;
+        // Where the owners above it are not all known, the pod's own controller stands for them.
         let owner = self.workload.as_ref().or(pod.controller.as_ref());
         let (kind, name) = match owner {
             Some(owner) => (&*owner.kind, owner.name.as_str()),

@@ -24,6 +24,7 @@ pub fn contexts(
         let known = known.iter();
         known.filter(|name| matches(name)).collect::<Vec<_>>()
     });
+    // Beside contexts that were named, a pattern that matches none leaves something to ask.
     if matching.as_ref().is_some_and(Vec::is_empty) && named.is_empty() {
         return Err(Failure::usage("no context matches --contexts").hint(existing(known)));
     }

@@ -148,6 +148,7 @@ impl Recovery {
     fn add_absent(&mut self, kind: &str, name: &NamespacedName, reading: &Reading) {
         let mut kinds = Kind::WORKLOADS.iter();
         let found = kinds.find(|known| known.as_str() == kind);
+        // Of a kind that could not be read, a workload that is not found may still be there.
         let is_read = found.is_some_and(|kind| reading.without(*kind).is_none());
         if !is_read {
             let text = format!("{kind} {name}: the number of ready pods is unknown");

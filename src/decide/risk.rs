@@ -58,6 +58,7 @@ pub fn known(risk: Risk, release: Option<Minor>, action: &str) -> Option<KnownRi
 /// patch of a pre-release. Who says nothing and serves rules `at` v1 is 1.37 at least.
 #[must_use]
 pub fn release_of(said: Option<Minor>, typed: Option<Minor>, at: Option<&str>) -> Option<Minor> {
+    // Where it is known whether the defect is there, nothing has to be guessed.
     if Defect::SchedulerBreaks.presence(said) != Presence::NotKnown {
         return said;
     }

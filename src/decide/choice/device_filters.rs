@@ -400,6 +400,7 @@ impl DeviceFilter {
             return Err(no_such("device class", name, known));
         };
         let expressions = class.expressions.iter().map(|text| {
+            // A snapshot may have it redacted, which is no mistake in an expression.
             let compiled = DeviceExpression::stored(text);
             compiled.map(DeviceCondition::Expression).map_err(|error| {
                 Failure::new(

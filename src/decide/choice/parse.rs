@@ -68,6 +68,7 @@ impl Choice {
                 ChoiceBasis::Selectors(typed.flags.clone().into_iter().collect()),
             ),
             (
+                // The only way to an empty selector, which every device matches.
                 "--all-devices",
                 ChoiceBasis::Selectors(vec![
                     DeviceSelector::default();

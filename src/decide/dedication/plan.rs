@@ -112,7 +112,7 @@ fn refused(name: &str, different: &[String], found: &Value) -> Failure {
         Some(terms) => failure.detail(format!("it belongs to {}", terms.members_line())),
         None => failure,
     };
-    // The annotation is the terms again, of which the detail above says whose they are.
+    // The annotation holds the terms, which the detail above gives in words.
     let failure = different
         .iter()
         .filter(|line| !line.starts_with("metadata.annotations"))

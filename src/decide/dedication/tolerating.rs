@@ -113,6 +113,7 @@ fn tolerant(kind: TolerantKind, spec: &ClaimSpec, taints: &[Taint]) -> Option<To
     }
     Some(Tolerant {
         kind,
+        // The callers put in whose spec it is, and what a claim holds.
         name: NamespacedName {
             namespace: "".into(),
             name: "".into(),

@@ -84,6 +84,7 @@ impl CheckedRule {
         let reach = SelectorScope::of(self.selector.as_ref(), &self.effect, semantics);
         match (reach, &self.selector) {
             (SelectorScope::NoDevice, _) => false,
+            // What the scheduler takes for every device keeps pods off the protected ones, too.
             (SelectorScope::EveryDevice | SelectorScope::EveryDeviceForTheScheduler, _)
             | (SelectorScope::Described, None) => true,
             (SelectorScope::Described, Some(asked)) => {
