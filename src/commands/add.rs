@@ -256,6 +256,7 @@ impl AddArgs {
         let status = changer.status();
         changer.present(self.output.and_then(Printed::report), &done)?;
         view.tell(&context.printer);
+        // With data or after a wait, the end itself says what has become of the rules.
         let is_told = self.output.is_none() && proposal.waits().is_none();
         if done.is_ok() && change.dry_run.is_real() && is_told {
             let next = around.next().unwrap_or_else(|| next_line(&steps));
@@ -337,6 +338,7 @@ impl AddArgs {
                         }
                         None => failure,
                     };
+                    // What was made stays: the same command run again finds it and completes the rest.
                     return Err(stopped(failure, changer.context()));
                 }
             }

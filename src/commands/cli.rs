@@ -347,6 +347,7 @@ pub(super) fn repeated_by(arguments: &[&str]) -> Repeated {
 
 /// The definition of the command line, named as the user called the program.
 fn definition(called: Option<&OsString>) -> clap::Command {
+    // kubectl runs a plugin by this name; a file of another name was called by itself.
     let by_kubectl = called
         .and_then(|name| Path::new(name).file_stem())
         .is_none_or(|stem| stem.to_string_lossy().starts_with("kubectl-"));
@@ -374,6 +375,7 @@ pub fn command() -> clap::Command {
 /// What was typed, and those of its flags that printed commands repeat.
 fn parse(arguments: &[OsString]) -> Result<(Cli, Repeated), clap::Error> {
     let mut program = definition(arguments.first());
+    // Only a built definition has the flags of every command in each of them, which `repeated` asks for.
     program.build();
     let matches = program
         .clone()

@@ -335,6 +335,7 @@ impl Context {
 
     /// As [`Context::cluster`], for whoever says it above a question, the first time only.
     pub(super) fn introduced_cluster(&self) -> Option<Cluster> {
+        // A second question stands right below the first, which has named the cluster.
         let is_new = !self.is_introduced.swap(true, Ordering::Relaxed);
         self.cluster().filter(|_| is_new)
     }

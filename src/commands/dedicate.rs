@@ -223,6 +223,7 @@ impl DedicateArgs {
 
     async fn dedicate(mut self, context: &Context) -> Result<ExitStatus, Failure> {
         let terms = self.terms()?;
+        // Before files with policies are read, among which `none` stands for no admission policies.
         let is_taint_alone = self.safety.take_no_policy();
         let is_advice = self.mode == Mode::Advise;
         let format = self.output.as_deref().map(str::parse::<Format>);
@@ -253,6 +254,7 @@ impl DedicateArgs {
             self.change
         };
         let mut targets = self.targets;
+        // As if it had been typed, so that `add` checks it as any other.
         targets.push(making.terms.taint().to_string());
         let is_printed = is_advice || making.format.is_some();
         let members = making.terms.members_line();

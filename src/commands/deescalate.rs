@@ -321,6 +321,7 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
         .collect();
     let began = Instant::now();
     loop {
+        // What cannot be read is not confirmed.
         let Ok(found) = by_name(&names, rules).await else {
             return false;
         };

@@ -121,6 +121,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     });
     let answer = RuleDescriptions::new(described.collect());
     let status = present(&answer, view.view_warnings(), args.output.wanted(), context)?;
+    // What is there was shown; that a rule is missing is a failure all the same.
     missing.map_or(Ok(status), Err)
 }
 

@@ -203,6 +203,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         let next = is_for_people
             .then(|| answer.next(&request, &args))
             .flatten();
+        // What was read is dropped before a long report is printed.
         let PreviewAnswer { view, report, .. } = answer;
         let status = present(&report, &view.into_view_warnings(), wanted, context)?;
         if let Some(next) = next {

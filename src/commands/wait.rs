@@ -189,6 +189,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let events = args.events.events.as_deref();
     let stdout = events::begin(events, "wait", results, context).await?;
     let began = Instant::now();
+    // The kubelet has what the wait for the API leaves of the time.
     let end = began.checked_add(args.timeout).unwrap_or(began);
     let verifier = args.verifier(end, context).await?;
     let Some(goal) = args.what.goal() else {
@@ -223,6 +224,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         Some(verifier) => {
             let verified = args.verified(waited, &verifier, (began, end, context));
             let verified = verified.await?;
+            // Only what the kubelet was seen to release is taken off the rules.
             if let (WaitEnd::Met, Some(node)) = (&verified.ending, verifier.node()) {
                 clear_released(&wait.names(), node, &live.rules()?, context).await;
             }

@@ -44,6 +44,7 @@ impl VersionArgs {
     pub(crate) fn version(&self) -> Version {
         Version {
             kubernetes: self.kubernetes,
+            // As for Kubernetes' own flag, the last one counts.
             pod_groups: self.feature_gates.last() == Some(&true),
         }
     }

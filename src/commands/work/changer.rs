@@ -291,6 +291,7 @@ impl<'a> Changer<'a> {
             Err(failure) => return Err(self.refused(&name, failure, ChangeDoubt::None)),
         }
         let patch = self.writer.sign_patch(patch.clone());
+        // What the rule was when the change that counts was sent: a lost race moves that on.
         let mut before = found.clone();
         let mut is_ours = false;
         let Some(mode) = self.begin(&name, Sending::Change) else {

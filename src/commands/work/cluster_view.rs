@@ -174,6 +174,7 @@ impl ClusterView {
         (version, wanted): (Version, Detail),
     ) -> Self {
         let mut doubts = doubts_about(&semantics, &reading);
+        // This machine's clock is better than none, and is told as a doubt.
         let now = reading.observed_at.unwrap_or_else(|| {
             doubts.push(version::clock_of_this_machine());
             clock::now()
@@ -364,6 +365,7 @@ impl ClusterView {
             return Ok(self);
         };
         let mut missing = Vec::new();
+        // Slices that were read with more than names have the attributes already.
         if detail(&self.semantics).max(self.wanted) == Detail::Names {
             missing.push(Kind::ResourceSlice);
         }

@@ -54,6 +54,7 @@ pub(crate) async fn ask<A: Answer>(
             }
         });
     }
+    // With one answer there is a report, in which the others are named as missing.
     if failures.len() == clusters.len() {
         return Err(nobody_answered(&failures));
     }
@@ -72,6 +73,7 @@ pub(crate) async fn ask<A: Answer>(
 fn nobody_answered(failures: &[(&String, Failure)]) -> Failure {
     let mut statuses = failures.iter().map(|(_, failure)| failure.status());
     let first = statuses.next();
+    // Clusters that fail alike end the command as one would.
     let status = first.filter(|first| statuses.all(|other| other == *first));
     let status =
         status.unwrap_or_else(|| of_parts(failures.iter().map(|(_, failure)| failure.status())));

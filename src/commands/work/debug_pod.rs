@@ -175,6 +175,7 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
         let waits = match made.state().await.map_err(failed)? {
             DebugPodState::Done => return made.log().await.map_err(failed),
             DebugPodState::Failed(why) => {
+                // The log only explains the failure, which is told without it as well.
                 let log = made.log().await.unwrap_or_default();
                 let last = log.lines().rfind(|line| !line.is_empty());
                 let failure = Failure::new(

@@ -116,6 +116,7 @@ pub(crate) async fn follow<Q: FollowedQuestion>(
             semantics: &semantics,
             now,
         };
+        // Each time anew: a rule that has changed may select other devices.
         if let Some(devices) = question.needs_pods_of(&at(clock.now())) {
             let kept = watched.keep_pods(|id| devices.contains(id)).await;
             kept.map_err(failed)?;
@@ -150,7 +151,6 @@ pub(crate) async fn follow<Q: FollowedQuestion>(
                 context.happens(event);
                 names_before = names;
             }
-            // Once: the server's warnings are about the first read.
             view_warnings = ViewWarnings::default();
             shown = Some(compared);
             last = Some(answer);

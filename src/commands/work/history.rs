@@ -88,6 +88,7 @@ pub(crate) async fn sources_of(view: &ClusterView) -> Result<Sources, Failure> {
         }
         PodQueryResult::WithoutClaims | PodQueryResult::Gone => reading,
     };
+    // What the reading lacked before is told with the answer; these are what telling the history adds.
     let before = reading.gaps.len();
     let reading = read_optional::<ReplicaSet>(client, served, reading).await;
     let reading = read_optional::<StatefulSet>(client, served, reading.map_err(failed)?).await;

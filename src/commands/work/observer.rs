@@ -258,6 +258,7 @@ impl RuleObserver {
         self.hardware = Hardware::of(&view.snapshot().slices).with_earlier(&self.hardware);
         let selected = self.by_any_name(view.selected(&taints.all()).devices);
         let mut view = view.with_pods(|id| selected.contains(id)).await?;
+        // A full read brings the server's time anew, from which this machine's clock may have drifted.
         self.clock = Clock::set(view.now);
         let semantics = view.semantics;
         let departed = self.watched.take_departed();

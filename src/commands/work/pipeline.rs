@@ -70,6 +70,7 @@ impl Pipeline<'_> {
         if !open.is_empty() && changer.sends() {
             changer.set_user(user_name(&self.mutation.live.client).await);
         }
+        // From here on, whoever interrupts is told which rules were changed and which were not.
         changer.plan(open);
         Box::pin(apply(changer)).await?;
         match proposal.waits().filter(|_| self.dry_run.is_real()) {
@@ -225,6 +226,7 @@ impl Pipeline<'_> {
             .plan(proposal.open_names(), Planned::Reverted);
         context.ledger.advise(changed.iter().map(way_back));
         for rule in proposal.open() {
+            // A rule that was made had no effect before.
             let Some(before) = rule.now() else { continue };
             let effect = &before.taint.effect;
             let patch = RulePatch::effect(effect, &view.semantics, Some(view.now));

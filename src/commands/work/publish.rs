@@ -67,6 +67,7 @@ impl<'a> Publication<'a> {
         for draft in self.drafts.clone() {
             self.create_anew(&draft).await?;
         }
+        // All rules are there by now, so that one limit is enough for all answers.
         let began = Instant::now();
         let mut answers = Vec::with_capacity(self.drafts.len());
         for (draft, taint) in self.drafts.iter().zip(&report.taints) {

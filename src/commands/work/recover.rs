@@ -37,6 +37,7 @@ impl Recover<'_> {
         mut view: ClusterView,
         context: &Context,
     ) -> Result<WaitReport, Failure> {
+        // Only a warning: unlike an eviction that is waited for, nothing has to be kept from happening.
         if self.patience.is_too_short_to_settle() {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);

@@ -33,6 +33,7 @@ pub(crate) async fn clear_released(
             Ok(None) => continue,
             Err(error) => {
                 cannot(&error);
+                // One rule that cannot be read keeps no other from being cleared.
                 continue;
             }
         };

@@ -97,6 +97,7 @@ impl Wait<'_> {
             Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
         };
         let observer = RuleObserver::on_pods(view, self.rules, self.goal)?;
+        // Only a warning: what the wait is for has begun, and is refused earlier where it has not.
         if self.patience.is_too_short_to_settle() {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);
