@@ -57,8 +57,8 @@ impl<'a> Assessed<'a> {
         let evidence = HazardEvidence::new(impact, basis.reading, disruption_facts, basis.now);
         let mut impacts: Vec<_> = impact.pods.iter().collect();
         impacts.sort_by_key(|impact| (&impact.pod.name, &impact.pod.uid));
-        let pods = impacts.into_iter();
-        let pods: Vec<_> = pods
+        let pods: Vec<_> = impacts
+            .into_iter()
             .map(|impact| PodAssessment::new(impact, &evidence, basis.now))
             .collect();
         let tally = Tally {
@@ -102,8 +102,12 @@ fn gaps<'a>(
     basis: &Basis<'a>,
 ) -> impl Iterator<Item = &'a Gap> {
     let evicts = impact.pods.iter().any(|pod| pod.is_evicted());
-    let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
-    let gaps = gaps.filter(move |gap| evicts || !is_about_evictions(gap));
+    let gaps = basis
+        .reading
+        .gaps
+        .iter()
+        .chain(&impact.gaps)
+        .filter(move |gap| evicts || !is_about_evictions(gap));
     gaps.chain(disruption_facts.gaps())
 }
 

@@ -64,8 +64,9 @@ fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
         return Vec::new();
     }
     let has_node = evicted.any(|pod| pod.pod.node.is_some());
-    let kinds = [Kind::PodDisruptionBudget].into_iter();
-    let kinds = kinds.chain(has_node.then_some(Kind::Node));
+    let kinds = [Kind::PodDisruptionBudget]
+        .into_iter()
+        .chain(has_node.then_some(Kind::Node));
     let is_told = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
     kinds
         .filter(|kind| !is_told(*kind))

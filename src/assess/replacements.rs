@@ -74,8 +74,9 @@ impl Replacements {
     }
 
     fn new(replacement: &Replacement<'_>) -> Self {
-        let claims = replacement.claims.iter();
-        let claims: Vec<_> = claims
+        let claims: Vec<_> = replacement
+            .claims
+            .iter()
             .map(|reallocation| ClaimReplacement::new(reallocation, replacement))
             .collect();
         // Of whom it is not known, they may find a place beside all others.
@@ -226,8 +227,8 @@ impl Replacements {
         if beyond.is_empty() {
             return String::new();
         }
-        let beyond = beyond.into_iter();
         let beyond: Vec<String> = beyond
+            .into_iter()
             .map(|(what, claims)| format!("{what} ({})", names_of(&claims)))
             .collect();
         format!(

@@ -302,8 +302,9 @@ impl<'t, 'a> Tally<'t, 'a> {
     /// Every kind that is missing may hold a reason why it is worse.
     fn in_danger(&self, pods: Count) -> Count {
         let found = self.severity(Severity::Danger);
-        let of_danger = Hazard::ALL.into_iter();
-        let of_danger = of_danger.filter(|hazard| hazard.severity() == Severity::Danger);
+        let of_danger = Hazard::ALL
+            .into_iter()
+            .filter(|hazard| hazard.severity() == Severity::Danger);
         let mut reads = of_danger
             .flat_map(Hazard::reads)
             .chain(&[CountSubject::Pods]);

@@ -428,8 +428,8 @@ fn with_hints(text: &str) -> String {
             format!("hint: did you mean {name}?")
         }))
     };
-    let lines = text.split('\n');
-    let lines: Vec<String> = lines
+    let lines: Vec<String> = text
+        .split('\n')
         .map(|line| hint(line).unwrap_or_else(|| line.to_owned()))
         .collect();
     lines.join("\n")

@@ -41,8 +41,8 @@ fn sources(before: &[OsString], definition: clap::Command, surroundings: &Surrou
     };
     let matches = definition
         .ignore_errors(true)
-        .try_get_matches_from(complete);
-    let matches = matches.unwrap_or_default();
+        .try_get_matches_from(complete)
+        .unwrap_or_default();
     let from = matches.subcommand().and_then(|(_, sub)| files(sub));
     let connection = match ConnectionArgs::from_arg_matches(&matches) {
         Ok(args) => options(args),

@@ -146,8 +146,9 @@ impl DeescalateArgs {
             context.printer.note("No resources found");
         }
         let change = self.change.change();
-        let changer = Changer::new(&reached.rules, change, context).by(user.unwrap_or(None));
-        let mut changer = changer.with_lines(self.report.lines());
+        let mut changer = Changer::new(&reached.rules, change, context)
+            .by(user.unwrap_or(None))
+            .with_lines(self.report.lines());
         changer.outcomes.missing(&chooser, &found);
         if let Some((name, failure)) = &alone {
             changer.outcomes.ended(name, ChangeOutcome::Failed, failure);
@@ -378,8 +379,11 @@ async fn pending(
         .iter()
         .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
         .collect();
-    let view = mutation.view.with_pods_of(&proposed).await;
-    let view = view.map_err(|failure| failure.to_string())?;
+    let view = mutation
+        .view
+        .with_pods_of(&proposed)
+        .await
+        .map_err(|failure| failure.to_string())?;
     let impact = view.impact(&proposed);
     let gaps = view.reading.gaps.iter().chain(&impact.gaps);
     let seen = DowngradeObservation {

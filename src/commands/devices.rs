@@ -219,8 +219,9 @@ impl DevicesArgs {
         } else {
             Detail::Names
         };
-        let view = ClusterView::open_for(&self.source.source(), context, wanted).await?;
-        let view = view.identifying(&self.filters.identity_attributes);
+        let view = ClusterView::open_for(&self.source.source(), context, wanted)
+            .await?
+            .identifying(&self.filters.identity_attributes);
         let (view, numbers) = view.numbers_among(&shown).await?;
         let shown = shown.without(&numbers);
         filters.identities.extend(numbers);
@@ -262,12 +263,14 @@ impl DevicesArgs {
         };
         let bare = is_bare.then(|| choice::NO_DEVICES.to_owned());
         let notes = filtered.into_iter().flat_map(|filtered| {
-            let ambiguous = filtered.ambiguous.iter().map(AmbiguousNumber::describe);
-            let ambiguous: Vec<String> = ambiguous.collect();
+            let ambiguous: Vec<String> = filtered
+                .ambiguous
+                .iter()
+                .map(AmbiguousNumber::describe)
+                .collect();
             filtered.notes.into_iter().chain(ambiguous)
         });
-        let hints = notes.chain(idle).chain(bare);
-        let hints = hints.collect();
+        let hints = notes.chain(idle).chain(bare).collect();
         let lines = match self.summary {
             Some(true) => DeviceLines::Nodes,
             Some(false) | None => DeviceLines::Devices,

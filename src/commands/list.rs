@@ -173,8 +173,11 @@ fn pods_beside(
     let selected = selected_of(snapshot, proposed, basis.semantics, &users.keys().collect());
     let rules = proposed.iter().zip(selected);
     let counts = rules.filter_map(|(taint, devices)| {
-        let pods = devices.iter().filter_map(|device| users.get(device));
-        let pods: BTreeSet<&NamespacedName> = pods.flatten().collect();
+        let pods: BTreeSet<&NamespacedName> = devices
+            .iter()
+            .filter_map(|device| users.get(device))
+            .flatten()
+            .collect();
         Some((taint.rule.clone()?, pods.len()))
     });
     counts.collect()

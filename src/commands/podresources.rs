@@ -219,13 +219,19 @@ impl KubeletArgs {
             return here(lister(&self.socket, context)).await.map_err(refused);
         }
         // The pod mounts the kubelet's root folder of the node, which the socket's path has to tell.
-        let root = self.socket.parent().and_then(Path::parent);
-        let root = root.and_then(Path::to_str);
+        let root = self
+            .socket
+            .parent()
+            .and_then(Path::parent)
+            .and_then(Path::to_str);
         let plan = root.and_then(|root| self.debug.plan(root)).ok_or_else(|| {
             Failure::usage("--via-debug needs --socket in the form ROOT/pod-resources/kubelet.sock")
         })?;
-        let own = ["podresources"].into_iter().chain(words.iter().copied());
-        let own: Vec<&str> = own.chain(["--quiet", "-o", "json"]).collect();
+        let own: Vec<&str> = ["podresources"]
+            .into_iter()
+            .chain(words.iter().copied())
+            .chain(["--quiet", "-o", "json"])
+            .collect();
         // From before the pod is made, so that a signal meanwhile still has it removed.
         let stop = signal::Signals::listen().received();
         debug_pod::ask(&plan, &own, (stop, context)).await
@@ -373,14 +379,18 @@ impl ChosenDevices {
     /// them: they are pulled together.
     fn keep(&self, found: &mut Vec<RemovalCheck>, view: &ClusterView) -> Result<(), Failure> {
         let known: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
-        let away = found
+        let away: Vec<DriverName> = found
             .iter()
-            .filter(|one| one.objections.contains(&RemovalObjection::DriverDown));
-        let away: Vec<DriverName> = away.map(|one| one.device.driver.clone()).collect();
+            .filter(|one| one.objections.contains(&RemovalObjection::DriverDown))
+            .map(|one| one.device.driver.clone())
+            .collect();
         let missing = self.shown.refuse_missing(known.iter(), view.snapshot());
         missing.map_err(|failure| {
-            let all = engine::devices(view.snapshot(), &view.semantics).devices;
-            let all: Vec<DeviceId> = all.into_iter().map(|state| state.id).collect();
+            let all: Vec<DeviceId> = engine::devices(view.snapshot(), &view.semantics)
+                .devices
+                .into_iter()
+                .map(|state| state.id)
+                .collect();
             match self.shown.refuse_missing(all.iter(), view.snapshot()) {
                 Ok(()) => elsewhere(),
                 Err(_) => with_drivers_away(failure, &self.shown, &away),

@@ -188,8 +188,9 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
             let PreviewAnswer { view, report, .. } = view(&request, &args, context).await?;
             Ok((report, view.into_view_warnings()))
         };
-        let reports = clusters::ask(context, asked).await?;
-        let reports = reports.with_guards(&request.guards, |report| &report.assessment.guards);
+        let reports = clusters::ask(context, asked)
+            .await?
+            .with_guards(&request.guards, |report| &report.assessment.guards);
         return present(&reports, &ViewWarnings::default(), wanted, context);
     }
     let answer = view(&request, &args, context).await?;
@@ -294,8 +295,9 @@ async fn view(
     } = request;
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
-    let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms).await?;
-    let view = view.identifying(&args.filters.identity_attributes);
+    let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms)
+        .await?
+        .identifying(&args.filters.identity_attributes);
     let missing = args.allow_missing.into();
     let hypothesis = Hypothesis::new(view, choice, manifests, missing, context).await?;
     let Hypothesis {

@@ -363,8 +363,10 @@ impl RemoveArgs {
             },
             advice: &|_| vec![on.clone()],
         };
-        let waited = wait.for_rules(live, context).await;
-        let waited = waited.map_err(|failure| stopped(failure, context))?;
+        let waited = wait
+            .for_rules(live, context)
+            .await
+            .map_err(|failure| stopped(failure, context))?;
         changer.outcomes.waited(waited.report(&wait));
         match waited.ending {
             WaitEnd::Met => Ok(()),
@@ -395,8 +397,12 @@ async fn tell_released(
         .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
         .collect();
     let impact = mutation.view.impact(&proposed);
-    let nodes = impact.devices.iter().filter_map(|device| device.node);
-    let nodes: BTreeSet<NodeName> = nodes.cloned().collect();
+    let nodes: BTreeSet<NodeName> = impact
+        .devices
+        .iter()
+        .filter_map(|device| device.node)
+        .cloned()
+        .collect();
     let Live { client, served } = &mutation.live;
     let nodes = read_nodes(client, served, &nodes).await;
     let nodes = nodes.as_deref().ok();

@@ -131,8 +131,10 @@ impl TolerationsArgs {
     ) -> Result<ExitStatus, Failure> {
         let view = view.with_templates().await?;
         let found = tolerants(view.snapshot(), &taints);
-        let reports = found.iter().map(|one| tolerant_report(one, &taints));
-        let reports = reports.collect();
+        let reports = found
+            .iter()
+            .map(|one| tolerant_report(one, &taints))
+            .collect();
         let names = taints.iter().map(ToString::to_string).collect();
         let basis = view.basis();
         let mut gaps = view.reading.gaps.clone();
@@ -148,8 +150,8 @@ impl TolerationsArgs {
             .collect();
         incomplete.extend(not_understood(&view.reading));
         let warnings: Vec<Warning> = view.reading.warnings.iter().map(Warning::from).collect();
-        let report = TolerationReport::new(names, reports, Metadata::new(&basis));
-        let report = report.with(warnings, incomplete);
+        let report =
+            TolerationReport::new(names, reports, Metadata::new(&basis)).with(warnings, incomplete);
         present(&report, view.view_warnings(), self.output.wanted(), context)
     }
 }

@@ -104,13 +104,13 @@ async fn server(context: &Context) -> Result<Server, Failure> {
     let served = Box::pin(survey(&client)).await.map_err(failed)?;
     let resources = Kind::ALL
         .into_iter()
-        .filter(|kind| kind.group() == Kind::DeviceTaintRule.group());
-    let resources = resources.map(|kind| Resource {
-        name: kind.plural().to_owned(),
-        api_version: served
-            .version_of(kind)
-            .map(|version| version.api_version.to_owned()),
-    });
+        .filter(|kind| kind.group() == Kind::DeviceTaintRule.group())
+        .map(|kind| Resource {
+            name: kind.plural().to_owned(),
+            api_version: served
+                .version_of(kind)
+                .map(|version| version.api_version.to_owned()),
+        });
     Ok(Server::new(
         client.server().url.clone(),
         (served.git_version.clone(), served.version),

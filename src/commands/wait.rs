@@ -222,8 +222,9 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let is_verified = verifier.is_some();
     let waited = match verifier {
         Some(verifier) => {
-            let verified = args.verified(waited, &verifier, (began, end, context));
-            let verified = verified.await?;
+            let verified = args
+                .verified(waited, &verifier, (began, end, context))
+                .await?;
             // Only what the kubelet was seen to release is taken off the rules.
             if let (WaitEnd::Met, Some(node)) = (&verified.ending, verifier.node()) {
                 clear_released(&wait.names(), node, &live.rules()?, context).await;

@@ -50,8 +50,7 @@ impl Known {
         let keys = |ending| completion::keys(&self.rules, ending, typed);
         match values {
             Values::AttributeNames => {
-                let names = self.attributes().into_keys();
-                let names: Vec<String> = names.collect();
+                let names: Vec<String> = self.attributes().into_keys().collect();
                 words(names.iter().map(String::as_str), typed)
             }
             Values::Attributes => self.comparisons(typed),
@@ -181,8 +180,7 @@ impl Known {
     /// Pods and rules with their types.
     fn subjects(&self, typed: &str) -> Vec<Candidate> {
         let pods = self.users().into_iter().map(|pod| format!("pod/{pod}"));
-        let rules = self.rules.iter();
-        let rules = rules.map(|rule| format!("rule/{}", rule.name));
+        let rules = self.rules.iter().map(|rule| format!("rule/{}", rule.name));
         let names: Vec<String> = pods.chain(rules).collect();
         words(names.iter().map(String::as_str), typed)
     }

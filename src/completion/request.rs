@@ -66,8 +66,10 @@ impl Request {
         let position = rest.iter().position(|word| word == "--")?;
         let mut words = rest.get(position.saturating_add(1)..)?.to_vec();
         let last = words.len().saturating_sub(1);
-        let index = said.word.and_then(|index| index.to_str()?.parse().ok());
-        let index = index.unwrap_or(last);
+        let index = said
+            .word
+            .and_then(|index| index.to_str()?.parse().ok())
+            .unwrap_or(last);
         // Shells may leave out the word under the cursor while it is empty.
         if index == words.len() {
             words.push(OsString::new());

@@ -153,8 +153,11 @@ impl Chooser {
             now.any(|selector| has(rule, selector, pattern))
                 || (is_noted && pattern.matches(&rule.taint))
         };
-        let names = rules.iter().filter(is_meant);
-        let names: Vec<String> = names.map(|rule| rule.name.to_string()).collect();
+        let names: Vec<String> = rules
+            .iter()
+            .filter(is_meant)
+            .map(|rule| rule.name.to_string())
+            .collect();
         if names.is_empty() {
             self
         } else {

@@ -223,8 +223,11 @@ fn refuse_more_than_expected(
 pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failure> {
     refuse_tripped(now)?;
     let objections = ExpectedReport::of(shown).objections(now);
-    let hardware = objections.iter().filter(|found| found.is_about_hardware());
-    let hardware: Vec<String> = hardware.map(ToString::to_string).collect();
+    let hardware: Vec<String> = objections
+        .iter()
+        .filter(|found| found.is_about_hardware())
+        .map(ToString::to_string)
+        .collect();
     if !hardware.is_empty() {
         let hardware = hardware.join("; ");
         return Err(Failure::refused(format!(

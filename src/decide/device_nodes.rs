@@ -23,8 +23,11 @@ impl DeviceNodes {
             .iter()
             .filter(|state| selected.contains(&state.id))
         {
-            let users = state.claims.iter().flat_map(|claim| &claim.reserved_for);
-            let users = users.filter_map(|user| pods.iter().find(|pod| pod.uid == user.uid));
+            let users = state
+                .claims
+                .iter()
+                .flat_map(|claim| &claim.reserved_for)
+                .filter_map(|user| pods.iter().find(|pod| pod.uid == user.uid));
             let of_users = users.filter_map(|pod| pod.node.clone());
             // A set: a device that several pods of one node share counts once there.
             let nodes: BTreeSet<NodeName> =

@@ -257,8 +257,11 @@ pub fn ambiguous(name: &str) -> Failure {
 /// A name that neither a pod nor a rule has.
 #[must_use]
 pub fn neither(name: &str, reading: &Reading) -> Failure {
-    let rules = reading.snapshot.rules.iter();
-    let rules = rules.map(|rule| format!("rule/{}", rule.name));
+    let rules = reading
+        .snapshot
+        .rules
+        .iter()
+        .map(|rule| format!("rule/{}", rule.name));
     let pods = users(reading).into_iter().map(|pod| format!("pod/{pod}"));
     let similar = nearest(name, bare(rules.chain(pods)).into_keys());
     let failure = Failure::new(

@@ -286,17 +286,22 @@ fn whom_is_not_known(command: &str, unknown: &[String]) -> NextStep {
 
 /// The guards that held for the look.
 fn guards(kept: &RepeatedArguments<'_>) -> Vec<String> {
-    let files = kept.files.iter();
-    let files = files.map(|file| format!("--policy {}", word(&file.display().to_string())));
-    let guards = kept.guards.iter();
-    let guards = guards.map(|guard| format!("--abort-if {}", word(guard)));
+    let files = kept
+        .files
+        .iter()
+        .map(|file| format!("--policy {}", word(&file.display().to_string())));
+    let guards = kept
+        .guards
+        .iter()
+        .map(|guard| format!("--abort-if {}", word(guard)));
     files.chain(guards).collect()
 }
 
 /// What agrees to a report, and to nothing else.
 fn all_of(report: &ImpactReport) -> String {
-    let hardware = report.short_hardware_digest();
-    let hardware = hardware.filter(|_| report.knows_hardware());
+    let hardware = report
+        .short_hardware_digest()
+        .filter(|_| report.knows_hardware());
     let parts = [report.short_digest()].into_iter().chain(hardware);
     parts.collect::<Vec<_>>().join(",")
 }

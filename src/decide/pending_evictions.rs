@@ -46,11 +46,12 @@ impl Evictors {
             .collect();
         let proposed = last.iter().map(|rule| taint(rule, now)).collect();
         // A rule that evicts no longer stays as it was: pods that it marked are still terminating.
-        let earlier = self
+        let earlier: Vec<DeviceTaintRule> = self
             .last
             .iter()
-            .filter(|rule| last.iter().all(|newer| newer.name != rule.name));
-        let earlier: Vec<DeviceTaintRule> = earlier.cloned().collect();
+            .filter(|rule| last.iter().all(|newer| newer.name != rule.name))
+            .cloned()
+            .collect();
         let eased = earlier.iter().map(|rule| taint(rule, now)).collect();
         last.extend(earlier);
         self.last = last;
@@ -172,8 +173,8 @@ impl<'a> Impacts<'a> {
     #[must_use]
     pub fn left(&self, around: &TerminationFacts<'_>, now: Timestamp) -> Vec<PendingEviction<'a>> {
         let mut left = pending_evictions(&self.now, around, now);
-        let terminating = pending_evictions(&self.before, around, now).into_iter();
-        let terminating: Vec<_> = terminating
+        let terminating: Vec<_> = pending_evictions(&self.before, around, now)
+            .into_iter()
             .filter(|other| other.obstacle.is_terminating())
             .filter(|other| left.iter().all(|known| known.pod.uid != other.pod.uid))
             .collect();

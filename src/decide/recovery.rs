@@ -186,8 +186,12 @@ impl Recovery {
     /// How far it is, in one line.
     #[must_use]
     pub fn line(&self) -> String {
-        let open = self.open.iter().map(|left| left.message.as_str());
-        let open: Vec<&str> = open.take(3).collect();
+        let open: Vec<&str> = self
+            .open
+            .iter()
+            .map(|left| left.message.as_str())
+            .take(3)
+            .collect();
         let more = self.open.len().saturating_sub(open.len());
         let more = match more {
             0 => String::new(),

@@ -63,8 +63,9 @@ pub fn release_of(said: Option<Minor>, typed: Option<Minor>, at: Option<&str>) -
         return said;
     }
     let fits = |typed: &Minor| said.is_none_or(|said| said.minor == typed.minor);
-    let least = at.filter(|at| said.is_none() && *at == "resource.k8s.io/v1");
-    let least = least.map(|_| FIRST_WITH_V1);
+    let least = at
+        .filter(|at| said.is_none() && *at == "resource.k8s.io/v1")
+        .map(|_| FIRST_WITH_V1);
     typed.filter(fits).or(least).or(said)
 }
 

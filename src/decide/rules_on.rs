@@ -287,8 +287,11 @@ fn all_on(
         let is_noted = noted.iter().any(|noted| noted.name == rule.name);
         is_noted || selector.is_some_and(|selector| now.contains(selector))
     };
-    let names = rules.iter().filter(is_on_it);
-    let names: Vec<String> = names.map(|rule| rule.name.to_string()).collect();
+    let names: Vec<String> = rules
+        .iter()
+        .filter(is_on_it)
+        .map(|rule| rule.name.to_string())
+        .collect();
     if names.is_empty() {
         return Err(none_on(now, reading, semantics));
     }

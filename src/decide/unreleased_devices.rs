@@ -109,8 +109,10 @@ pub fn on_same_hardware(
         .iter()
         .map(|rule| ProposedTaint::of_rule(rule, Timestamp::UNIX_EPOCH))
         .collect::<Vec<_>>();
-    let selected = engine::selection(snapshot, &proposed, semantics).devices;
-    let selected: Vec<DeviceId> = selected.into_iter().collect();
+    let selected: Vec<DeviceId> = engine::selection(snapshot, &proposed, semantics)
+        .devices
+        .into_iter()
+        .collect();
     let hardware: BTreeSet<String> = engine::with_siblings(snapshot, &selected, semantics)
         .iter()
         .map(ToString::to_string)

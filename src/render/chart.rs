@@ -80,16 +80,21 @@ fn bar(moment: &Moment, middle: usize, most: usize) -> String {
 
 /// `part` of `whole`, where the whole is `room` percent behind the first `from`, to a tenth.
 fn percent(from: u128, part: u128, whole: u128, room: u128) -> String {
-    let tenths = part.saturating_mul(room).saturating_mul(10);
-    let tenths = tenths.checked_div(whole).unwrap_or_default();
-    let tenths = tenths.saturating_add(from.saturating_mul(10));
+    let tenths = part
+        .saturating_mul(room)
+        .saturating_mul(10)
+        .checked_div(whole)
+        .unwrap_or_default()
+        .saturating_add(from.saturating_mul(10));
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
 /// The picture in words, for who hears it.
 fn label(chart: &Chart) -> String {
-    let moments = chart.moments.iter();
-    let moments = moments.map(|moment| format!("{}: {}", moment.when, moment.what));
+    let moments = chart
+        .moments
+        .iter()
+        .map(|moment| format!("{}: {}", moment.when, moment.what));
     let end = chart.end.iter().map(|(_, what)| what.clone());
     let all: Vec<String> = moments.chain(end).collect();
     text(&all.join("; "))

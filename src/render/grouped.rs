@@ -101,8 +101,11 @@ fn below(
     (indent, width): (&str, Option<u16>),
 ) -> Vec<String> {
     let label = |place: usize| escaped_line(&table.columns[place].header).to_lowercase();
-    let longest = places.iter().map(|place| label(*place).chars().count());
-    let longest = longest.max().unwrap_or_default();
+    let longest = places
+        .iter()
+        .map(|place| label(*place).chars().count())
+        .max()
+        .unwrap_or_default();
     let cells = places.iter().filter_map(|place| {
         let cell = table.rows.get(row)?.get(*place)?;
         let text = format!("{:<longest$}  {}", label(*place), escaped_line(cell));

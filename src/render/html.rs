@@ -79,8 +79,9 @@ impl Block {
 
 /// Links to the sections; none where the page is short.
 fn contents(blocks: &[Block]) -> String {
-    let titled = (1_usize..).zip(blocks);
-    let titled = titled.filter(|(_, block)| !block.title.is_empty());
+    let titled = (1_usize..)
+        .zip(blocks)
+        .filter(|(_, block)| !block.title.is_empty());
     let links: Vec<String> = titled
         .map(|(number, block)| {
             format!("<li><a href=\"#section-{number}\">{}</a></li>", block.title)
@@ -132,9 +133,13 @@ fn table_of(table: &Table, tones: &[(&str, Tone)]) -> String {
         String::new()
     };
     let rows = table.rows.iter().map(|cells| {
-        let cells = table.columns.iter().zip(cells);
-        let cells = cells.filter(|(column, _)| shown(column));
-        let cells: String = cells.map(|(column, it)| cell(column, it, tones)).collect();
+        let cells: String = table
+            .columns
+            .iter()
+            .zip(cells)
+            .filter(|(column, _)| shown(column))
+            .map(|(column, it)| cell(column, it, tones))
+            .collect();
         element("tr", "", &cells) + "\n"
     });
     let rows: String = rows.collect();

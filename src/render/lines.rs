@@ -74,8 +74,12 @@ impl Grid {
     /// How wide the column is at its widest.
     fn column_width(&self, index: usize) -> usize {
         let header = self.columns.get(index).map(|column| column.header.as_ref());
-        let cells = self.rows.iter().filter_map(|row| row.get(index));
-        let cells = cells.map(String::as_str).chain(header);
+        let cells = self
+            .rows
+            .iter()
+            .filter_map(|row| row.get(index))
+            .map(String::as_str)
+            .chain(header);
         cells.map(display_width).max().unwrap_or_default()
     }
 
@@ -97,16 +101,22 @@ impl Grid {
             }
         };
         let columns = self.columns.iter().enumerate().map(least);
-        let gaps = self.columns.len().saturating_sub(1);
-        let gaps = gaps.saturating_mul(usize::from(GAP));
+        let gaps = self
+            .columns
+            .len()
+            .saturating_sub(1)
+            .saturating_mul(usize::from(GAP));
         columns.fold(gaps, usize::saturating_add)
     }
 
     /// Leaves columns out until the others fit, or until none is left that may go.
     fn leave_out_for(&mut self, width: u16) {
         while self.least_width() > usize::from(width) {
-            let leaving = self.columns.iter().enumerate();
-            let leaving = leaving.filter(|(_, column)| column.leaves > 0);
+            let leaving = self
+                .columns
+                .iter()
+                .enumerate()
+                .filter(|(_, column)| column.leaves > 0);
             let Some((index, _)) = leaving.max_by_key(|(_, column)| column.leaves) else {
                 return;
             };
@@ -140,15 +150,15 @@ impl Grid {
         let prose = self
             .columns
             .iter()
-            .position(|column| column.content == Content::Prose);
-        let prose = prose.map(|index| (index, self.narrowest(index)));
+            .position(|column| column.content == Content::Prose)
+            .map(|index| (index, self.narrowest(index)));
         let mut text = comfy_table::Table::new();
         text.load_style(NOTHING);
-        let headers = self
+        let headers: Vec<String> = self
             .columns
             .iter()
-            .map(|column| escaped_line(&column.header));
-        let headers: Vec<String> = headers.collect();
+            .map(|column| escaped_line(&column.header))
+            .collect();
         // A table whose columns have no names has no line for them.
         if headers.iter().any(|header| !header.is_empty()) {
             text.set_header(headers);

@@ -14,8 +14,9 @@ pub const LIMIT: usize = 60_000;
 /// The sections as paragraphs, lists and tables; what would be markup in foreign text is escaped.
 #[must_use]
 pub fn render(sections: &[Section], format: Format) -> String {
-    let shown = sections.iter();
-    let shown = shown.filter(|section| format.shows(section.shown));
+    let shown = sections
+        .iter()
+        .filter(|section| format.shows(section.shown));
     let blocks: Vec<Block> = shown.filter_map(|section| block(section, format)).collect();
     let longest = blocks.iter().map(Block::longest).max().unwrap_or_default();
     let whole = document(&blocks, longest);
@@ -117,8 +118,10 @@ fn block(section: &Section, format: Format) -> Option<Block> {
         Body::Facts(_) | Body::Charts(_) => Vec::new(),
     };
     parts.retain(|part| !part.head.is_empty() || !part.rows.is_empty());
-    let title = section.title.as_deref();
-    let title = title.map(|title| [format!("### {}", markup(title)), String::new()]);
+    let title = section
+        .title
+        .as_deref()
+        .map(|title| [format!("### {}", markup(title)), String::new()]);
     let first = parts.first_mut()?;
     first.head.splice(..0, title.into_iter().flatten());
     Some(Block { parts })
@@ -173,8 +176,9 @@ fn grouped_parts(grouped: &Grouped, format: Format) -> Vec<Part> {
 /// An item of a list, below what it follows from, with its source at its end.
 fn chain_line(line: &ChainLine) -> String {
     let indent = "  ".repeat(line.depth);
-    let source = line.source.iter();
-    let source: String = source
+    let source: String = line
+        .source
+        .iter()
         .map(|source| format!(" ({})", markup(source)))
         .collect();
     format!("{indent}- {}{source}", markup(&line.text))

@@ -67,8 +67,10 @@ fn block(section: &Section, page: Page) -> Option<String> {
     if lines.is_empty() {
         return None;
     }
-    let title = section.title.as_deref();
-    let title = title.map(|title| format!("{}:", escaped_line(title)));
+    let title = section
+        .title
+        .as_deref()
+        .map(|title| format!("{}:", escaped_line(title)));
     let lines = title.into_iter().chain(lines);
     Some(lines.map(|line| format!("{}\n", line.trim_end())).collect())
 }

@@ -23,8 +23,10 @@ impl GuardOutcome {
     /// What the value is, as far as that is known, with what a percentage is taken of.
     #[must_use]
     pub fn value_in_words(&self) -> String {
-        let whole = self.whole.and_then(Count::exact);
-        let whole = whole.map_or_else(String::new, |whole| format!(" of {whole}"));
+        let whole = self
+            .whole
+            .and_then(Count::exact)
+            .map_or_else(String::new, |whole| format!(" of {whole}"));
         let known = match (self.value.exact(), self.value.least(), self.value.most()) {
             (Some(value), _, _) if self.missing.is_none() => {
                 return format!("the value is {value}{whole}");

@@ -108,7 +108,8 @@ fn page_parser() -> impl TypedValueParser<Value = Format> {
 }
 
 fn parser(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
-    let names = formats.iter();
-    let names = names.map(|format| PossibleValue::new(format.as_str()));
+    let names = formats
+        .iter()
+        .map(|format| PossibleValue::new(format.as_str()));
     clap::builder::PossibleValuesParser::new(names).try_map(|text| text.parse::<Format>())
 }

@@ -42,8 +42,9 @@ pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeate
     };
     let repeat = |flag: &'static str| {
         let words = typed(argument(command, flag)?, flag, matches)?;
-        let taking = program.get_subcommands();
-        let taking = taking.filter(|other| repeats(other, flag));
+        let taking = program
+            .get_subcommands()
+            .filter(|other| repeats(other, flag));
         Some(RepeatedFlag {
             flag,
             words,

@@ -23,8 +23,7 @@ pub(crate) struct Sources {
 impl Sources {
     /// The names in the kubeconfig.
     pub(crate) fn kubeconfig(&self) -> Known {
-        let names = KubeconfigNames::load(&self.connection, &self.environment);
-        let names = names.unwrap_or_default();
+        let names = KubeconfigNames::load(&self.connection, &self.environment).unwrap_or_default();
         Known {
             clusters: names.clusters,
             contexts: names.contexts,

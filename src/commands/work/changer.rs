@@ -377,8 +377,10 @@ impl<'a> Changer<'a> {
         let back = match decided(found.as_ref()) {
             ConflictAction::End(back) => back,
             ConflictAction::Send(first) => {
-                let made = self.rules.change(name, first, WriteMode::Store, again);
-                let made = made.await;
+                let made = self
+                    .rules
+                    .change(name, first, WriteMode::Store, again)
+                    .await;
                 match made.map_err(|error| self.failed(name, error))? {
                     ChangeResult::Done(_) | ChangeResult::Removed(_) => Revert::GiveBack,
                     ChangeResult::Ended(back, _) => back,

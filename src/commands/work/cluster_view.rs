@@ -124,8 +124,9 @@ impl ClusterView {
         wanted: Detail,
     ) -> Result<Self, Failure> {
         // On the heap: several lists are read in it, and it is part of what every command does.
-        let read = Box::pin(cluster::read_remembered(&client, wanted)).await;
-        let read = read.map_err(failed)?;
+        let read = Box::pin(cluster::read_remembered(&client, wanted))
+            .await
+            .map_err(failed)?;
         let Some((served, reading)) = read else {
             let served = Box::pin(discover(&client)).await.map_err(failed)?;
             return Box::pin(Self::of_for(Live { client, served }, version, wanted)).await;
@@ -157,8 +158,9 @@ impl ClusterView {
     ) -> Result<Self, Failure> {
         let semantics = version.semantics(live.served.version)?;
         let detail = detail(&semantics).max(wanted);
-        let reading = cluster::read_devices(&live.client, &live.served, detail);
-        let reading = reading.await.map_err(failed)?;
+        let reading = cluster::read_devices(&live.client, &live.served, detail)
+            .await
+            .map_err(failed)?;
         Ok(Self::of_reading(
             reading,
             semantics,
@@ -233,8 +235,9 @@ impl ClusterView {
     /// Which release the cluster is, as far as that is known; nothing is known of that of files.
     pub(crate) fn release(&self) -> Option<Minor> {
         let served = &self.live()?.served;
-        let rules = served.version_of(Kind::DeviceTaintRule);
-        let rules = rules.map(|version| version.api_version);
+        let rules = served
+            .version_of(Kind::DeviceTaintRule)
+            .map(|version| version.api_version);
         release_of(served.version, self.version.kubernetes, rules)
     }
 

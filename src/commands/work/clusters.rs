@@ -77,8 +77,8 @@ fn nobody_answered(failures: &[(&String, Failure)]) -> Failure {
     let status = first.filter(|first| statuses.all(|other| other == *first));
     let status =
         status.unwrap_or_else(|| of_parts(failures.iter().map(|(_, failure)| failure.status())));
-    let texts = failures.iter();
-    let texts: Vec<String> = texts
+    let texts: Vec<String> = failures
+        .iter()
         .map(|(name, failure)| format!("{name}: {failure}"))
         .collect();
     let failure = Failure::new(status, texts.join("; "));

@@ -105,8 +105,7 @@ pub(crate) async fn follow<Q: FollowedQuestion>(
     } else {
         detail(&semantics)
     };
-    let watched = Watched::keep(&live.client, &live.served, detail, reading);
-    let mut watched = watched.watching(&kinds);
+    let mut watched = Watched::keep(&live.client, &live.served, detail, reading).watching(&kinds);
     let mut shown = None;
     let mut last: Option<Q::Answer> = None;
     let mut names_before = Vec::new();

@@ -198,8 +198,7 @@ impl RuleObserver {
                 rules.filter(|rule| self.names.iter().any(|name| name == rule.name.as_str()));
             return Ok((named.cloned().collect(), Freshness::Kept));
         }
-        let rules = by_name(&self.names, &self.rules).await;
-        let rules = rules.map_err(failed)?;
+        let rules = by_name(&self.names, &self.rules).await.map_err(failed)?;
         Ok((rules, Freshness::Read))
     }
 

@@ -280,8 +280,10 @@ pub(crate) async fn dedications(
     view: &ClusterView,
     proposed: &[ProposedTaint],
 ) -> Result<Vec<Warning>, Failure> {
-    let names = proposed.iter().filter_map(|one| one.taint.dedication());
-    let names: BTreeSet<&str> = names.collect();
+    let names: BTreeSet<&str> = proposed
+        .iter()
+        .filter_map(|one| one.taint.dedication())
+        .collect();
     let Some(live) = view.live().filter(|_| !names.is_empty()) else {
         return Ok(Vec::new());
     };

@@ -123,8 +123,10 @@ impl Recover<'_> {
 /// What is left when the time is over: workloads that have not recovered, what does not come back by itself, and
 /// where neither is, that the recovery has not lasted.
 fn left_of(found: &Recovery) -> Vec<Left> {
-    let lost = found.lost_lines().into_iter();
-    let lost = lost.map(|text| Left::recovering("", "", text));
+    let lost = found
+        .lost_lines()
+        .into_iter()
+        .map(|text| Left::recovering("", "", text));
     let left: Vec<Left> = found.open.iter().cloned().chain(lost).collect();
     if left.is_empty() {
         let text = "all workloads have recovered, but not yet for --settle".to_owned();

@@ -66,8 +66,12 @@ pub(crate) async fn by_name(
         match rules.get(name).await {
             Ok(stored) => found.extend(stored.map(|stored| stored.fact)),
             Err(ClusterError::Forbidden { .. }) => {
-                let all = rules.list().await?.objects.into_iter();
-                let all = all.map(|stored| stored.fact);
+                let all = rules
+                    .list()
+                    .await?
+                    .objects
+                    .into_iter()
+                    .map(|stored| stored.fact);
                 let named = all.filter(|rule| names.iter().any(|name| name == rule.name.as_str()));
                 return Ok(named.collect());
             }

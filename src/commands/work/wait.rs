@@ -136,8 +136,8 @@ impl Wait<'_> {
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let began = Instant::now();
-        let settle = Settle::new(self.goal, self.rules, self.patience, semantics);
-        let mut settle = settle.expecting(self.expected.iter().cloned());
+        let mut settle = Settle::new(self.goal, self.rules, self.patience, semantics)
+            .expecting(self.expected.iter().cloned());
         let mut status = StatusLine::new(&context.printer);
         let mut freshness = Freshness::Kept;
         let mut warned = false;

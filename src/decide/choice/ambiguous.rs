@@ -26,8 +26,9 @@ pub fn ambiguous(
     (snapshot, more): (&Snapshot, &[String]),
     semantics: &Semantics,
 ) -> Vec<AmbiguousNumber> {
-    let numbers = identities.iter();
-    let numbers = numbers.filter(|number| number.means() == AttributeMeaning::Hardware);
+    let numbers = identities
+        .iter()
+        .filter(|number| number.means() == AttributeMeaning::Hardware);
     let of = |number: &Hardware| {
         let is = DeviceCondition::Attribute(number.conditions(more));
         let mut devices = filter_devices(snapshot, &[is], semantics).devices;

@@ -72,8 +72,12 @@ pub fn collapsed(
 fn unread(reading: &Reading) -> Option<String> {
     let mut kinds = [Kind::ResourceSlice, Kind::ResourceClaim].into_iter();
     kinds.find_map(|kind| {
-        let gap = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
-        let gap = gap.cloned().or_else(|| reading.without(kind))?;
+        let gap = reading
+            .gaps
+            .iter()
+            .find(|gap| gap.kind() == Some(kind))
+            .cloned()
+            .or_else(|| reading.without(kind))?;
         Some(format!("{} are not known: {}", gap.what, gap.why))
     })
 }
@@ -118,15 +122,15 @@ fn wholes(reading: &Reading, semantics: &Semantics) -> Vec<Whole> {
     });
     let pools = pools
         .into_iter()
-        .filter(|(pool, _)| complete.contains(pool));
-    let pools = pools.map(|((driver, pool), devices)| Whole {
-        selector: DeviceSelector {
-            driver: Some(driver),
-            pool: Some(pool),
-            ..DeviceSelector::default()
-        },
-        devices,
-    });
+        .filter(|(pool, _)| complete.contains(pool))
+        .map(|((driver, pool), devices)| Whole {
+            selector: DeviceSelector {
+                driver: Some(driver),
+                pool: Some(pool),
+                ..DeviceSelector::default()
+            },
+            devices,
+        });
     drivers.chain(pools).collect()
 }
 

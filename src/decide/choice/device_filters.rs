@@ -123,8 +123,7 @@ impl DeviceFilter {
             conditions.push(DeviceCondition::Pod(namespaced(pod, default)));
         }
         for text in &typed.attributes {
-            let condition = AttributeCondition::parse(text);
-            let condition = condition.ok_or_else(|| no_comparison(text))?;
+            let condition = AttributeCondition::parse(text).ok_or_else(|| no_comparison(text))?;
             conditions.push(DeviceCondition::Attribute(vec![condition]));
         }
         if !typed.identities.is_empty() {

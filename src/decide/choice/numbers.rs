@@ -57,8 +57,10 @@ fn is_driver(word: &str, reading: &Reading) -> bool {
     let snapshot = &reading.snapshot;
     // A driver that is away publishes nothing, and is a driver all the same.
     let mut slices = snapshot.slices.iter();
-    let allocations = snapshot.claims.iter();
-    let allocations = allocations.filter_map(|claim| claim.allocation.as_ref());
+    let allocations = snapshot
+        .claims
+        .iter()
+        .filter_map(|claim| claim.allocation.as_ref());
     let mut results = allocations.flat_map(|allocation| &allocation.results);
     slices.any(|slice| slice.driver.as_str() == word)
         || results.any(|result| result.device.driver.as_str() == word)

@@ -51,15 +51,19 @@ pub fn notes(
         ));
     }
     let tolerated = terms.tolerated();
-    let made_before = snapshot.claims.iter().filter(|claim| {
-        is_member(claim.name.namespace.as_str())
-            && claim.allocation.is_none()
-            && claim
-                .spec
-                .as_ref()
-                .is_some_and(|spec| lacking(spec, &tolerated))
-    });
-    let made_before: Vec<String> = made_before.map(|claim| claim.name.to_string()).collect();
+    let made_before: Vec<String> = snapshot
+        .claims
+        .iter()
+        .filter(|claim| {
+            is_member(claim.name.namespace.as_str())
+                && claim.allocation.is_none()
+                && claim
+                    .spec
+                    .as_ref()
+                    .is_some_and(|spec| lacking(spec, &tolerated))
+        })
+        .map(|claim| claim.name.to_string())
+        .collect();
     if !made_before.is_empty() {
         notes.push(format!(
             "{} created before cannot get these devices until recreated: {}",
@@ -67,8 +71,8 @@ pub fn notes(
             few(&made_before)
         ));
     }
-    let others = tolerants(snapshot, &tolerated).into_iter();
-    let others: Vec<String> = others
+    let others: Vec<String> = tolerants(snapshot, &tolerated)
+        .into_iter()
         .filter(|one| !is_member(one.name.namespace.as_str()) && !one.admin_access)
         .map(|one| format!("{} {}", one.kind.word(), one.name))
         .collect();

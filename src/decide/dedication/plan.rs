@@ -123,11 +123,13 @@ fn refused(name: &str, different: &[String], found: &Value) -> Failure {
 /// That `steps` replace the content of policies, with their full names.
 #[must_use]
 pub fn replaced(steps: &[PolicyStep]) -> Option<String> {
-    let replaced = steps.iter().filter_map(|step| match step {
-        PolicyStep::Change { wanted, .. } => Some(wanted.kind.full_name(&wanted.name)),
-        PolicyStep::Create(_) | PolicyStep::Keep(_) => None,
-    });
-    let replaced: Vec<String> = replaced.collect();
+    let replaced: Vec<String> = steps
+        .iter()
+        .filter_map(|step| match step {
+            PolicyStep::Change { wanted, .. } => Some(wanted.kind.full_name(&wanted.name)),
+            PolicyStep::Create(_) | PolicyStep::Keep(_) => None,
+        })
+        .collect();
     (!replaced.is_empty()).then(|| format!("--overwrite replaces {}", replaced.join(", ")))
 }
 

@@ -20,8 +20,9 @@ pub fn reported(state: &DedicationState) -> Dedication {
         Some(Members::Selected(selector)) => (None, Some(selector.to_string())),
         None => (None, None),
     };
-    let effect = terms.map(|terms| &terms.effect);
-    let effect = effect.or_else(|| state.devices.first().map(|device| &device.effect));
+    let effect = terms
+        .map(|terms| &terms.effect)
+        .or_else(|| state.devices.first().map(|device| &device.effect));
     let taints = match terms {
         Some(terms) => terms.tolerated(),
         None => Vec::new(),

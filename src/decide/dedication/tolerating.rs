@@ -159,12 +159,14 @@ pub fn unreadable(snapshot: &Snapshot) -> Vec<&NamespacedName> {
                 .any(|request| request.kind == RequestKind::Unknown)
         })
     };
-    let claims = snapshot.claims.iter();
-    let claims = claims
+    let claims = snapshot
+        .claims
+        .iter()
         .filter(|claim| is_unknown(claim.spec.as_deref()))
         .map(|claim| &claim.name);
-    let templates = snapshot.templates.iter();
-    let templates = templates
+    let templates = snapshot
+        .templates
+        .iter()
         .filter(|one| is_unknown(Some(&one.spec)))
         .map(|one| &one.name);
     claims.chain(templates).collect()

@@ -146,8 +146,9 @@ fn is_hex(text: &str, separator: char, lengths: &[usize]) -> bool {
 /// Eight, four, four, four and twelve digits, behind a word such as `GPU-` or without one.
 fn is_uuid(text: &str) -> bool {
     const LENGTHS: [usize; 5] = [8, 4, 4, 4, 12];
-    let behind = text.split_once('-');
-    let behind = behind.filter(|(word, _)| word.chars().all(|c| c.is_ascii_alphabetic()));
+    let behind = text
+        .split_once('-')
+        .filter(|(word, _)| word.chars().all(|c| c.is_ascii_alphabetic()));
     is_hex(text, '-', &LENGTHS) || behind.is_some_and(|(_, rest)| is_hex(rest, '-', &LENGTHS))
 }
 

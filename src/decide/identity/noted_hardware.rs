@@ -21,8 +21,7 @@ impl NotedHardware {
     /// nothing where it has none of them.
     #[must_use]
     pub fn of(driver: &DriverName, device: &Device, more: &[String]) -> Option<Self> {
-        let names = device.attributes.keys();
-        let names = names.map(|name| qualified(driver, name));
+        let names = device.attributes.keys().map(|name| qualified(driver, name));
         let identifying = names.filter(|name| identifies(name, more));
         let attributes: BTreeMap<String, String> = identifying
             .filter_map(|name| {

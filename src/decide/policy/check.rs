@@ -124,8 +124,10 @@ impl Policies {
                 // What is only looked at says nothing of itself yet: `asked_later` tells what it will have to
                 // say.
                 let told = asked.annotations.is_some();
-                let missing = terms.require.iter();
-                let missing = missing.filter(move |required| told && !asked.keeps(**required));
+                let missing = terms
+                    .require
+                    .iter()
+                    .filter(move |required| told && !asked.keeps(**required));
                 let touched = touched.map(|protected| touches(policy, asked, protected));
                 touched.chain(missing.map(|required| lacks(policy, asked, *required)))
             });
@@ -224,8 +226,11 @@ fn flags(requirement: Requirement) -> &'static str {
 
 fn touches(policy: &Policy, asked: &CheckedRule, protected: &Protected) -> Violation {
     let devices = device::format(&protected.device);
-    let because = protected.because.iter();
-    let because: String = because.map(|why| format!(": {why}")).collect();
+    let because: String = protected
+        .because
+        .iter()
+        .map(|why| format!(": {why}"))
+        .collect();
     Violation {
         policy: policy.name.clone(),
         code: "protected-device".to_owned(),
