@@ -369,7 +369,7 @@ impl AddHooks for DedicationPolicies<'_> {
             .collect();
         // The devices of rules that are there may be other hardware by now than what was dedicated.
         let view = mutation.view.clone().with_identities_of(&existing).await?;
-        refuse_exchanged(&existing, (&view.reading, &view.semantics))?;
+        refuse_exchanged(&existing, &view.reading, &view.semantics)?;
         self.tell(steps, &namespaces, mutation);
         if self.is_taint_alone {
             self.context.printer.warn(&format!(

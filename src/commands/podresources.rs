@@ -234,7 +234,7 @@ impl KubeletArgs {
             .collect();
         // From before the pod is made, so that a signal meanwhile still has it removed.
         let stop = signal::Signals::listen().received();
-        debug_pod::ask(&plan, &own, (stop, context)).await
+        debug_pod::ask(&plan, &own, stop, context).await
     }
 
     /// All that is in use, with the kubelet's own notes.
@@ -318,7 +318,7 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
         )));
     }
     let node = NodeName::from(node.as_str());
-    let mut asked = args.ask((&node, &chosen), context).await?;
+    let mut asked = args.ask(&node, &chosen, context).await?;
     let is_idle = |one: &RemovalCheck| one.objections.is_empty();
     // What is idle for an instant may be between two pods.
     if !args.settle.is_zero() && asked.found.iter().any(is_idle) {
@@ -328,7 +328,7 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
         };
         args.stoppable(pause, context).await?;
         let before = asked.found;
-        asked = args.ask((&node, &chosen), context).await?;
+        asked = args.ask(&node, &chosen, context).await?;
         let found = asked.found.into_iter();
         asked.found = found.map(|one| one.settled(&before)).collect();
     }
@@ -452,11 +452,12 @@ impl CheckArgs {
     /// that a claim holds what is free by now. The other way round, what is in use could look free.
     async fn ask(
         &self,
-        (node, chosen): (&NodeName, &ChosenDevices),
+        node: &NodeName,
+        chosen: &ChosenDevices,
         context: &Context,
     ) -> Result<KubeletAnswers, Failure> {
         let listed = self.kubelet.listed(context).await?;
-        self.stoppable(self.compare(node, (&listed, chosen), context), context)
+        self.stoppable(self.compare(node, &listed, chosen, context), context)
             .await
     }
 
@@ -476,7 +477,8 @@ impl CheckArgs {
     async fn compare(
         &self,
         node: &NodeName,
-        (listed, chosen): (&PodResourcesReport, &ChosenDevices),
+        listed: &PodResourcesReport,
+        chosen: &ChosenDevices,
         context: &Context,
     ) -> Result<KubeletAnswers, Failure> {
         let (in_use, prepared) = listed.facts();

@@ -16,7 +16,7 @@ use super::signal;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::events::{self, Results, Stdout};
-use super::work::kubelet::{NodeClaim, Verifier};
+use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
@@ -208,7 +208,10 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     }
     let verifier = match verifier {
         None => None,
-        Some(verifier) => Some(args.aimed(verifier, &found, (&live, end, context)).await?),
+        Some(verifier) => {
+            let awaited = AwaitedRelease { rules: &found, end };
+            Some(args.aimed(verifier, awaited, &live, context).await?)
+        }
     };
     let wait = Wait {
         goal,
@@ -223,7 +226,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let waited = match verifier {
         Some(verifier) => {
             let verified = args
-                .verified(waited, &verifier, (began, end, context))
+                .verified(waited, &verifier, WaitTime { began, end }, context)
                 .await?;
             // Only what the kubelet was seen to release is taken off the rules.
             if let (WaitEnd::Met, Some(node)) = (&verified.ending, verifier.node()) {
@@ -242,6 +245,13 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         context.printer.note(&line);
     }
     Ok(status)
+}
+
+/// When a wait began, and when its time is over.
+#[derive(Clone, Copy)]
+struct WaitTime {
+    began: Instant,
+    end: Instant,
 }
 
 /// On which nodes the devices are that `rules` select, as far as the API says.
@@ -384,22 +394,25 @@ impl WaitArgs {
     async fn aimed(
         &self,
         verifier: Verifier,
-        rules: &[DeviceTaintRule],
-        (live, end, context): (&Live, Instant, &Context),
+        awaited: AwaitedRelease<'_>,
+        live: &Live,
+        context: &Context,
     ) -> Result<Verifier, Failure> {
-        let aimed = self.aimed_at(verifier, rules, (live, end, context));
+        let aimed = self.aimed_at(verifier, awaited, live, context);
         self.stoppable(aimed, context).await
     }
 
     async fn aimed_at(
         &self,
         verifier: Verifier,
-        rules: &[DeviceTaintRule],
-        (live, end, context): (&Live, Instant, &Context),
+        awaited: AwaitedRelease<'_>,
+        live: &Live,
+        context: &Context,
     ) -> Result<Verifier, Failure> {
         let view =
             ClusterView::of_for(live.clone(), self.version.version(), Detail::Attributes).await?;
-        let proposed: Vec<ProposedTaint> = rules
+        let proposed: Vec<ProposedTaint> = awaited
+            .rules
             .iter()
             .map(|rule| ProposedTaint::of_changed_rule(rule, &rule.taint.effect, view.now))
             .collect();
@@ -409,9 +422,7 @@ impl WaitArgs {
             name: node.as_ref(),
             trust: NodeTrust::typed(self.confirm_node),
         };
-        let verifier = verifier
-            .waiting_for(rules, (&view, said), (end, context))
-            .await?;
+        let verifier = verifier.waiting_for(awaited, &view, said, context).await?;
         let impact = view.impact(&proposed);
         let staying = staying(&impact, &[]);
         let staying: Vec<StayingPod> = staying.iter().map(StayingPod::new).collect();
@@ -428,14 +439,15 @@ impl WaitArgs {
         &self,
         waited: WaitResult,
         verifier: &Verifier,
-        (began, end, context): (Instant, Instant, &Context),
+        time: WaitTime,
+        context: &Context,
     ) -> Result<WaitResult, Failure> {
         let not_released = match &waited.ending {
             WaitEnd::TimedOut(_) => return Ok(waited),
             WaitEnd::Met => Vec::new(),
             WaitEnd::NotReleased(left) => left.clone(),
         };
-        let left = verifier.settled(end, context).await?;
+        let left = verifier.settled(time.end, context).await?;
         // What this kubelet has released was released, whatever the API could not show.
         let is_elsewhere =
             |left: &Left| left.node.as_deref() != verifier.node().map(NodeName::as_str);
@@ -449,7 +461,7 @@ impl WaitArgs {
         };
         Ok(WaitResult {
             ending,
-            took: began.elapsed(),
+            took: time.began.elapsed(),
             ..waited
         })
     }

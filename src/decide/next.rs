@@ -252,8 +252,8 @@ fn escalation(
     }
     let mut words = vec![before_eviction(&names)];
     let open: Vec<DeviceTaintRule> = open.into_iter().cloned().collect();
-    let facts = (looked.reading, looked.semantics);
-    if refuse_other_hardware(&open, facts, OtherHardware::Refused).is_err() {
+    let refused = OtherHardware::Refused;
+    if refuse_other_hardware(&open, looked.reading, looked.semantics, refused).is_err() {
         let why = "`escalate` refuses rules whose hardware has changed: remove them and add rules \
             for the intended devices, or add --accept-identity-change";
         return Ok(NextStep::Refused(why.to_owned(), Vec::new()));

@@ -79,7 +79,7 @@ fn folded(grouped: &Grouped, page: Page) -> Vec<String> {
     let places: Vec<usize> = (0..table.columns.len()).filter(is_below).collect();
     let indent = INDENT.repeat(2);
     in_groups(grouped, indented(&head, whole), |row| {
-        below(table, row, &places, (&indent, page.width))
+        below(table, row, &places, &indent, page.width)
     })
 }
 
@@ -98,7 +98,8 @@ fn below(
     table: &Table,
     row: usize,
     places: &[usize],
-    (indent, width): (&str, Option<u16>),
+    indent: &str,
+    width: Option<u16>,
 ) -> Vec<String> {
     let label = |place: usize| escaped_line(&table.columns[place].header).to_lowercase();
     let longest = places
@@ -148,7 +149,7 @@ pub(super) fn folding_lines(folding: &Folding, page: Page) -> Vec<String> {
     let mut shown: Vec<String> = lines.next().into_iter().collect();
     for (row, line) in lines.enumerate() {
         shown.push(line);
-        shown.extend(below(table, row, &places, (INDENT, page.width)));
+        shown.extend(below(table, row, &places, INDENT, page.width));
     }
     shown
 }

@@ -109,7 +109,7 @@ impl ClusterView {
         let Live { client, served } = &live;
         let read = cluster::read_devices_with_objects(client, served, detail(&semantics)).await;
         let (reading, objects, odd) = read.map_err(failed)?;
-        let mut view = Self::of_reading(reading, semantics, live, (source.version, Detail::Names));
+        let mut view = Self::of_reading(reading, semantics, live, source.version, Detail::Names);
         view.view_warnings.doubts.extend(
             odd.iter()
                 .map(|error| version::odd_object(&error.to_string())),
@@ -134,12 +134,7 @@ impl ClusterView {
         let live = Live { client, served };
         let semantics = version.semantics(live.served.version)?;
         if detail(&semantics) <= wanted {
-            return Ok(Self::of_reading(
-                reading,
-                semantics,
-                live,
-                (version, wanted),
-            ));
+            return Ok(Self::of_reading(reading, semantics, live, version, wanted));
         }
         // Rules that select by attributes need more than was read.
         Box::pin(Self::of_for(live, version, wanted)).await
@@ -161,19 +156,15 @@ impl ClusterView {
         let reading = cluster::read_devices(&live.client, &live.served, detail)
             .await
             .map_err(failed)?;
-        Ok(Self::of_reading(
-            reading,
-            semantics,
-            live,
-            (version, wanted),
-        ))
+        Ok(Self::of_reading(reading, semantics, live, version, wanted))
     }
 
     fn of_reading(
         mut reading: Reading,
         semantics: Semantics,
         live: Live,
-        (version, wanted): (Version, Detail),
+        version: Version,
+        wanted: Detail,
     ) -> Self {
         let mut doubts = doubts_about(&semantics, &reading);
         // This machine's clock is better than none, and is told as a doubt.

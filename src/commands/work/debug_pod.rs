@@ -53,7 +53,8 @@ impl DebugPodPlan {
 pub(crate) async fn ask(
     plan: &DebugPodPlan,
     arguments: &[&str],
-    (stop, context): (impl Future<Output = ExitStatus>, &Context),
+    stop: impl Future<Output = ExitStatus>,
+    context: &Context,
 ) -> Result<PodResourcesReport, Failure> {
     let mut stop = Interrupt {
         signal: pin!(stop),
@@ -88,7 +89,7 @@ pub(crate) async fn ask(
         None => answer,
     };
     let answer = match why_left {
-        Some(why) => still_there(answer, (&pod, plan), &why, context),
+        Some(why) => still_there(answer, &pod, plan, &why, context),
         None => answer,
     };
     tell(&client, context);
@@ -222,7 +223,8 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
 /// Says that the pod could not be removed, whatever became of the question.
 fn still_there(
     answer: Result<String, Failure>,
-    (pod, plan): (&DebugPod, &DebugPodPlan),
+    pod: &DebugPod,
+    plan: &DebugPodPlan,
     why: &str,
     context: &Context,
 ) -> Result<String, Failure> {

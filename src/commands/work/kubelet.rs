@@ -118,6 +118,15 @@ pub(crate) struct NodeClaim<'a> {
     pub(crate) trust: NodeTrust,
 }
 
+/// What a kubelet has to release, and by when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AwaitedRelease<'a> {
+    /// The rules whose devices are waited for.
+    pub(crate) rules: &'a [DeviceTaintRule],
+    /// When the time is over.
+    pub(crate) end: Instant,
+}
+
 impl Verifier {
     /// The kubelet behind a socket, which has to be there and able to say which devices are in use, before
     /// it is waited for.
@@ -157,7 +166,7 @@ impl Verifier {
         self.node.as_ref()
     }
 
-    /// The kubelet with what is waited for: what `rules` select in `view`, which has attributes and pods.
+    /// The kubelet with what is waited for: what the rules select in `view`, which has attributes and pods.
     ///
     /// # Errors
     ///
@@ -165,11 +174,13 @@ impl Verifier {
     /// would free nothing.
     pub(crate) async fn waiting_for(
         self,
-        rules: &[DeviceTaintRule],
-        (view, said): (&ClusterView, NodeClaim<'_>),
-        (end, context): (Instant, &Context),
+        awaited: AwaitedRelease<'_>,
+        view: &ClusterView,
+        said: NodeClaim<'_>,
+        context: &Context,
     ) -> Result<Self, Failure> {
-        let node = self.whose((view, said), (end, context)).await?;
+        let AwaitedRelease { rules, end } = awaited;
+        let node = self.whose(view, said, end, context).await?;
         let proposed: Vec<ProposedTaint> = rules
             .iter()
             .map(|rule| ProposedTaint::of_rule(rule, view.now))
@@ -192,8 +203,10 @@ impl Verifier {
     /// Of which node the kubelet is. A pod that was made on a node asks the kubelet there.
     async fn whose(
         &self,
-        (view, said): (&ClusterView, NodeClaim<'_>),
-        (end, context): (Instant, &Context),
+        view: &ClusterView,
+        said: NodeClaim<'_>,
+        end: Instant,
+        context: &Context,
     ) -> Result<NodeName, Failure> {
         let socket = match &self.way {
             KubeletAccess::Socket { socket, .. } => socket,
@@ -264,7 +277,7 @@ impl Verifier {
             KubeletAccess::Pod { plan, stop } => {
                 let plan = plan.within(rest.max(POD_INTERVAL));
                 let own = ["podresources", "list", "--quiet", "-o", "json"];
-                let report = debug_pod::ask(&plan, &own, (stop(), context)).await?;
+                let report = debug_pod::ask(&plan, &own, stop(), context).await?;
                 let (in_use, prepared) = report.facts();
                 let unread = report
                     .warnings

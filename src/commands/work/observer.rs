@@ -238,7 +238,7 @@ impl RuleObserver {
             freshness: Freshness::Kept,
             now: self.clock.now(),
         };
-        Ok(judged(&evidence, (settle, began), (&mut self.nodes, &self.live)).await)
+        Ok(judged(&evidence, settle, began, &mut self.nodes, &self.live).await)
     }
 
     /// Reads everything again; what is kept begins anew from that, unless it was the last look.
@@ -272,7 +272,7 @@ impl RuleObserver {
             freshness: Freshness::Read,
             now: view.now,
         };
-        let progress = judged(&evidence, (settle, began), (&mut self.nodes, &self.live)).await;
+        let progress = judged(&evidence, settle, began, &mut self.nodes, &self.live).await;
         match progress.step {
             WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
                 let reading = Reading {
@@ -296,8 +296,10 @@ impl RuleObserver {
 /// that has not ended is still one that is left.
 async fn judged(
     evidence: &EvictionEvidence<'_>,
-    (settle, began): (&mut Settle, Instant),
-    (nodes, live): (&mut Nodes, &Live),
+    settle: &mut Settle,
+    began: Instant,
+    nodes: &mut Nodes,
+    live: &Live,
 ) -> WaitProgress {
     let impacts = evidence.impacts();
     let claims = &evidence.reading.snapshot.claims;

@@ -74,7 +74,7 @@ impl Pipeline<'_> {
         changer.plan(open);
         Box::pin(apply(changer)).await?;
         match proposal.waits().filter(|_| self.dry_run.is_real()) {
-            Some(patience) => Box::pin(self.wait(proposal, (expected, patience), changer)).await,
+            Some(patience) => Box::pin(self.wait(proposal, expected, patience, changer)).await,
             None => Ok(()),
         }
     }
@@ -87,10 +87,11 @@ impl Pipeline<'_> {
             return Ok(Vec::new());
         }
         let (view, safety) = (&self.mutation.view, self.safety);
-        let facts = (&view.reading, &view.semantics);
         // What refuses comes before what asks, and what needs no pods before these are read.
         if let Some(other) = proposal.noted_before {
-            for warning in refuse_other_hardware(&proposal.changed(), facts, other)? {
+            for warning in
+                refuse_other_hardware(&proposal.changed(), &view.reading, &view.semantics, other)?
+            {
                 self.context.printer.warn(&Oddity::from(&warning).line());
             }
         }
@@ -130,8 +131,8 @@ impl Pipeline<'_> {
                 refuse_deleted(&proposal.changed(), now.view.rules()?)?;
                 let proposed = proposal.proposed(now.view.now);
                 still_agreed(report, &now.report(&proposed, &safety.guards).await?)?;
-                let facts = (&now.view.reading, &now.view.semantics);
-                refuse_exchanged(&proposal.noting_hardware(), facts)?;
+                let noting = proposal.noting_hardware();
+                refuse_exchanged(&noting, &now.view.reading, &now.view.semantics)?;
             }
         }
         Ok(expected)
@@ -152,7 +153,8 @@ impl Pipeline<'_> {
     async fn wait(
         &self,
         proposal: &Proposal,
-        (expected, patience): (Vec<Uid>, Patience),
+        expected: Vec<Uid>,
+        patience: Patience,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
         let evicting = proposal.evicting();

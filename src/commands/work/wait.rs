@@ -102,7 +102,7 @@ impl Wait<'_> {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);
         }
-        self.wait(observer, (&semantics, &recorded), context).await
+        self.wait(observer, &semantics, &recorded, context).await
     }
 
     /// Waits for something about the rules themselves.
@@ -117,7 +117,7 @@ impl Wait<'_> {
     ) -> Result<WaitResult, Failure> {
         let observer = RuleObserver::on_rules(live.clone(), self.names(), self.goal).await?;
         // What rules themselves become is the same in every version that has them.
-        self.wait(observer, (&Semantics::newest(), &[]), context)
+        self.wait(observer, &Semantics::newest(), &[], context)
             .await
     }
 
@@ -132,7 +132,8 @@ impl Wait<'_> {
     async fn wait(
         &self,
         mut observer: RuleObserver,
-        (semantics, recorded): (&Semantics, &[DeviceTaintRule]),
+        semantics: &Semantics,
+        recorded: &[DeviceTaintRule],
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let began = Instant::now();

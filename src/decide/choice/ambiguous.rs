@@ -23,7 +23,8 @@ pub struct AmbiguousNumber {
 pub fn ambiguous(
     identities: &[Hardware],
     chosen: &[DeviceId],
-    (snapshot, more): (&Snapshot, &[String]),
+    snapshot: &Snapshot,
+    more: &[String],
     semantics: &Semantics,
 ) -> Vec<AmbiguousNumber> {
     let numbers = identities

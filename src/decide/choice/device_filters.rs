@@ -253,7 +253,7 @@ impl DeviceFilter {
         }
         let identities = &self.typed.identities;
         let more = &self.typed.identity_attributes[..];
-        let ambiguous = ambiguous(identities, &devices, (snapshot, more), semantics);
+        let ambiguous = ambiguous(identities, &devices, snapshot, more, semantics);
         if self.typed.with_partitions {
             let before = devices.len();
             devices = with_siblings(snapshot, &devices, semantics);

@@ -76,7 +76,8 @@ pub fn warnings(
 /// When that is proven of one of them, and nobody has accepted it.
 pub fn refuse_other_hardware(
     rules: &[DeviceTaintRule],
-    (reading, semantics): (&Reading, &Semantics),
+    reading: &Reading,
+    semantics: &Semantics,
     other: OtherHardware,
 ) -> Result<Vec<Warning>, Failure> {
     let found = found(rules, reading, semantics);
@@ -97,7 +98,8 @@ pub fn refuse_other_hardware(
 /// When that is proven of one of them.
 pub fn refuse_exchanged(
     rules: &[DeviceTaintRule],
-    (reading, semantics): (&Reading, &Semantics),
+    reading: &Reading,
+    semantics: &Semantics,
 ) -> Result<(), Failure> {
     let messages = changed(&found(rules, reading, semantics));
     if messages.is_empty() {
@@ -204,9 +206,8 @@ mod tests {
 
     #[test]
     fn hardware_that_was_exchanged_under_the_question_is_refused() {
-        let replaced_hardware = |numbers: &[(&str, &str)]| {
-            refuse_exchanged(&rules(), (&reading(numbers), &semantics()))
-        };
+        let replaced_hardware =
+            |numbers: &[(&str, &str)]| refuse_exchanged(&rules(), &reading(numbers), &semantics());
         assert!(replaced_hardware(&[("gpu-0", "GPU-A"), ("gpu-1", "GPU-B")]).is_ok());
         for other in [
             &[("gpu-0", "GPU-C"), ("gpu-1", "GPU-B")][..],
@@ -273,9 +274,9 @@ mod tests {
                     "{name}"
                 );
             }
-            let facts = (&reading, &semantics());
-            let refused = refuse_other_hardware(&rules(), facts, OtherHardware::Refused);
-            let accepted = refuse_other_hardware(&rules(), facts, OtherHardware::Accepted);
+            let judged = |other| refuse_other_hardware(&rules(), &reading, &semantics(), other);
+            let refused = judged(OtherHardware::Refused);
+            let accepted = judged(OtherHardware::Accepted);
             assert_eq!(accepted.unwrap(), said, "{name}");
             if code == Some("identity-changed") {
                 let failure = refused.unwrap_err();
