@@ -129,7 +129,6 @@ fn install(args: &InstallArgs, context: &Context) -> Result<(), Failure> {
             )
             .hint("to replace it, add --force"));
         }
-        // One that cannot be read is not there, or cannot be written either, which is said then.
         Ok(_) | Err(_) => {
             write(&file, text).map_err(|error| unwritable(&file, &error))?;
             context.printer.emit(&format!("{shown} installed\n"))?;

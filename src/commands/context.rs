@@ -318,7 +318,7 @@ impl Context {
 
     /// Notes that this cluster is asked.
     pub(super) fn asked(&self, client: &ApiClient) {
-        // Between two pushes the list is whole, whoever panicked meanwhile.
+        // Between two pushes the list is whole, even if a task that held it has panicked.
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.push(client.clone());
     }

@@ -472,7 +472,7 @@ impl DedicationPolicies<'_> {
                     Err(ClusterError::NotServed { .. } | ClusterError::Forbidden { .. }),
                     Mode::Advise,
                 ) => None,
-                // An object that was not seen may be that of somebody else.
+                // An object that could not be read may belong to another user or program.
                 (Err(error), _) => {
                     let failure = failed(error);
                     return Err(failure.detail("nothing was changed"));

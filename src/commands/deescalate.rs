@@ -131,7 +131,7 @@ impl DeescalateArgs {
         let typed = self.rules.typed(SiblingRules::Noted);
         let named = typed.chooser()?;
         let reached = reach(named.as_ref(), context).await?;
-        // Who brakes is only a note, which must not hold up the brake.
+        // The user's name is only a note, for which lowering the effect must not wait.
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
         let (found, user) = join(self.find(&typed, &reached, context), user).await;
         let (chooser, (mut found, mut unread)) = found?;
