@@ -202,7 +202,7 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
 pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failure {
     let kinds = [Kind::ResourceSlice, Kind::ResourceClaim];
     let unread = kinds.into_iter().find_map(|kind| {
-        // The gap that was noted says why; `without` can only say that the kind is not there.
+        // The gap that was noted says why; `without` can only say that the kind was not read.
         let denied = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
         denied.cloned().or_else(|| reading.without(kind))
     });

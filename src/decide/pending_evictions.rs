@@ -45,7 +45,7 @@ impl Evictors {
             .cloned()
             .collect();
         let proposed = last.iter().map(|rule| taint(rule, now)).collect();
-        // A rule that evicts no longer stays as it was: pods that it marked are still terminating.
+        // A rule that no longer evicts is kept as it was: pods that it evicted are still terminating.
         let earlier: Vec<DeviceTaintRule> = self
             .last
             .iter()

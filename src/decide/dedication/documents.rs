@@ -50,7 +50,7 @@ pub fn taints_meant(
     snapshot: &Snapshot,
     semantics: &Semantics,
 ) -> Result<Vec<Taint>, Failure> {
-    // No name of a rule has a slash, and no device is without one.
+    // The name of a rule has no slash, and the full name of a device has two or more.
     let taints = if text.contains('/') {
         of_device(text, snapshot, semantics)?
     } else {
