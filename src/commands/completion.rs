@@ -129,6 +129,9 @@ fn install(args: &InstallArgs, context: &Context) -> Result<(), Failure> {
             )
             .hint("to replace it, add --force"));
         }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(unwritable(&file, &error));
+        }
         Ok(_) | Err(_) => {
             write(&file, text).map_err(|error| unwritable(&file, &error))?;
             context.printer.emit(&format!("{shown} installed\n"))?;

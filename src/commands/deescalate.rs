@@ -22,7 +22,7 @@ use super::work::connect::{Live, connect_client, failed};
 use super::work::mutation_context::MutationContext;
 use super::work::resolve_rules::{by_name, selected_rules};
 use super::work::rules_on::chosen_in;
-use super::work::stopped::stopped;
+use super::work::stopped::{is_about_one_rule, stopped};
 use crate::cluster::{ApiClient, Rules, ServedKinds, discover, user_name};
 use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
@@ -276,10 +276,19 @@ impl DeescalateArgs {
         let pulled = reached.client.server_time();
         let patch = RulePatch::effect(&to, &self.semantics(reached), reached.client.server_time());
         let mut downgraded = Vec::new();
+        let mut refused: Option<Failure> = None;
         for rule in found {
-            let done = changer.downgrade(rule, &patch, &to).await;
-            let done = done.map_err(|failure| stopped(failure, context))?;
-            downgraded.extend(done);
+            match changer.downgrade(rule, &patch, &to).await {
+                Ok(done) => downgraded.extend(done),
+                // What one rule refuses must not keep the others evicting.
+                Err(failure) if is_about_one_rule(&failure) => {
+                    refused = Some(match refused {
+                        None => failure,
+                        Some(first) => first.detail(failure.to_string()),
+                    });
+                }
+                Err(failure) => return Err(stopped(failure, context)),
+            }
         }
         for line in set_back(&downgraded) {
             changer.note(line);
@@ -291,7 +300,7 @@ impl DeescalateArgs {
             };
             tell_cancelled(reached, downgrade, self.version.version(), changer).await;
         }
-        Ok(())
+        refused.map_or(Ok(()), |failure| Err(stopped(failure, context)))
     }
 
     /// How the server behaves; where nobody can say, as the newest does.

@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::eviction::reserved_for_group;
 use crate::model::{
     Containers, DriverName, Kind, NodeName, Pod, Reading, ResourceClaim, ResourceSlice, Sandbox,
     SliceNodes,
@@ -213,9 +214,11 @@ fn drivers_of(pod: &Pod, claims: &[ResourceClaim]) -> BTreeSet<DriverName> {
     let namespace = &pod.name.namespace;
     let own = claims.iter().filter(|claim| {
         claim.name.namespace == *namespace
-            && (claim.reserved_for.iter()).any(|consumer| {
-                consumer.uid == pod.uid || Some(&consumer.name) == pod.pod_group.as_ref()
-            })
+            && (reserved_for_group(pod, claim)
+                || claim
+                    .reserved_for
+                    .iter()
+                    .any(|consumer| consumer.uid == pod.uid))
     });
     let results = own
         .filter_map(|claim| claim.allocation.as_ref())

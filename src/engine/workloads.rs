@@ -386,7 +386,8 @@ pub fn gangs<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid,
     }
     let gang = |pod: &'a Pod| {
         let group = Group::of(pod)?;
-        let (lost, left) = members.get(&group).copied().unwrap_or((1, 0));
+        // A pod that has ended is no member any more, and its group may have no other.
+        let (lost, left) = members.get(&group).copied()?;
         let (name, needs) = describe(&group, snapshot)?;
         let gang = Gang {
             group: name,

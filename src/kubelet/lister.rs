@@ -227,7 +227,12 @@ impl Lister {
     fn decoded<A: Message + Weighed + Default>(&self, message: &[u8]) -> Result<A, KubeletError> {
         // Weighed before decoding, because an oversized response must never be built in memory.
         match A::SHAPE.weight(message) {
-            Some(weight) if weight > HEAVIEST => Err(self.too_long()),
+            Some(weight) if weight > HEAVIEST => {
+                let most = HEAVIEST >> 20;
+                Err(self.foreign(format!(
+                    "its response takes more than {most} MiB once decoded"
+                )))
+            }
             Some(_) => {
                 let answer = A::decode(message).map_err(|error| self.foreign(error.to_string()))?;
                 match answer.oddity() {

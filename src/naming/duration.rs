@@ -56,11 +56,12 @@ fn go_duration(text: &str) -> Option<Duration> {
     if rest.is_empty() {
         return None;
     }
+    // Only a whole duration of nothing has no unit.
+    if rest == "0" {
+        return Some(Duration::ZERO);
+    }
     let mut total = 0.0_f64;
     while !rest.is_empty() {
-        if rest == "0" {
-            break;
-        }
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let (number, after) = rest.split_at(digits);
         let (unit, after) = after.split_at(
@@ -103,6 +104,7 @@ mod tests {
         ] {
             assert_eq!(millis(text), Ok(expected), "{text}");
         }
+        assert!(parse_duration("1h0").is_err(), "Go misses the unit");
     }
 
     #[test]

@@ -57,10 +57,14 @@ pub(super) fn containers(all: [&[ContainerStatus]; 3]) -> Containers {
     if all[0].is_empty() || !states().all(|state| ended(state).is_some()) {
         return Containers::Unknown;
     }
-    let ends = states()
+    // The last end is unknown as long as one of them has none.
+    let ends: Option<Vec<_>> = states()
         .filter_map(ended)
-        .filter_map(|ended| Time::instant(ended.finished_at));
-    Containers::Ended { at: ends.max() }
+        .map(|ended| Time::instant(ended.finished_at))
+        .collect();
+    Containers::Ended {
+        at: ends.and_then(|ends| ends.into_iter().max()),
+    }
 }
 
 #[cfg(test)]
@@ -99,6 +103,11 @@ mod tests {
             (
                 "the time is not said",
                 json!({"containerStatuses": [{"state": {"terminated": {"exitCode": 1, "finishedAt": null}}}]}),
+                Containers::Ended { at: None },
+            ),
+            (
+                "the time of one is not said",
+                json!({"containerStatuses": [ended(early), {"state": {"terminated": {"exitCode": 1}}}]}),
                 Containers::Ended { at: None },
             ),
             (

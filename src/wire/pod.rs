@@ -12,7 +12,7 @@ use super::container::{ContainerStatus, containers};
 use super::context::Context;
 use super::error::FieldError;
 use super::node_selector::NodeSelector;
-use super::nullable::or_default;
+use super::nullable::{or_default, unique};
 use super::object::{Object, ToObject};
 use crate::model::{self, ClaimSource, PodClaim};
 
@@ -49,7 +49,7 @@ pub struct PodSpec {
     pub termination_grace_period_seconds: Option<i64>,
     /// Labels that its node has to have.
     #[prost(btree_map = "string, string", tag = "7")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub node_selector: BTreeMap<String, String>,
     /// Where it runs.
     #[prost(string, optional, tag = "10")]

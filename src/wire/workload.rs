@@ -189,7 +189,9 @@ fn active_wanted(spec: &Spec, status: &Status) -> i32 {
     let succeeded = status.succeeded.unwrap_or_default();
     match spec.completions {
         _ if spec.suspend == Some(true) => 0,
-        Some(completions) => completions.saturating_sub(succeeded).clamp(0, parallelism),
+        Some(completions) => completions
+            .saturating_sub(succeeded)
+            .clamp(0, parallelism.max(0)),
         // Once one of them has succeeded, no new ones are made.
         None if succeeded > 0 => status.active.unwrap_or_default(),
         None => parallelism,
@@ -465,6 +467,10 @@ mod tests {
             assert_eq!((failure.backoff_limit, failure.failed), (6, 1));
             assert_eq!(failure.disruption, expected, "{rules}");
         }
+        // No server stores it, and a file may say it.
+        let negative = json!({"completions": 2, "parallelism": -1});
+        let negative = &read(&object(Kind::Job, &negative, &json!({}))).jobs[0];
+        assert_eq!(negative.replicas, Some(0));
         let indexed = json!({"completions": 2, "backoffLimitPerIndex": 1});
         let indexed = &read(&object(Kind::Job, &indexed, &json!({}))).jobs[0];
         let failure = indexed.failure.as_ref().expect("a Job");

@@ -387,6 +387,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_job_wants_and_what_a_finalizer_holds_stay() {
+        let job = serde_json::json!({
+            "metadata": {"name": "j", "namespace": "ml", "finalizers": ["acme.com/last"]},
+            "spec": {"parallelism": 4, "completions": 8, "suspend": true, "backoffLimitPerIndex": 1},
+            "status": {"active": 2, "succeeded": 6},
+        });
+        let redacted = redacted(Kind::Job, &job).expect("a Job");
+        assert_eq!(redacted["spec"], job["spec"]);
+        assert_eq!(redacted["status"], job["status"]);
+        let finalizers = redacted["metadata"]["finalizers"]
+            .as_array()
+            .expect("a list");
+        assert_eq!(finalizers.len(), 1);
+        assert!(!finalizers[0].to_string().contains("acme"));
+    }
+
+    #[test]
     fn a_pod_stays_in_its_groups() {
         let pod = serde_json::json!({"metadata": {"name": "p", "namespace": "ml", "labels": {
             "leaderworkerset.sigs.k8s.io/name": "acme", "leaderworkerset.sigs.k8s.io/group-index": "2",

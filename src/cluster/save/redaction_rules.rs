@@ -89,6 +89,8 @@ macro_rules! object {
                 "name": FieldRule::Name($what),
                 "namespace": FieldRule::Name("namespace"),
                 "uid": FieldRule::Uid,
+                // That there are any keeps an object from going; who set them is nobody's business.
+                "finalizers": FieldRule::Items(&FieldRule::Name("finalizer")),
                 $($labels: FieldRule::Labels, $annotations: FieldRule::Annotations,)?
                 "ownerReferences": items!(
                     ["controller"]
@@ -342,7 +344,15 @@ macro_rules! workload {
         object!(
             $what,
             "spec": fields!(
-                ["replicas", "parallelism", "backoffLimit", "minMember"]
+                [
+                    "replicas",
+                    "parallelism",
+                    "completions",
+                    "suspend",
+                    "backoffLimit",
+                    "backoffLimitPerIndex",
+                    "minMember"
+                ]
                 "podFailurePolicy": fields!([] "rules": items!(
                     ["action"]
                     "onExitCodes": fields!(["operator"]),
@@ -352,7 +362,15 @@ macro_rules! workload {
                 "schedulingPolicy": fields!([] "gang": fields!(["minCount"]),),
             ),
             "status": fields!(
-                ["readyReplicas", "desiredNumberScheduled", "numberReady", "ready", "failed"]
+                [
+                    "readyReplicas",
+                    "desiredNumberScheduled",
+                    "numberReady",
+                    "ready",
+                    "active",
+                    "succeeded",
+                    "failed"
+                ]
                 "conditions": items!(["type", "status", "reason"]),
             ),
         )

@@ -11,6 +11,14 @@ pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
     context.ledger.account(failure, blocker)
 }
 
+/// Whether the failure is about the rule that was to be changed, so that others may be changed all the same.
+pub(crate) fn is_about_one_rule(failure: &Failure) -> bool {
+    match blocker(failure) {
+        Incompleteness::Decided | Incompleteness::Denied => true,
+        Incompleteness::Passing | Incompleteness::Lasting => false,
+    }
+}
+
 /// What keeps the command from being complete that failed so.
 fn blocker(failure: &Failure) -> Incompleteness {
     let cause: Option<&ClusterError> = failure.cause();

@@ -74,10 +74,14 @@ pub fn refuse_namespaces(
     known: &KnownNamespaces,
     missing: Missing,
 ) -> Result<(), Failure> {
-    // Before `--allow-missing` counts, which is for names that may come into being later.
-    if let Some(members) = known.members(terms)
-        && members.contains(&SYSTEM)
-    {
+    // Before `--allow-missing` counts, which is for names that may come into being later; a name that was typed is
+    // known also where namespaces may not be read.
+    let is_named = match &terms.members {
+        Members::Namespaces(names) => names.contains(SYSTEM),
+        Members::Selected(_) => false,
+    };
+    let members = known.members(terms);
+    if is_named || members.is_some_and(|members| members.contains(&SYSTEM)) {
         return Err(refused_system(&terms.members));
     }
     if missing == Missing::Allowed {
@@ -204,6 +208,9 @@ mod tests {
             }
         }
         assert_eq!(refused(&by_labels("a", "team=ml"), &known()), None);
+        let unread = KnownNamespaces::Unread("denied".to_owned());
+        let named = terms("a", &["kube-system"]);
+        assert!(refuse_namespaces(&named, &unread, Missing::Allowed).is_err());
     }
 
     #[test]

@@ -28,12 +28,13 @@ pub fn overlaps(
         .iter()
         .filter(|rule| rule.taint.key == Terms::KEY && rule.taint.value != name);
     let overlapping = others.filter_map(|rule| {
-        let selector = rule.selector.as_ref()?;
-        let meets = selectors.iter().any(|one| overlap(one, selector));
+        // Up to 1.37.0 the scheduler applies a rule without a selector to every device.
+        let selector = rule.selector.clone().unwrap_or_default();
+        let meets = selectors.iter().any(|one| overlap(one, &selector));
         meets.then(|| Overlap {
             dedication: rule.taint.value.clone(),
             rule: rule.name.to_string(),
-            selector: selector.clone(),
+            selector,
         })
     });
     overlapping.collect()
@@ -114,6 +115,13 @@ mod tests {
             assert_eq!(!overlaps.is_empty(), found, "{what}");
             assert_eq!(refuse_overlaps(&overlaps).is_err(), found, "{what}");
         }
+    }
+
+    #[test]
+    fn a_rule_without_a_selector_may_be_about_every_device() {
+        let mut all = dedicated("ml", DeviceSelector::default());
+        all.selector = None;
+        assert_eq!(overlaps("research", &[selector("gpu-0")], &[all]).len(), 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::allocation_session::AllocationSession;
 use super::cluster_state::{ClusterState, IgnoredTaints};
 use super::completeness::Unknown;
-use super::demand::{Demand, demands};
+use super::demand::{Demand, SearchStop, demands};
 use super::exclusions::ChoiceDiagnosis;
 use super::pending_claim::{PendingClaim, is_placeable, placeability};
 use super::replacement::Placeability;
@@ -74,11 +74,15 @@ pub(super) fn root_cause<'a>(
     }
     // The order of the questions is that of the way out: if it does not help that all taints are gone, no taint is
     // the cause.
-    if !is_placeable_without(IgnoredTaints::Everything, waiting, state, &all) {
-        return match constraints(waiting) {
-            none if none.is_empty() => RootCause::Devices,
-            some => RootCause::Constraints(some),
-        };
+    match placeability_without(IgnoredTaints::Everything, waiting, state, &all) {
+        Placeability::Placeable => {}
+        Placeability::Unknown(why) => return RootCause::Unknown(why),
+        Placeability::Unplaceable => {
+            return match constraints(waiting) {
+                none if none.is_empty() => RootCause::Devices,
+                some => RootCause::Constraints(some),
+            };
+        }
     }
     // Only devices against which nothing but taints speaks can be won by removing some; `owners` has the taints of
     // those.
@@ -88,7 +92,8 @@ pub(super) fn root_cause<'a>(
             let ignorable = state.taint_of(owner);
             ignorable.is_some_and(|taint| {
                 let ignored = IgnoredTaints::Those([taint].into());
-                is_placeable_without(ignored, waiting, state, &all)
+                let found = placeability_without(ignored, waiting, state, &all);
+                found == Placeability::Placeable
             })
         })
         .collect();
@@ -133,16 +138,16 @@ fn missing_class(claim: &ResourceClaim, state: &ClusterState<'_>) -> Option<Obje
     missing.filter(|_| state.completeness.classes).cloned()
 }
 
-fn is_placeable_without<'a>(
+fn placeability_without<'a>(
     ignored: IgnoredTaints,
     waiting: &PendingClaim<'a>,
     state: &mut ClusterState<'a>,
     all: &Holdings<'a>,
-) -> bool {
+) -> Placeability {
     state.ignored = ignored;
-    let reallocation = placeability(waiting, state, all);
+    let found = placeability(waiting, state, all);
     state.ignored = IgnoredTaints::NOTHING;
-    reallocation == Placeability::Placeable
+    found
 }
 
 /// Whose the taints are against which nothing else speaks, the most frequent first.
@@ -293,7 +298,8 @@ impl RemovalTrial<'_, '_> {
         Some(None)
     }
 
-    /// Whether the claim can be placed there without the taints; absent where there is no time left.
+    /// Whether the claim can be placed there without the taints; absent where there is no time left, or where it is
+    /// unknown.
     fn helps(&mut self, view: usize, owners: &BTreeSet<TaintOwner>) -> Option<bool> {
         self.left = self.left.checked_sub(1)?;
         let ignored = owners.iter().filter_map(|owner| self.state.taint_of(owner));
@@ -314,6 +320,10 @@ impl RemovalTrial<'_, '_> {
             required: None,
         });
         self.state.ignored = IgnoredTaints::NOTHING;
-        Some(answer == Ok(true))
+        match answer {
+            Ok(helps) => Some(helps),
+            Err(SearchStop::Unknown(_)) => None,
+            Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => Some(false),
+        }
     }
 }

@@ -198,6 +198,11 @@ impl<'s, 'a> Search<'s, 'a> {
         if let Some((number, place)) = required {
             return self.with(at, number, place, Obligation::Must);
         }
+        // What the request has begun with is not taken again: one that is shared stays available.
+        let begun = task
+            .required
+            .filter(|required| required.request == at.request)
+            .map(|required| required.device);
         // The devices of one choice stand for one another, so that they are taken in ascending order: each
         // combination is tried once and not in every order, with the same verdict.
         for number in at.pool..task.view.pools.len() {
@@ -208,7 +213,7 @@ impl<'s, 'a> Search<'s, 'a> {
             let first = if number == at.pool { at.device } else { 0 };
             for (device, place) in pool.devices.iter().enumerate().skip(first) {
                 self.step()?;
-                if !self.is_candidate(at, *place)? {
+                if begun == Some(*place) || !self.is_candidate(at, *place)? {
                     continue;
                 }
                 let next = SearchPosition {

@@ -156,9 +156,17 @@ pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String 
             owners.len(),
             listed(owners)
         ),
-        RootCause::Devices => "waits for devices: no node has enough matching free devices, even \
-                           without any taint"
-            .to_owned(),
+        RootCause::Devices => {
+            let constrained = match spec.map_or(0, |spec| spec.constraints.len()) {
+                0 => "",
+                1 => ", or without the constraint",
+                _ => ", or without any single constraint",
+            };
+            format!(
+                "waits for devices: no node has enough matching free devices, even without any \
+                 taint{constrained}"
+            )
+        }
         RootCause::NoClass(class) => {
             format!("waits for devices: DeviceClass {class} not found")
         }

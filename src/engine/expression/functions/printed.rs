@@ -113,6 +113,9 @@ pub(super) fn format(values: &[Value]) -> Result<Value, Fault> {
     text(printed)
 }
 
+/// Up to so many digits behind the point are printed: a format must not decide how much memory an expression takes.
+const MOST_DIGITS: usize = 100;
+
 fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, Fault> {
     if value.is_untold() {
         return Err(Fault::unsupported("error messages of formats"));
@@ -121,8 +124,11 @@ fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, 
         ('s', value) => plain(value),
         ('d', Value::Int(number)) => Ok(number.to_string()),
         ('d', Value::Uint(number)) => Ok(number.to_string()),
+        ('f', Value::Double(_)) if precision > Some(MOST_DIGITS) => {
+            Err(Fault::unsupported("so many digits behind the point"))
+        }
         ('f', Value::Double(number)) if number.is_finite() => {
-            Ok(format!("{number:.*}", precision.unwrap_or(6).min(100)))
+            Ok(format!("{number:.*}", precision.unwrap_or(6)))
         }
         ('b', Value::Bool(value)) => Ok(u8::from(*value).to_string()),
         ('b' | 'x' | 'X' | 'o', Value::Int(number)) => {
