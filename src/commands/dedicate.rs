@@ -363,10 +363,8 @@ impl AddHooks for DedicationPolicies<'_> {
         // Rules that cannot be read may be those of another dedication.
         let rules = mutation.view.rules()?;
         refuse_overlaps(&overlaps(&self.terms.name, &selectors, rules))?;
-        let existing: Vec<DeviceTaintRule> = steps
-            .iter()
-            .filter_map(|step| step.existing().cloned())
-            .collect();
+        let existing = steps.iter().filter_map(|step| step.existing().cloned());
+        let existing: Vec<DeviceTaintRule> = existing.collect();
         // The devices of rules that are there may be other hardware by now than what was dedicated.
         let view = mutation.view.clone().with_identities_of(&existing).await?;
         refuse_exchanged(&existing, &view.reading, &view.semantics)?;
@@ -406,10 +404,8 @@ impl AddHooks for DedicationPolicies<'_> {
             told,
             context: self.context,
         };
-        let made = changer
-            .make(steps)
-            .await
-            .map_err(|failure| stopped(failure, self.context));
+        let made = changer.make(steps).await;
+        let made = made.map_err(|failure| stopped(failure, self.context));
         self.has_changed = made?;
         Ok(())
     }

@@ -49,21 +49,16 @@ pub fn explain_pod(
     } else {
         ExplainedVerdict::new(outcome)
     };
-    let (mut changes, mut together) = if verdict == ExplainedVerdict::UNKNOWN {
-        (Vec::new(), Vec::new())
-    } else {
-        changes(&chain, &input)
-    };
+    let (mut changes, mut together, mut why) = Default::default();
+    if verdict != ExplainedVerdict::UNKNOWN {
+        (changes, together) = self::changes(&chain, &input);
+        why = deciding_links(outcome, &chain, &input);
+    }
     let links = chain.links.iter();
     let steps = links
         .map(|link| teller.link(link, waits.as_ref()))
         .collect();
     let answer = teller.answer(outcome, &verdict, waits.as_ref());
-    let mut why = if verdict == ExplainedVerdict::UNKNOWN {
-        Vec::new()
-    } else {
-        deciding_links(outcome, &chain, &input)
-    };
     let blame = waits.as_ref().map(|waits| waits.code);
     let mut requests = Vec::new();
     if let Some(waits) = waits {

@@ -17,7 +17,7 @@ use crate::naming::phrase::counted;
 use crate::report::answer::{Answer, beside};
 use crate::report::event_chart;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use crate::report::table::{ChainLine, Chart, Column, Heading, Section, Shown, Table, Tone, View};
+use crate::report::table::{ChainLine, Chart, Heading, Section, Shown, Tone, View};
 use crate::report::time::Time;
 
 /// Why it is so: pods, devices and rules, link by link.
@@ -165,19 +165,21 @@ impl Explained {
     }
 
     /// The deciding links and the fixes.
-    fn short(&self) -> Table {
+    fn short(&self) -> Vec<ChainLine> {
         let labelled = |label: &'static str, lines: Vec<String>| {
             let lines = lines.into_iter().enumerate();
             lines.map(move |(place, line)| {
-                let label = if place == 0 { label } else { "" };
-                vec![label.to_owned(), line]
+                // As wide as a label, and as far as the second line of a long one is indented.
+                let label = if place == 0 { label } else { "   " };
+                ChainLine {
+                    depth: 0,
+                    text: format!("{label} {line}"),
+                    source: None,
+                }
             })
         };
-        let why = labelled("  WHY", self.why.clone());
-        Table {
-            columns: vec![Column::text(""), Column::prose("")],
-            rows: why.chain(labelled("  FIX", self.fixes())).collect(),
-        }
+        let why = labelled("WHY", self.why.clone());
+        why.chain(labelled("FIX", self.fixes())).collect()
     }
 
     /// What would spare the pod, or give it devices: any one of these, or all of the last.
@@ -240,7 +242,7 @@ impl Explained {
                 shown: Shown::Page,
                 ..Section::sentences(vec![self.answer.clone()]).toned(self.tone())
             },
-            Section::table(self.short()).captioned("In short"),
+            Section::chain(self.short()).captioned("In short"),
             Section::chain(plain).shown(Shown::Narrow),
             Section::chain(chain)
                 .captioned("Explanation")

@@ -558,7 +558,7 @@ mod tests {
             (
                 RootCause::Devices,
                 "waits for devices: no node has enough matching free devices, even without any \
-                 taint",
+                 taint, or without any single constraint",
             ),
             (
                 RootCause::Constraints(vec![0, 1]),

@@ -125,7 +125,7 @@ fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, 
         ('d', Value::Int(number)) => Ok(number.to_string()),
         ('d', Value::Uint(number)) => Ok(number.to_string()),
         ('f', Value::Double(_)) if precision > Some(MOST_DIGITS) => {
-            Err(Fault::unsupported("so many digits behind the point"))
+            Err(Fault::unsupported("more than 100 digits behind the point"))
         }
         ('f', Value::Double(number)) if number.is_finite() => {
             Ok(format!("{number:.*}", precision.unwrap_or(6)))
