@@ -274,10 +274,10 @@ mod tests {
     fn what_could_not_be_done_goes_before_its_causes_which_are_still_found() {
         let chain = || Layered::Named(Box::new(Layered::Cause));
         for failure in [Failure::from(chain()), Failure::usage(chain())] {
-            let failure = failure.context("the brake was not pulled");
+            let failure = failure.context("the effect was not lowered");
             assert_eq!(
                 failure.to_string(),
-                "the brake was not pulled: cannot read pods.yaml: found a tab"
+                "the effect was not lowered: cannot read pods.yaml: found a tab"
             );
             assert!(matches!(failure.cause(), Some(Layered::Named(_))));
             assert!(failure.cause::<std::fmt::Error>().is_none());

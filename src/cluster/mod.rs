@@ -43,7 +43,7 @@ pub use connection::{
     Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
 };
 pub use debug_pod::{DebugPod, DebugPodRequest, DebugPodState, NotMade};
-pub use discovery::{ServedKinds, discover, remembered, survey, with_admission};
+pub use discovery::{ServedKinds, discover, remembered, served_kinds, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,

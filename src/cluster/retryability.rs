@@ -18,7 +18,7 @@ impl ClusterError {
     ///
     /// Trying again is safe whatever became of a change: names of rules are made from what they taint,
     /// so the same command finds what an earlier one has made, looks at it anew, and does what is left.
-    /// That holds for a change whose fate is not known too. A name that does not resolve and a server
+    /// That holds for a change whose outcome is not known too. A name that does not resolve and a server
     /// that refuses connections count as passing, since a cluster that restarts looks like that; who
     /// tries again has to stop at some time. An answer that is not an API server's does not: what gives
     /// it, such as a login page, goes on doing so.

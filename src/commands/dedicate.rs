@@ -28,7 +28,7 @@ use crate::decide::dedication::{
     AdminAccess, KnownNamespaces, Members, Missing, Overwrite, PolicyStep, Terms, notes, objects,
     overlaps, plan, refuse_namespaces, refuse_overlaps, replaced, snippet,
 };
-use crate::decide::identity::refuse_exchanged;
+use crate::decide::identity::refuse_replaced;
 use crate::decide::proposal::ProposedRule;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
@@ -367,7 +367,7 @@ impl AddHooks for DedicationPolicies<'_> {
         let existing: Vec<DeviceTaintRule> = existing.collect();
         // The devices of rules that are there may be other hardware by now than what was dedicated.
         let view = mutation.view.clone().with_identities_of(&existing).await?;
-        refuse_exchanged(&existing, &view.reading, &view.semantics)?;
+        refuse_replaced(&existing, &view.reading, &view.semantics)?;
         self.tell(steps, &namespaces, mutation);
         if self.is_taint_alone {
             self.context.printer.warn(&format!(

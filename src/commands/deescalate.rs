@@ -1,4 +1,4 @@
-//! `deescalate`: the brake.
+//! `deescalate`: a lower effect at once, whatever else is wrong.
 //!
 //! It depends on nothing but the rules that it is pulled on: neither a list of other rules, nor
 //! devices, nor what else the server has can keep it from working. What is said afterwards about
@@ -35,7 +35,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
 use crate::report::change::ChangeOutcome;
-use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, braked_line};
+use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downgraded_line};
 
 /// Lower a rule's effect, immediately: no report, no guard, no confirmation
 ///
@@ -92,7 +92,7 @@ impl From<Lower> for Effect {
     }
 }
 
-/// How long the brake waits for a note on who pulls it, and for the controller's word once it is pulled.
+/// How long a deescalation waits for the name of its user before the change, and for what the controller says after it.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often the controller's word is looked for.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -159,7 +159,7 @@ impl DeescalateArgs {
                 .ended(&name, ChangeOutcome::Failed, &failure);
             found.missing.push(failure);
         }
-        // Those that are there are braked, whoever is not: later is too late.
+        // The rules that are there are lowered, whichever are not: later is too late.
         let downgraded = self.pull(&found.rules, &reached, &mut changer).await;
         let status = changer.status();
         let ended = match (found.all_missing(), downgraded) {
@@ -214,7 +214,7 @@ async fn find(
                 match reached.rules.get(name).await {
                     Ok(Some(stored)) => found.rules.push(stored.fact),
                     Ok(None) => found.missing.push(no_such_rule(name, &[])),
-                    // One rule that cannot be read keeps no other from being braked.
+                    // One rule that cannot be read keeps no other from being lowered.
                     Err(error) => unread.push((name.clone(), failed(error))),
                 }
             }
@@ -239,7 +239,7 @@ impl DeescalateArgs {
         let mut by_name = None;
         if let Some(chooser) = typed.chooser()? {
             let found = find(&chooser, reached, context).await?;
-            // What is there is braked at once.
+            // The rules that are there are lowered at once.
             let is_enough = found.0.missing.is_empty() || !found.0.rules.is_empty();
             if is_enough || typed.words().is_empty() {
                 return Ok((chooser, found));
@@ -346,7 +346,7 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
     }
 }
 
-/// Says how many evictions were pending when the brake was pulled; it worked whether that can be
+/// Says how many evictions were pending when the effect was lowered; it worked whether that can be
 /// found out or not.
 async fn tell_cancelled(
     reached: &ReachedServer,
@@ -401,5 +401,5 @@ async fn pending(
         now: view.now,
     };
     let downgraded = DowngradeImpact::of(&impact, gaps, &view.semantics, &seen);
-    Ok(braked_line(&downgraded))
+    Ok(downgraded_line(&downgraded))
 }

@@ -8,7 +8,7 @@ use super::work::cluster_view::ViewWarnings;
 use super::work::connect::{connect_client, failed};
 use super::work::output_request::OutputRequest;
 use super::work::present::present;
-use crate::cluster::{ServedKinds, survey};
+use crate::cluster::{ServedKinds, served_kinds};
 use crate::decide::risk::release_of;
 use crate::decide::version::newer_version;
 use crate::engine::Semantics;
@@ -101,7 +101,7 @@ pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStat
 /// What the server is and has.
 async fn server(context: &Context) -> Result<Server, Failure> {
     let client = connect_client(context).await?;
-    let served = Box::pin(survey(&client)).await.map_err(failed)?;
+    let served = Box::pin(served_kinds(&client)).await.map_err(failed)?;
     let resources = Kind::ALL
         .into_iter()
         .filter(|kind| kind.group() == Kind::DeviceTaintRule.group())

@@ -1,7 +1,7 @@
 //! Approval that evictions need, and whether it was given.
 //!
-//! What is agreed to is the whole wish of a command. When an interrupted command is run again, a part
-//! of the wish is done: its impact is part of what was agreed to, so that the report is about all of
+//! What is agreed to is the whole proposal of a command. When an interrupted command is run again, a part
+//! of the proposal is done: its impact is part of what was agreed to, so that the report is about all of
 //! it, and a number that was agreed to is an upper bound by then, since pods are gone already.
 
 use std::collections::BTreeSet;
@@ -149,7 +149,7 @@ pub fn consent(
     }
 }
 
-/// The deed with how many pods it evicts: on a small terminal nothing else of the answer may be left in view.
+/// The action with how many pods it evicts: on a small terminal nothing else of the answer may be left in view.
 fn with_pods(change: &PlannedChange<'_>) -> String {
     match change.report.assessment.totals.pods.exact() {
         None | Some(0) => change.action.to_owned(),

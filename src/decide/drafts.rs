@@ -43,7 +43,7 @@ impl RuleAnnotations {
                 self.by_selectors(selectors, taint)?
             }
             (ChoiceBasis::Selectors(_), None)
-            | (ChoiceBasis::Picked(..) | ChoiceBasis::Manifests(_) | ChoiceBasis::Rules(_), _) => {
+            | (ChoiceBasis::Filtered(..) | ChoiceBasis::Manifests(_) | ChoiceBasis::Rules(_), _) => {
                 self.by_manifests(manifests)?
             }
         };

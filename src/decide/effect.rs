@@ -49,18 +49,18 @@ pub fn escalation(open: &[String], to: &Effect) -> String {
     }
 }
 
-/// What pulling the brake on a rule comes to.
+/// What lowering the effect of a rule takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Downgrade {
     /// It has the effect already.
     Done,
     /// The effect has to be changed.
-    Pull,
+    Send,
 }
 
 /// Whether `rule` has to be changed so that its effect is `to`.
 ///
-/// An effect that this plugin does not know is always braked: it may evict.
+/// An effect that this plugin does not know is always lowered: it may evict.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn downgrade(rule: &DeviceTaintRule, to: &Effect) -> Result<Downgrade, Failu
         ))
         .hint("to raise the effect, use `escalate`"));
     }
-    Ok(Downgrade::Pull)
+    Ok(Downgrade::Send)
 }
 
 /// What is to become of a rule that is to get back the effect that it had before an escalation.
@@ -214,7 +214,7 @@ mod tests {
             for (to, target) in EFFECTS.iter().zip(0..) {
                 match downgrade(&rule(from), &effect(to)) {
                     Ok(Downgrade::Done) => assert_eq!(place, target),
-                    Ok(Downgrade::Pull) => assert!(place > target, "{from} to {to}"),
+                    Ok(Downgrade::Send) => assert!(place > target, "{from} to {to}"),
                     Err(_) => assert!(place < target, "{from} to {to}"),
                 }
             }
@@ -222,12 +222,12 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_that_is_not_known_can_be_braked_and_escalated() {
+    fn an_effect_that_is_not_known_can_be_lowered_and_raised() {
         let newer = rule("NoExecuteWithBudget");
         for to in EFFECTS {
             assert_eq!(
                 downgrade(&newer, &effect(to)).unwrap(),
-                Downgrade::Pull,
+                Downgrade::Send,
                 "{to}"
             );
             let sorted = escalate(std::slice::from_ref(&newer), &effect(to)).unwrap();

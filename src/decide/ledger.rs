@@ -22,7 +22,7 @@ struct LedgerState {
 #[derive(Debug)]
 struct Planned {
     name: String,
-    wish: RuleGoal,
+    goal: RuleGoal,
 }
 
 /// A change that was sent, or is about to be.
@@ -78,8 +78,8 @@ pub enum RuleGoal {
 
 impl Ledger {
     /// What is going to be done, in this order.
-    pub fn plan(&self, names: impl IntoIterator<Item = String>, wish: RuleGoal) {
-        let planned = names.into_iter().map(|name| Planned { name, wish });
+    pub fn plan(&self, names: impl IntoIterator<Item = String>, goal: RuleGoal) {
+        let planned = names.into_iter().map(|name| Planned { name, goal });
         self.state().planned.extend(planned);
     }
 
@@ -211,8 +211,8 @@ impl LedgerState {
     }
 
     /// The planned changes of that kind that were not begun.
-    fn open(&self, what: &str, wish: RuleGoal) -> Option<String> {
-        let open = self.planned.iter().filter(|planned| planned.wish == wish);
+    fn open(&self, what: &str, goal: RuleGoal) -> Option<String> {
+        let open = self.planned.iter().filter(|planned| planned.goal == goal);
         let names: Vec<&str> = open
             .map(|planned| planned.name.as_str())
             // What was sent is told of as in progress, and may have been changed.

@@ -74,14 +74,14 @@ impl ListFilter {
     /// give it to nobody, since other parts of the same hardware are in use.
     pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &Basis<'_>) {
         let usage = UsageKnowledge::of(basis);
-        let kept_back = if self.free {
+        let blocked = if self.free {
             blocked_partitions(&basis.reading.snapshot)
         } else {
             BTreeSet::new()
         };
         inventory
             .devices
-            .retain(|state| self.wants(state, usage) && !kept_back.contains(&state.id));
+            .retain(|state| self.wants(state, usage) && !blocked.contains(&state.id));
     }
 }
 

@@ -123,9 +123,9 @@ impl From<Failure> for NextStep {
 #[must_use]
 pub fn next(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Option<NextStep> {
     let next = match (&looked.typed.by, &looked.typed.taint) {
-        (ChoiceBasis::Selectors(_) | ChoiceBasis::Picked(..), None) => return None,
+        (ChoiceBasis::Selectors(_) | ChoiceBasis::Filtered(..), None) => return None,
         (ChoiceBasis::Rules(names), _) => escalation(names, looked, kept),
-        (ChoiceBasis::Selectors(_) | ChoiceBasis::Picked(..) | ChoiceBasis::Manifests(_), _) => {
+        (ChoiceBasis::Selectors(_) | ChoiceBasis::Filtered(..) | ChoiceBasis::Manifests(_), _) => {
             addition(looked, kept)
         }
     };
@@ -325,7 +325,7 @@ fn devices(choice: &Choice) -> Vec<String> {
     };
     match &choice.by {
         ChoiceBasis::Selectors(selectors) => selectors.iter().map(named).collect(),
-        ChoiceBasis::Picked(filter, selectors) => {
+        ChoiceBasis::Filtered(filter, selectors) => {
             let named = selectors.iter().map(named);
             named.chain(filter.hardware()).collect()
         }

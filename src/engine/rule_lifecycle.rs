@@ -251,7 +251,7 @@ pub fn release<'a>(
 ) -> Vec<DeviceRelease<'a>> {
     let devices = impact.devices.iter().map(|device| &device.id).collect();
     let beside = users_beside(snapshot, &devices);
-    let kept_back = blocked_partitions(snapshot);
+    let blocked = blocked_partitions(snapshot);
     let published = impact.devices.iter().filter(|device| device.published);
     published
         .map(|device| {
@@ -266,7 +266,7 @@ pub fn release<'a>(
                     .filter(|claim| takes(claim, &device.id))
                     .collect(),
                 partition_pods: beside.get(&device.id).cloned().unwrap_or_default(),
-                is_blocked_partition: kept_back.contains(&device.id),
+                is_blocked_partition: blocked.contains(&device.id),
                 node: device.node.map(|node| ReleaseNode {
                     name: node.clone(),
                     schedulability: schedulability(node, nodes),

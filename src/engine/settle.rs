@@ -408,7 +408,7 @@ impl Settle {
         (!hidden.is_empty()).then_some(UnreachableGoal::Unknowable(hidden))
     }
 
-    /// Whether the rule does not do what is waited for. Whoever pulls the brake meanwhile has to be told apart
+    /// Whether the rule does not do what is waited for. Whoever lowers its effect meanwhile has to be told apart
     /// from a slow eviction.
     fn is_too_weak(&self, rule: &DeviceTaintRule) -> Option<UnreachableGoal> {
         let (name, effect) = (rule.name.clone(), rule.taint.effect.clone());

@@ -116,14 +116,14 @@ impl DeviceReport {
         let snapshot = &basis.reading.snapshot;
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
-        let kept_back = blocked_partitions(snapshot);
+        let blocked = blocked_partitions(snapshot);
         let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {
             let row = row(device, &completeness);
             let pods = parts.get(&device.id).into_iter().flatten();
-            let is_kept_back = kept_back.contains(&device.id);
+            let is_blocked = blocked.contains(&device.id);
             DeviceRow {
-                free: if is_kept_back { Some(false) } else { row.free },
+                free: if is_blocked { Some(false) } else { row.free },
                 partition_pods: pods.map(ToString::to_string).collect(),
                 ..row
             }

@@ -254,7 +254,7 @@ pub fn before_eviction(rules: &str) -> String {
     format!("next: kubectl devicetaint escalate {rules} --to NoExecute --wait")
 }
 
-/// What is known of a brake that was pulled.
+/// What is known of an effect that was lowered.
 #[derive(Clone, Copy, Debug)]
 pub struct DowngradeObservation {
     /// The server's clock before the first rule was changed; nothing where it is not known.
@@ -266,8 +266,8 @@ pub struct DowngradeObservation {
 }
 
 impl DowngradeObservation {
-    /// Whether the pod had its node before the brake was pulled: what the scheduler placed since, on devices
-    /// that the brake made free, was never to be evicted.
+    /// Whether the pod had its node before the effect was lowered: what the scheduler placed since, on devices
+    /// that became schedulable by it, was never to be evicted.
     fn was_there(&self, pod: &Pod) -> bool {
         let said = pod.scheduling.as_ref().and_then(|it| it.said.as_ref());
         let placed = said.and_then(|said| said.since);
@@ -277,7 +277,7 @@ impl DowngradeObservation {
     }
 }
 
-/// What the brake has found about the pods of its rules.
+/// What a deescalation has found about the pods of its rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DowngradeImpact {
     /// Pods that were to be evicted, and are not.
@@ -326,9 +326,9 @@ impl DowngradeImpact {
     }
 }
 
-/// What became of the evictions of rules whose brake was pulled.
+/// What became of the evictions of rules whose effect was lowered.
 #[must_use]
-pub fn braked_line(downgraded: &DowngradeImpact) -> String {
+pub fn downgraded_line(downgraded: &DowngradeImpact) -> String {
     let is_known = downgraded.unknown.is_empty();
     let (cancelled, terminating) = (downgraded.cancelled, downgraded.terminating.len());
     let mut parts = Vec::new();
@@ -430,16 +430,16 @@ mod tests {
         let pulled = Some(testing::after(0));
         assert_eq!(downgraded(pulled, true).cancelled, 1);
         assert_eq!(
-            braked_line(&downgraded(pulled, true)),
+            downgraded_line(&downgraded(pulled, true)),
             "1 eviction was pending and is cancelled"
         );
         // Nobody has seen it cancelled.
         assert_eq!(
-            braked_line(&downgraded(pulled, false)),
+            downgraded_line(&downgraded(pulled, false)),
             "1 eviction was pending, and the controller has not yet confirmed that it is cancelled"
         );
         assert_eq!(
-            braked_line(&downgraded(None, false)),
+            downgraded_line(&downgraded(None, false)),
             "3 evictions were pending, and the controller has not yet confirmed that they are \
              cancelled"
         );
@@ -635,7 +635,7 @@ mod tests {
     fn the_brake_claims_nothing_about_pods_that_cannot_be_saved_or_are_not_known() {
         let downgraded = |cancelled, still, terminating: &[&str], unknown: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            braked_line(&DowngradeImpact {
+            downgraded_line(&DowngradeImpact {
                 cancelled,
                 confirmed: true,
                 still,

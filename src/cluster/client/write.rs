@@ -30,7 +30,7 @@ pub(in crate::cluster) enum WriteOutcome {
 #[derive(Debug)]
 pub(in crate::cluster) struct WriteResult {
     /// What became of it, by the last answer.
-    pub(in crate::cluster) fate: WriteOutcome,
+    pub(in crate::cluster) outcome: WriteOutcome,
     /// Whether a server was asked before that said that it had not looked at it.
     pub(in crate::cluster) was_sent_before: bool,
 }
@@ -49,7 +49,7 @@ enum WriteProof {
 impl ApiClient {
     /// Sends a change; a server that is too busy to look at it is waited for.
     pub(in crate::cluster) async fn write(&self, target: &Read, change: &Change) -> WriteOutcome {
-        self.write_or_wait(target, change).await.fate
+        self.write_or_wait(target, change).await.outcome
     }
 
     /// As [`ApiClient::write`], with how often it was sent.
@@ -62,7 +62,7 @@ impl ApiClient {
         let mut patience = RetryBudget::new(self.request_timeout(), 1);
         let started = Instant::now();
         let mut was_sent_before = false;
-        let fate = loop {
+        let outcome = loop {
             let answer = Document::answering(target, Some(change));
             let failure = match self.attempt(target, Some(change), answer).await {
                 Ok(body) => break WriteOutcome::Done(body),
@@ -86,7 +86,7 @@ impl ApiClient {
             };
         };
         WriteResult {
-            fate,
+            outcome,
             was_sent_before,
         }
     }

@@ -74,7 +74,7 @@ struct ServerVersion {
 ///
 /// When there are neither slices nor claims, or the server cannot be asked.
 pub async fn discover(client: &ApiClient) -> Result<ServedKinds, ClusterError> {
-    let served = survey(client).await?;
+    let served = served_kinds(client).await?;
     if !has_devices(&served.kinds) {
         return Err(ClusterError::NotServed {
             server: Arc::clone(client.server()),
@@ -109,7 +109,7 @@ pub async fn with_admission(
 /// # Errors
 ///
 /// When the server cannot be asked.
-pub async fn survey(client: &ApiClient) -> Result<ServedKinds, ClusterError> {
+pub async fn served_kinds(client: &ApiClient) -> Result<ServedKinds, ClusterError> {
     let found = join_all(groups().into_iter().map(|group| served_in(client, group)));
     let server = git_version(client);
     let (found, server) = join(found, server).await;
@@ -258,7 +258,7 @@ async fn served_in(
     };
     let (found, newest) = join(asked, newest).await;
     match found {
-        Ok(found) => served_kinds(client, group, &found, newest).await,
+        Ok(found) => kinds_of_group(client, group, &found, newest).await,
         Err(ClusterError::NotFound { .. }) => match newest {
             // Whatever says otherwise: what a version has is there.
             Some((version, Ok(found))) => Ok(choose(group, &BTreeMap::from([(version, found)]))),
@@ -270,7 +270,7 @@ async fn served_in(
 }
 
 /// The newest known version of each kind, asking for older ones only when a kind is missing.
-async fn served_kinds(
+async fn kinds_of_group(
     client: &ApiClient,
     group: &'static str,
     found: &Group,

@@ -4,5 +4,5 @@ mod discover;
 pub(in crate::cluster) mod enablement;
 mod resources;
 
-pub use discover::{ServedKinds, discover, remembered, survey, with_admission};
+pub use discover::{ServedKinds, discover, remembered, served_kinds, with_admission};
 pub(in crate::cluster) use discover::{forget, git_version};

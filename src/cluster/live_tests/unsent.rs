@@ -45,10 +45,10 @@ async fn delete(client: &crate::cluster::ApiClient) -> WriteOutcome {
 async fn change_that_waits_for_a_connection_was_not_made() {
     // Connections are taken, and nothing is said on them, so that there is no TLS.
     let (listener, client) = silent("https").await;
-    let fate = delete(&client).await;
+    let outcome = delete(&client).await;
     assert!(
-        matches!(fate, WriteOutcome::Unmade(ClusterError::TimedOut { .. })),
-        "{fate:?}"
+        matches!(outcome, WriteOutcome::Unmade(ClusterError::TimedOut { .. })),
+        "{outcome:?}"
     );
     drop(listener);
 }
@@ -64,10 +64,10 @@ async fn change_that_waits_for_its_answer_may_have_been_made() {
         }
         (stream, String::from_utf8(heard).expect("text"))
     });
-    let fate = delete(&client).await;
+    let outcome = delete(&client).await;
     assert!(
-        matches!(fate, WriteOutcome::Lost(ClusterError::TimedOut { .. })),
-        "{fate:?}"
+        matches!(outcome, WriteOutcome::Lost(ClusterError::TimedOut { .. })),
+        "{outcome:?}"
     );
     let (_, heard) = heard.await.expect("no panic");
     assert!(
@@ -83,6 +83,6 @@ async fn connection_that_breaks_under_a_change_may_have_carried_it() {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         let _ = stream.read_u8().await;
     });
-    let fate = delete(&client).await;
-    assert!(matches!(fate, WriteOutcome::Lost(_)), "{fate:?}");
+    let outcome = delete(&client).await;
+    assert!(matches!(outcome, WriteOutcome::Lost(_)), "{outcome:?}");
 }

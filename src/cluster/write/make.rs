@@ -289,7 +289,7 @@ impl<T: Fact> Objects<T> {
     async fn send(&self, name: &str, change: &ObjectChange, mode: WriteMode) -> ServerReply<T> {
         let (target, request) = self.request(name, change, mode);
         let written = self.client.write_or_wait(&target, &request).await;
-        let error = match written.fate {
+        let error = match written.outcome {
             WriteOutcome::Done(body) => match self.said(name, change, &target, &body) {
                 Ok(said) => return said,
                 Err(reason) => {

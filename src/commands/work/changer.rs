@@ -283,7 +283,7 @@ impl<'a> Changer<'a> {
     ) -> Result<Option<DeviceTaintRule>, Failure> {
         let name = found.name.to_string();
         match downgrade(found, to) {
-            Ok(Downgrade::Pull) => {}
+            Ok(Downgrade::Send) => {}
             Ok(Downgrade::Done) => {
                 self.unchanged(found)?;
                 return Ok(None);
@@ -308,7 +308,7 @@ impl<'a> Changer<'a> {
                 // Whatever it is now, less is wanted.
                 match downgrade(found, to) {
                     Ok(Downgrade::Done) => ConflictAction::End(Ok(())),
-                    Ok(Downgrade::Pull) => {
+                    Ok(Downgrade::Send) => {
                         before = found.clone();
                         ConflictAction::Send(patched(found, &patch))
                     }

@@ -81,11 +81,11 @@ impl SafetyLimits {
         self.guards.is_empty() && !self.expects()
     }
 
-    /// Lets a wish pass, and says by whom, or says what stands in its way. Nothing was changed. A dry
+    /// Lets a planned change pass, and says by whom, or says what stands in its way. Nothing was changed. A dry
     /// run answers as the real run would, but for the question, which it only tells.
     pub(crate) fn check(
         &self,
-        wish: &PlannedChange<'_>,
+        planned: &PlannedChange<'_>,
         dry_run: DryRun,
         context: &Context,
     ) -> Result<ApprovalResult, Failure> {
@@ -94,12 +94,17 @@ impl SafetyLimits {
             confirm_pods: self.confirm_pods,
             expect: self.expect.as_ref(),
         };
-        let consented = consent(&approval, wish);
+        let consented = consent(&approval, planned);
         match &consented {
-            Ok(ConsentOutcome::Ask(_)) => introduce(&wish.block(), context),
+            Ok(ConsentOutcome::Ask(_)) => introduce(&planned.block(), context),
             // Without a question nothing else shows what it comes to, also where it is refused.
             Ok(ConsentOutcome::Proceed) | Err(_) => {
-                for line in wish.report.summary_lines().iter().chain(wish.concerns) {
+                for line in planned
+                    .report
+                    .summary_lines()
+                    .iter()
+                    .chain(planned.concerns)
+                {
                     context.printer.note(line);
                 }
             }

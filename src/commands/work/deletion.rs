@@ -37,7 +37,7 @@ impl Changer<'_> {
         };
         let mut another = None;
         let made = self.rules.change(&name, first, mode, |found| {
-            // Somebody else was first, with the same wish; another of its name is not meant.
+            // Somebody else was first, with the same goal; another of its name is not meant.
             let found = found.map(|stored| &stored.fact);
             another = found.and_then(|found| made_anew(decided_on, found));
             let Some(found) = found.filter(|_| another.is_none()) else {

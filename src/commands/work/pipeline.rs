@@ -17,7 +17,7 @@ use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::conflict::refuse_deleted;
 use crate::decide::effect::{no_way_back, way_back};
-use crate::decide::identity::{refuse_exchanged, refuse_other_hardware};
+use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
 use crate::decide::ledger::RuleGoal as Planned;
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
@@ -113,7 +113,7 @@ impl Pipeline<'_> {
             }
             Some(_) | None => None,
         };
-        let wish = PlannedChange {
+        let planned = PlannedChange {
             report: &report,
             previewed: previewed.as_ref().unwrap_or(&report),
             rules: &proposal.rules,
@@ -121,7 +121,7 @@ impl Pipeline<'_> {
             concerns: &self.concerns(proposal).await,
             proposed: &proposed,
         };
-        let passed = safety.check(&wish, self.dry_run, self.context)?;
+        let passed = safety.check(&planned, self.dry_run, self.context)?;
         let expected = report.evicted();
         match passed.or(risk) {
             ApprovalResult::Unasked => {}
@@ -132,7 +132,7 @@ impl Pipeline<'_> {
                 let proposed = proposal.proposed(now.view.now);
                 still_agreed(report, &now.report(&proposed, &safety.guards).await?)?;
                 let noting = proposal.noting_hardware();
-                refuse_exchanged(&noting, &now.view.reading, &now.view.semantics)?;
+                refuse_replaced(&noting, &now.view.reading, &now.view.semantics)?;
             }
         }
         Ok(expected)

@@ -46,7 +46,7 @@ impl ReadProgress {
 impl fmt::Debug for ReadProgress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Spectator")
+            .debug_struct("ReadProgress")
             .field("verbose", &self.verbose)
             .finish_non_exhaustive()
     }

@@ -1,7 +1,7 @@
 //! Waiting for what rules do: the clock and the reads around [`Settle`], which decides.
 //!
 //! ```text
-//! Look ─▶ Eyes (one list and one watch of each kind) ─▶ Settle ─▶ until when, read again, or over
+//! ClusterView ─▶ Observer (one list and one watch of each kind) ─▶ Settle ─▶ until when, read again, or over
 //! ```
 
 use std::time::Duration;

@@ -70,7 +70,7 @@ impl FilterResult {
     }
 }
 
-/// Two pickers are the same if the same was typed.
+/// Two filters are the same if the same was typed.
 impl PartialEq for DeviceFilter {
     fn eq(&self, other: &Self) -> bool {
         self.typed == other.typed

@@ -30,7 +30,7 @@ pub enum ChoiceBasis {
     Selectors(Vec<DeviceSelector>),
     /// What they are, and who uses them, of those that one of the selectors names; of all where there
     /// are none. Becomes selectors once it is known what there is.
-    Picked(Box<DeviceFilter>, Vec<DeviceSelector>),
+    Filtered(Box<DeviceFilter>, Vec<DeviceSelector>),
     /// Rules that exist, by name.
     Rules(Vec<String>),
     /// Rules that are written down in files.
@@ -99,7 +99,7 @@ impl Choice {
                 }
                 (
                     ChoiceBasis::Selectors(_)
-                    | ChoiceBasis::Picked(..)
+                    | ChoiceBasis::Filtered(..)
                     | ChoiceBasis::Rules(_)
                     | ChoiceBasis::Manifests(_),
                     _,
@@ -119,7 +119,7 @@ impl Choice {
     #[must_use]
     pub fn filter(&self) -> Option<&DeviceFilter> {
         match &self.by {
-            ChoiceBasis::Picked(filter, _) => Some(filter),
+            ChoiceBasis::Filtered(filter, _) => Some(filter),
             ChoiceBasis::Selectors(_) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => None,
         }
     }
@@ -129,7 +129,7 @@ impl Choice {
     #[must_use]
     pub fn words(&self, reading: &Reading) -> Vec<&str> {
         let named = match &self.by {
-            ChoiceBasis::Selectors(named) | ChoiceBasis::Picked(_, named) => named,
+            ChoiceBasis::Selectors(named) | ChoiceBasis::Filtered(_, named) => named,
             ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => return Vec::new(),
         };
         words_among(named, reading)
@@ -148,7 +148,7 @@ impl Choice {
             return Ok(self);
         }
         let (filter, mut named) = match self.by {
-            ChoiceBasis::Picked(filter, named) => (Some(filter), named),
+            ChoiceBasis::Filtered(filter, named) => (Some(filter), named),
             ChoiceBasis::Selectors(named) => (None, named),
             by @ (ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_)) => {
                 return Ok(Self { by, ..self });
@@ -164,7 +164,7 @@ impl Choice {
             })?,
         };
         let by = match filter {
-            Some(filter) => ChoiceBasis::Picked(Box::new(filter), named),
+            Some(filter) => ChoiceBasis::Filtered(Box::new(filter), named),
             None => ChoiceBasis::Selectors(named),
         };
         Ok(Self { by, ..self })
@@ -180,7 +180,7 @@ impl Choice {
         reading: &Reading,
         semantics: &Semantics,
     ) -> Result<(Self, Vec<String>), Failure> {
-        let ChoiceBasis::Picked(filter, named) = &self.by else {
+        let ChoiceBasis::Filtered(filter, named) = &self.by else {
             return Ok((self.clone(), Vec::new()));
         };
         let filtered = filter.resolve(reading, &[named], semantics)?;
@@ -229,13 +229,13 @@ fn filtered(
         return Err(not_one_way(&ways, purpose));
     }
     match ways.pop() {
-        None => Ok(ChoiceBasis::Picked(Box::new(filter), Vec::new())),
+        None => Ok(ChoiceBasis::Filtered(Box::new(filter), Vec::new())),
         Some((_, ChoiceBasis::Selectors(named))) => {
-            Ok(ChoiceBasis::Picked(Box::new(filter), named))
+            Ok(ChoiceBasis::Filtered(Box::new(filter), named))
         }
         Some((
             way,
-            ChoiceBasis::Picked(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_),
+            ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_),
         )) => Err(Failure::usage(format!(
             "{way} selects the devices and cannot be combined with filters"
         ))),
@@ -246,7 +246,7 @@ impl ChoiceBasis {
     fn is_empty(&self) -> bool {
         match self {
             Self::Selectors(selectors) => selectors.is_empty(),
-            Self::Picked(..) => false,
+            Self::Filtered(..) => false,
             Self::Rules(names) => names.is_empty(),
             Self::Manifests(files) => files.is_empty(),
         }
@@ -378,7 +378,7 @@ mod tests {
             Err(failure) => return failure.to_string(),
         };
         let by = match &choice.by {
-            ChoiceBasis::Selectors(selectors) | ChoiceBasis::Picked(_, selectors) => {
+            ChoiceBasis::Selectors(selectors) | ChoiceBasis::Filtered(_, selectors) => {
                 selectors.iter().map(device::format).collect()
             }
             ChoiceBasis::Rules(names) => names.clone(),

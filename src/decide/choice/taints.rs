@@ -38,7 +38,7 @@ impl Choice {
                 Ok(selectors.iter().map(of).collect())
             }
             // No taint would mean that no pod is hit, which nobody has looked at.
-            ChoiceBasis::Picked(..) => Err(Failure::new(
+            ChoiceBasis::Filtered(..) => Err(Failure::new(
                 ExitStatus::Failed,
                 "devices have not been resolved",
             )),
@@ -62,7 +62,7 @@ impl Choice {
             (ChoiceBasis::Selectors(_), Some(taint)) => {
                 (taint.effect == Effect::None).then(looked_at_as_no_execute)
             }
-            (ChoiceBasis::Picked(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), _) => {
+            (ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), _) => {
                 None
             }
         }

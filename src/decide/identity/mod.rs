@@ -23,4 +23,4 @@ pub use hardware::Hardware;
 pub use hardware_drift::{DeviceIdentity, HardwareDrift, identity};
 pub use noted_hardware::{NotedHardware, with_identities};
 pub use observed_hardware::{identities, made_for};
-pub use words::{OtherHardware, refuse_exchanged, refuse_other_hardware, warnings};
+pub use words::{OtherHardware, refuse_other_hardware, refuse_replaced, warnings};

@@ -90,13 +90,13 @@ pub fn refuse_other_hardware(
     Ok(found.iter().filter_map(Found::warning).collect())
 }
 
-/// Refuses what was agreed to when a device was exchanged while somebody thought about it, so that its
+/// Refuses what was agreed to when a device was replaced while somebody thought about it, so that its
 /// name stands for other hardware by now than it did when it was chosen, which `rules` note.
 ///
 /// # Errors
 ///
 /// When that is proven of one of them.
-pub fn refuse_exchanged(
+pub fn refuse_replaced(
     rules: &[DeviceTaintRule],
     reading: &Reading,
     semantics: &Semantics,
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn hardware_that_was_exchanged_under_the_question_is_refused() {
         let replaced_hardware =
-            |numbers: &[(&str, &str)]| refuse_exchanged(&rules(), &reading(numbers), &semantics());
+            |numbers: &[(&str, &str)]| refuse_replaced(&rules(), &reading(numbers), &semantics());
         assert!(replaced_hardware(&[("gpu-0", "GPU-A"), ("gpu-1", "GPU-B")]).is_ok());
         for other in [
             &[("gpu-0", "GPU-C"), ("gpu-1", "GPU-B")][..],

@@ -32,8 +32,8 @@ pub fn blocked_partitions(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
         let pool = (slice.driver.as_str(), slice.pool.name.as_str());
         pools.entry(pool).or_default().push(slice);
     }
-    let kept_back = pools.values().flat_map(|slices| of_pool(slices, &held));
-    kept_back.collect()
+    let blocked = pools.values().flat_map(|slices| of_pool(slices, &held));
+    blocked.collect()
 }
 
 fn of_pool(slices: &[&ResourceSlice], held: &HashSet<&DeviceId>) -> Vec<DeviceId> {
@@ -50,8 +50,8 @@ fn of_pool(slices: &[&ResourceSlice], held: &HashSet<&DeviceId>) -> Vec<DeviceId
         .values()
         .all(|counter| counter.is_some_and(|left| left >= 0));
     let fits = |device: &Device| is_sound && taken(device).all(|taken| is_enough(&left, taken));
-    let kept_back = idle.into_iter().filter(|(_, device)| !fits(device));
-    kept_back.map(|(id, _)| id).collect()
+    let blocked = idle.into_iter().filter(|(_, device)| !fits(device));
+    blocked.map(|(id, _)| id).collect()
 }
 
 /// What the devices in use leave of the counters of their pool.
@@ -214,7 +214,7 @@ mod tests {
                 &["half-0"],
                 &["half-1", "small", "whole"],
             ),
-            ("unreadable wish", "80Gi", "many", &[], &["half-0"]),
+            ("unreadable request", "80Gi", "many", &[], &["half-0"]),
             ("unreadable counter", "many", "40Gi", &[], &all),
             ("no counter", "", "40Gi", &[], &all),
         ] {

@@ -6,7 +6,7 @@ use super::allocation_session::AllocationSession;
 use super::cluster_state::{ClusterState, IgnoredTaints};
 use super::completeness::Completeness;
 use super::demand::{Demand, SearchStop, demands};
-use super::exclusions::{DeviceSurvey, Exclusion};
+use super::exclusions::{Exclusion, ExclusionFinder};
 use super::nodes::{NodeFacts, selects};
 use super::search::{self, RequiredDevice, SearchTask};
 use super::usage::{Holdings, Usage};
@@ -56,14 +56,14 @@ pub fn candidate_claims<'a>(
         })
         .collect();
     let mut found: Vec<(CandidateClaim<'a>, DeviceFit<'_, 'a>)> = Vec::new();
-    let survey = DeviceSurvey::new(snapshot, &state);
-    let Some(place) = survey.find(device) else {
+    let finder = ExclusionFinder::new(snapshot, &state);
+    let Some(place) = finder.find(device) else {
         return Vec::new();
     };
     for (claim, spec, demands) in &asking {
         for (request, demand) in demands.iter().enumerate() {
             for (number, choice) in demand.choices.iter().enumerate() {
-                let exclusions = survey.exclusions(choice, place);
+                let exclusions = finder.exclusions(choice, place);
                 if exclusions.iter().any(Exclusion::is_lasting) {
                     continue;
                 }

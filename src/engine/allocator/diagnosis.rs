@@ -1,7 +1,7 @@
 //! Diagnosis of a waiting claim: usable devices, exclusions of all others, and the root cause.
 
 use super::demand::demands;
-use super::exclusions::{ChoiceDiagnosis, DeviceSurvey};
+use super::exclusions::{ChoiceDiagnosis, ExclusionFinder};
 use super::pending_claim::PendingClaim;
 use super::root_cause::{RootCause, root_cause};
 
@@ -20,14 +20,14 @@ pub fn diagnose<'a>(waiting: &PendingClaim<'a>) -> Diagnosis {
     let mut state = waiting.state();
     let spec = waiting.claim.spec.as_deref();
     let demands = spec.and_then(|spec| demands(spec, &state).ok());
-    let survey = DeviceSurvey::new(waiting.snapshot, &state);
+    let finder = ExclusionFinder::new(waiting.snapshot, &state);
     let demands = demands.iter().flatten().enumerate();
     let choices = demands.flat_map(|(request, demand)| {
         let choices = demand.choices.iter().enumerate();
         choices.map(move |(place, choice)| (request, place, choice))
     });
     let choices: Vec<ChoiceDiagnosis> = choices
-        .map(|(request, place, choice)| survey.diagnose(request, place, choice))
+        .map(|(request, place, choice)| finder.diagnose(request, place, choice))
         .collect();
     let root_cause = root_cause(waiting, &mut state, &choices);
     Diagnosis {

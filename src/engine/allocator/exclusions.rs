@@ -111,7 +111,7 @@ impl Exclusion {
 }
 
 /// All devices that count, each with where it is and who has it.
-pub(super) struct DeviceSurvey<'s, 'a> {
+pub(super) struct ExclusionFinder<'s, 'a> {
     state: &'s ClusterState<'a>,
     /// Places of the devices in current slices, each device once.
     places: Vec<u32>,
@@ -123,14 +123,14 @@ pub(super) struct DeviceSurvey<'s, 'a> {
     nothing: Holdings<'a>,
 }
 
-impl<'s, 'a> DeviceSurvey<'s, 'a> {
+impl<'s, 'a> ExclusionFinder<'s, 'a> {
     pub(super) fn new(snapshot: &'a Snapshot, state: &'s ClusterState<'a>) -> Self {
         let current: BTreeSet<*const _> = current_slices(&snapshot.slices)
             .into_iter()
             .map(std::ptr::from_ref)
             .collect();
         let complete = complete_pools(&snapshot.slices);
-        let mut survey = Self {
+        let mut finder = Self {
             state,
             places: Vec::new(),
             incomplete: BTreeSet::new(),
@@ -144,22 +144,22 @@ impl<'s, 'a> DeviceSurvey<'s, 'a> {
             if !current.contains(&std::ptr::from_ref(at.slice)) || !known.insert(at.identity) {
                 continue;
             }
-            survey.places.push(place);
+            finder.places.push(place);
             if !complete.contains(&(&at.slice.driver, &at.slice.pool.name)) {
-                survey.incomplete.insert(place);
+                finder.incomplete.insert(place);
             }
         }
-        survey.look();
+        finder.look();
         for claim in &snapshot.claims {
             let results = claim.allocation.iter().flat_map(|found| &found.results);
             for result in results.filter(|result| !result.admin_access) {
                 if let Some(identity) = state.identity(&result.device) {
-                    let holders = survey.holders.entry(identity).or_default();
+                    let holders = finder.holders.entry(identity).or_default();
                     holders.push(claim.name.clone());
                 }
             }
         }
-        survey
+        finder
     }
 
     /// Looks at the devices from every node.

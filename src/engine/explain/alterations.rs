@@ -76,7 +76,7 @@ pub const PLACEHOLDER_KEY: &str = "kubectl-devicetaint/preview";
 /// tried: made, and asked about again.
 ///
 /// The snapshot of `input` is copied for each; that of a
-/// [`neighbourhood`](super::related_objects()) is small.
+/// [`related_objects`](super::related_objects()) is small.
 #[must_use]
 pub fn alterations(input: &ExplainInput<'_>, chain: &Chain<'_>) -> Vec<Alteration> {
     let before = input.present(chain.pod, chain);

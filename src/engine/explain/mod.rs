@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! pod ─▶ entry ─▶ claim ─▶ reservation      ─┐
-//!                   └▶ device ─▶ taint ─▶ toleration ─┴▶ fate ─▶ changes
+//!                   └▶ device ─▶ taint ─▶ toleration ─┴▶ verdict ─▶ changes
 //! ```
 //!
 //! | what | module |

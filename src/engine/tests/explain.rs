@@ -14,14 +14,14 @@ const TAINT: &str = "example.com/drain=x:NoExecute";
 
 /// What is said of the first pod of the world.
 struct Told {
-    fate: PodVerdict,
+    verdict: PodVerdict,
     changes: Vec<(String, PodVerdict)>,
 }
 
 fn describe(world: &World, assumed: &[ProposedTaint], semantics: &Semantics) -> Told {
-    asked(&world.snapshot, assumed, semantics, |chain, inquiry| Told {
-        fate: inquiry.verdict(chain.pod, chain),
-        changes: alterations(inquiry, chain)
+    asked(&world.snapshot, assumed, semantics, |chain, input| Told {
+        verdict: input.verdict(chain.pod, chain),
+        changes: alterations(input, chain)
             .into_iter()
             .map(|one| (word(&one.change), one.verdict))
             .collect(),
@@ -37,14 +37,14 @@ fn asked<T>(
     let pod = &snapshot.pods[0];
     let facts = related_objects(snapshot, pod);
     let taints = taints_of(&facts, assumed, at(NOW));
-    let inquiry = ExplainInput {
+    let input = ExplainInput {
         snapshot: &facts,
         assumed: assumed.len(),
         taints: &taints,
         now: at(NOW),
         semantics,
     };
-    look(&Chain::new(pod, &inquiry), &inquiry)
+    look(&Chain::new(pod, &input), &input)
 }
 
 fn word(change: &VerdictChange) -> String {
@@ -81,7 +81,7 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
         .claim("team/claim", &[GPU_0], &[])
         .pod("team/pod", &["claim"]);
     let stays = PodVerdict::NotEvicted(NotEvicted::EffectDoesNotEvict);
-    for (name, world, assumed, fate, changes) in [
+    for (name, world, assumed, verdict, changes) in [
         (
             "a rule evicts",
             held(&[]).rule("drain", GPU_0, TAINT),
@@ -143,10 +143,10 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
         ),
     ] {
         let found = describe(&world, &assumed, &Semantics::newest());
-        assert_eq!(found.fate, fate, "{name}");
+        assert_eq!(found.verdict, verdict, "{name}");
         let expected: Vec<(String, PodVerdict)> = changes
             .into_iter()
-            .map(|(word, fate)| (word.to_owned(), fate))
+            .map(|(word, verdict)| (word.to_owned(), verdict))
             .collect();
         assert_eq!(found.changes, expected, "{name}");
     }
@@ -161,7 +161,7 @@ fn of_two_causes_one_that_goes_only_moves_the_moment() {
         .rule("early", GPU_0, "example.com/early:NoExecute")
         .rule("late", GPU_0, "example.com/late:NoExecute");
     let found = describe(&world, &[], &Semantics::newest());
-    assert_eq!(found.fate, NOW_EVICTED);
+    assert_eq!(found.verdict, NOW_EVICTED);
     let later = PodVerdict::Evicted { at: at(NOW + 60) };
     assert_eq!(
         found.changes,
@@ -191,7 +191,7 @@ fn an_effect_that_changes_counts_from_now_however_old_the_rule_is() {
             assert_eq!(found.changes[0], changed, "{effect} in 1.{minor}");
         }
         let evicting = describe(&world("NoExecute"), &[], &semantics(minor));
-        assert_eq!(evicting.fate, evicted(old + 900), "1.{minor}");
+        assert_eq!(evicting.verdict, evicted(old + 900), "1.{minor}");
     }
     // What no rule has yet is made with the time that its manifest says.
     let manifest = ProposedTaint {
@@ -210,9 +210,11 @@ fn where_no_single_change_spares_a_pod_all_taints_that_evict_it_go_together() {
             &world.snapshot,
             &[],
             &Semantics::newest(),
-            |chain, inquiry| {
-                let found = combined_alteration(inquiry, chain, &alterations(inquiry, chain));
-                found.map(|(changes, fate)| (changes.iter().map(word).collect::<Vec<_>>(), fate))
+            |chain, input| {
+                let found = combined_alteration(input, chain, &alterations(input, chain));
+                found.map(|(changes, verdict)| {
+                    (changes.iter().map(word).collect::<Vec<_>>(), verdict)
+                })
             },
         )
     };
@@ -318,7 +320,7 @@ fn a_reservation_is_current_or_it_is_said_whose_it_is() {
         .rule("drain", GPU_0, TAINT)
         .but_claim(|claim| claim.reserved_for.clear());
     let found = describe(&unreserved, &[], &Semantics::newest());
-    assert_eq!(found.fate, PodVerdict::Untouched);
+    assert_eq!(found.verdict, PodVerdict::Untouched);
     assert_eq!(
         found.changes,
         [("team/claim reserved".to_owned(), NOW_EVICTED)]
@@ -340,11 +342,11 @@ fn an_older_generation_of_the_pool_does_not_count() {
         &world.snapshot,
         &[],
         &Semantics::newest(),
-        |chain, inquiry| {
+        |chain, input| {
             let device = &chain.links[0].devices[0];
             assert!(matches!(device.publication, Publication::Outdated(_, 2)));
             assert!(device.taints.is_empty());
-            assert_eq!(inquiry.verdict(chain.pod, chain), PodVerdict::Untouched);
+            assert_eq!(input.verdict(chain.pod, chain), PodVerdict::Untouched);
         },
     );
 }
@@ -386,7 +388,7 @@ fn several_claims_that_wait_are_one_question() {
             &world.snapshot,
             &[],
             &Semantics::newest(),
-            |chain, inquiry| PendingPod::of(chain, inquiry.snapshot),
+            |chain, input| PendingPod::of(chain, input.snapshot),
         )
     };
     let found = wanted(&world).expect("two wait");

@@ -78,7 +78,7 @@ pub fn explain_device(
         .chain(tainted)
         .chain(holders)
         .chain(teller.siblings())
-        .chain(candidates.iter().map(|candidate| suitor_step(candidate)));
+        .chain(candidates.iter().map(|candidate| candidate_step(candidate)));
     Some(Explained {
         answer,
         steps: steps.collect(),
@@ -261,7 +261,7 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
 }
 
 /// Who could get it next, and what speaks against that for now.
-fn suitor_step(candidate: &CandidateClaim<'_>) -> Step {
+fn candidate_step(candidate: &CandidateClaim<'_>) -> Step {
     let claim = candidate.claim;
     let against: Vec<String> = candidate.exclusions.iter().map(against).collect();
     let could = if against.is_empty() {

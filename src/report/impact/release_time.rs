@@ -254,12 +254,12 @@ mod tests {
     fn why_a_device_does_not_become_free_is_counted_and_said() {
         let told = |all, held: &[(NotFreed, usize)]| {
             let held = held.iter().copied().collect();
-            let freed = DeviceReleases {
+            let releases = DeviceReleases {
                 all,
                 held,
                 ..DeviceReleases::default()
             };
-            freed.by_then()
+            releases.by_then()
         };
         assert_eq!(
             told(1, &[(NotFreed::PodReturns, 1)]),

@@ -33,7 +33,7 @@ pub(super) struct Timeline {
     /// Whether there may be more pods than are known.
     is_whole: bool,
     /// What becomes of the devices.
-    freed: DeviceReleases,
+    releases: DeviceReleases,
 }
 
 /// How much happens at one moment, or in one span.
@@ -61,11 +61,11 @@ impl Timeline {
         let evicted = leaving.iter().map(|departure| departure.evicted).max()?;
         let evicted_in = evicted.duration_since(now.0);
         let due = leaving.iter().map(|departure| due(departure.pod)).max()?;
-        let freed = DeviceReleases::of(&report.devices, now);
+        let releases = DeviceReleases::of(&report.devices, now);
         let evicted = leaving
             .iter()
             .map(|departure| (seconds(departure, now), 1, 0));
-        let freeing = freed.later.iter().map(|seconds| (*seconds, 0, 1));
+        let freeing = releases.later.iter().map(|seconds| (*seconds, 0, 1));
         Some(Self {
             stuck: leaving.iter().filter(|it| is_stuck(it.pod)).count(),
             stuck_on: nodes_of_stuck(&leaving),
@@ -77,7 +77,7 @@ impl Timeline {
             is_whole: report.assessment.totals.pods.exact().is_some(),
             moments: moments(&evicted.chain(freeing).collect::<Vec<_>>()),
             gone_in: gone.duration_since(now.0),
-            freed,
+            releases,
         })
     }
 
@@ -92,7 +92,7 @@ impl Timeline {
             ));
         }
         let gone = human_duration(self.gone_in);
-        let freed = self.freed.by_then();
+        let releases = self.releases.by_then();
         let evicted = if self.delayed_until.is_zero() {
             String::new()
         } else {
@@ -101,7 +101,7 @@ impl Timeline {
         };
         self.is_whole.then(|| {
             format!(
-                "The last pod is {evicted}gone after about {gone}, at full grace period{freed}."
+                "The last pod is {evicted}gone after about {gone}, at full grace period{releases}."
             )
         })
     }
@@ -113,7 +113,7 @@ impl Timeline {
         let note = if self.is_whole { "" } else { PARTIAL };
         let evictions = Chart {
             note: note.to_owned(),
-            moments: self.bars("pod", |happening| happening.pods),
+            moments: self.bars("pod", |entry| entry.pods),
             end: is_known.then(|| {
                 let seconds = self.gone_in.as_secs().unsigned_abs();
                 (seconds, format!("{gone}: the last pod is gone"))
@@ -121,7 +121,7 @@ impl Timeline {
         };
         let devices = Chart {
             note: "Devices that become free, if pods use their full grace periods:".to_owned(),
-            moments: self.bars("device", |happening| happening.devices),
+            moments: self.bars("device", |entry| entry.devices),
             end: None,
         };
         let charts = [evictions, devices].into_iter();
@@ -130,7 +130,7 @@ impl Timeline {
 
     fn bars(&self, noun: &str, number: impl Fn(&TimelineEntry) -> usize) -> Vec<Moment> {
         let moments = self.moments.iter();
-        let moments = moments.map(|(seconds, happening)| (*seconds, number(happening)));
+        let moments = moments.map(|(seconds, entry)| (*seconds, number(entry)));
         let moments = moments.filter(|(_, number)| *number > 0);
         moments.map(|known| moment(known, noun)).collect()
     }
@@ -138,23 +138,23 @@ impl Timeline {
     /// The evictions as a chart, with the devices that are free again; `None` where all are at once.
     pub(super) fn chart(&self) -> Option<Table> {
         let moments = || self.moments.values();
-        let most = moments().map(|happening| happening.pods).max()?;
+        let most = moments().map(|entry| entry.pods).max()?;
         let times =
             |number: fn(&TimelineEntry) -> usize| moments().map(number).filter(|it| *it > 0);
-        let frees = times(|happening| happening.devices).count();
-        if times(|happening| happening.pods).count() < 2 && frees < 2 {
+        let frees = times(|entry| entry.devices).count();
+        if times(|entry| entry.pods).count() < 2 && frees < 2 {
             return None;
         }
         let cell = |number: usize, noun| match number {
             0 => String::new(),
             some => counted(some, noun),
         };
-        let row = |(seconds, happening): (&i64, &TimelineEntry)| {
-            let length = happening.pods.saturating_mul(LONGEST);
+        let row = |(seconds, entry): (&i64, &TimelineEntry)| {
+            let length = entry.pods.saturating_mul(LONGEST);
             let bar = "█".repeat(length.div_ceil(most.max(1)));
-            let mut cells = vec![when(*seconds), cell(happening.pods, "pod"), bar];
+            let mut cells = vec![when(*seconds), cell(entry.pods, "pod"), bar];
             if frees > 0 {
-                cells.push(cell(happening.devices, "device"));
+                cells.push(cell(entry.devices, "device"));
             }
             cells
         };
@@ -190,8 +190,8 @@ fn seconds(departure: &Departure<'_>, now: Time) -> i64 {
 }
 
 /// What happens at each moment, or in spans of equal length where there are many moments.
-fn moments(happenings: &[(i64, usize, usize)]) -> BTreeMap<i64, TimelineEntry> {
-    let moments = sums(happenings.iter().copied());
+fn moments(entries: &[(i64, usize, usize)]) -> BTreeMap<i64, TimelineEntry> {
+    let moments = sums(entries.iter().copied());
     let Some((last, _)) = moments.last_key_value() else {
         return moments;
     };
@@ -200,15 +200,15 @@ fn moments(happenings: &[(i64, usize, usize)]) -> BTreeMap<i64, TimelineEntry> {
     }
     let spans = i64::try_from(MOMENTS).unwrap_or(i64::MAX);
     let span = last.checked_div(spans).unwrap_or(0).saturating_add(1);
-    sums(happenings.iter().map(|(seconds, pods, devices)| {
+    sums(entries.iter().map(|(seconds, pods, devices)| {
         let begins = seconds.checked_div(span).unwrap_or(0);
         (begins.saturating_mul(span), *pods, *devices)
     }))
 }
 
-fn sums(happenings: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, TimelineEntry> {
+fn sums(entries: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, TimelineEntry> {
     let mut moments: BTreeMap<i64, TimelineEntry> = BTreeMap::new();
-    for (seconds, pods, devices) in happenings {
+    for (seconds, pods, devices) in entries {
         let sum = moments.entry(seconds).or_default();
         sum.pods = sum.pods.saturating_add(pods);
         sum.devices = sum.devices.saturating_add(devices);
@@ -355,7 +355,7 @@ mod tests {
         let chart = timeline(&many).unwrap().chart().unwrap();
         assert_eq!(chart.rows.len(), MOMENTS);
         let moments = timeline(&many).unwrap().moments;
-        let all: usize = moments.values().map(|happening| happening.pods).sum();
+        let all: usize = moments.values().map(|entry| entry.pods).sum();
         assert_eq!(all, 100);
     }
 }
