@@ -55,14 +55,16 @@ pub fn refuse_deleted(
             continue;
         }
         if let ConflictOutcome::Theirs(failure) = conflict(rule, now) {
-            return Err(failure);
+            return Err(failure
+                .ending(ExitStatus::TryAgain)
+                .detail("nothing was changed"));
         }
     }
     Ok(())
 }
 
 /// What is different besides the status, one line each; empty when nothing is.
-fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
+pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
     if before.uid != after.uid {
         return vec![format!(
             "it was deleted and recreated, as {} on {}",

@@ -80,6 +80,14 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
 /// Which other program has written the spec of a rule of this plugin, and when, where it was the last.
 fn changed_outside(rule: &DeviceTaintRule) -> Option<String> {
     let last = rule.last_writer()?;
+    // Whoever removes a field owns nothing of it: only the generation counts the change.
+    let made = rule.metadata.created;
+    let is_unrecorded = rule.generation > 1
+        && rule.metadata.annotation(RuleMetadata::CHANGED_BY).is_none()
+        && last.time.zip(made).is_some_and(|(last, made)| last <= made);
+    if is_unrecorded && owner(rule).is_this_plugin() {
+        return Some("was changed by a client that the server did not record".to_owned());
+    }
     let is_foreign = last.name != RuleMetadata::THIS_PROGRAM;
     // Of a rule of another owner, `program` says so already.
     (owner(rule).is_this_plugin() && is_foreign).then(|| {
@@ -132,6 +140,11 @@ mod tests {
             .managers
             .push(manager("kubectl-edit", "2026-11-21T02:00:00Z"));
         let plain = || named("drain", "NoExecute");
+        // Somebody removed a field, which leaves no entry in managedFields.
+        let mut unrecorded = plain();
+        unrecorded.generation = 2;
+        unrecorded.metadata.created = Some("2026-11-21T01:00:00Z".parse().unwrap());
+        unrecorded.managers = vec![manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T01:00:00Z")];
         for (rule, me, expected) in [
             (plain(), ANNA, None),
             (noted(RuleMetadata::CREATED_BY, "anna"), ANNA, None),
@@ -164,6 +177,11 @@ mod tests {
                 edited,
                 ANNA,
                 Some("was changed by kubectl-edit at 2026-11-21T02:00:00Z"),
+            ),
+            (
+                unrecorded,
+                ANNA,
+                Some("was changed by a client that the server did not record"),
             ),
             (
                 foreign("drain", "kubectl-create"),

@@ -336,7 +336,7 @@ mod tests {
         let open = left(std::slice::from_ref(&rule));
         assert_eq!(open[0].reason, LeftReason::EndNotObserved);
         assert!(
-            open[0].message.contains("how it ended was not observed"),
+            open[0].message.contains("its end was not observed"),
             "{open:?}"
         );
     }

@@ -11,7 +11,7 @@ use crate::naming::age::human_duration;
 use crate::report::ImpactReport;
 use crate::report::wait::Left;
 
-use super::conflict::changed_by;
+use super::conflict::{changed_by, differences};
 use super::unreleased_devices::check_on;
 
 /// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
@@ -77,6 +77,20 @@ pub fn ended(
                 "rule {name} was deleted during the wait, and recreated{now}"
             ))
             .hint("evicted pods stay evicted; to wait for the new rule, run this again")
+        }
+        UnreachableGoal::Changed(name) => {
+            let was = before.iter().find(|rule| rule.name == *name);
+            let now = seen.iter().find(|rule| rule.name == *name);
+            let failure = failed(format!("rule {name} was changed during the wait"));
+            let lines = was.zip(now).map(|(was, now)| differences(was, now));
+            let whom = was.zip(now).and_then(|(was, now)| changed_by(was, now));
+            lines
+                .into_iter()
+                .flatten()
+                .chain(whom.map(|who| format!("changed by {who}")))
+                .fold(failure, Failure::detail)
+                .detail("pods on devices that it no longer taints stay")
+                .hint("to wait for the rule as it is now, run this again")
         }
         UnreachableGoal::Harmless { rule, effect } => {
             let failure = failed(format!(
@@ -289,6 +303,16 @@ mod tests {
         assert_eq!(
             failure.hints(),
             ["to evict pods: kubectl devicetaint escalate a --to NoExecute"]
+        );
+
+        let mut narrowed = by(named("a", "NoExecute"), "kubectl-edit");
+        narrowed.taint.key = "other".to_owned();
+        let changed = ended(&UnreachableGoal::Changed("a".into()), &before, &[narrowed]);
+        assert_eq!(changed.to_string(), "rule a was changed during the wait");
+        assert!(changed.details()[0].contains("other"), "{changed:?}");
+        assert_eq!(
+            changed.details()[1],
+            "changed by kubectl-edit at 2026-11-21T01:00:00Z"
         );
 
         let gone = ended(&UnreachableGoal::Gone("a".into()), &before, &[]);

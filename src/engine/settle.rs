@@ -170,6 +170,8 @@ pub enum UnreachableGoal {
     Gone(ObjectName),
     /// The rule was deleted, and there is another one of its name.
     Replaced(ObjectName),
+    /// The rule selects other devices than when the wait began, or has another taint.
+    Changed(ObjectName),
     /// The rule has an effect that evicts nobody.
     Harmless {
         /// Which rule.
@@ -219,6 +221,12 @@ pub enum OpenCondition<'a> {
     },
 }
 
+/// Whether the rule still puts the same taint on the same devices, whatever its effect is.
+fn is_about_the_same(before: &DeviceTaintRule, now: &DeviceTaintRule) -> bool {
+    let taint = |rule: &DeviceTaintRule| (rule.taint.key.clone(), rule.taint.value.clone());
+    before.selector == now.selector && taint(before) == taint(now)
+}
+
 /// What one look has shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation<'a> {
@@ -242,7 +250,8 @@ pub struct Settle {
     goal: Goal,
     patience: Patience,
     semantics: Semantics,
-    subjects: Vec<(ObjectName, Uid)>,
+    /// The rules as they were when the wait began.
+    subjects: Vec<DeviceTaintRule>,
     seen: HashSet<Uid>,
     departures: ForcedDeletions,
     returns: RecurringEvictions,
@@ -262,10 +271,7 @@ impl Settle {
             goal,
             patience,
             semantics: *semantics,
-            subjects: rules
-                .iter()
-                .map(|rule| (rule.name.clone(), rule.uid.clone()))
-                .collect(),
+            subjects: rules.to_vec(),
             seen: HashSet::new(),
             departures: ForcedDeletions::default(),
             returns: RecurringEvictions::default(),
@@ -392,12 +398,17 @@ impl Settle {
             Goal::Observed => false,
             Goal::Evicted | Goal::Idle => true,
         };
-        for (name, uid) in &self.subjects {
+        for subject in &self.subjects {
+            let name = &subject.name;
             let Some(rule) = find(facts.rules, name) else {
                 return Some(UnreachableGoal::Gone(name.clone()));
             };
-            if rule.uid != *uid {
+            if rule.uid != subject.uid {
                 return Some(UnreachableGoal::Replaced(name.clone()));
+            }
+            // What is empty then was not what the user asked about, and who is evicted was not previewed.
+            if waits_for_being && !is_about_the_same(subject, rule) {
+                return Some(UnreachableGoal::Changed(name.clone()));
             }
             if let Some(never) = self.is_too_weak(rule) {
                 return Some(never);
@@ -426,9 +437,9 @@ impl Settle {
     /// What keeps the wait from being met, the settle time aside.
     fn open<'a>(&self, facts: &WaitFacts<'a>) -> Vec<OpenCondition<'a>> {
         let subjects = self.subjects.iter();
-        let present = subjects.filter_map(|(name, uid)| {
-            let rule = find(facts.rules, name)?;
-            Some((rule, rule.uid == *uid))
+        let present = subjects.filter_map(|subject| {
+            let rule = find(facts.rules, &subject.name)?;
+            Some((rule, rule.uid == subject.uid))
         });
         match self.goal {
             Goal::Deleted => present

@@ -19,7 +19,7 @@ use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
 use crate::model;
-use crate::model::Count;
+use crate::model::{Count, UNKNOWN};
 use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
 use crate::naming::age::human_duration;
 use crate::naming::device;
@@ -51,6 +51,9 @@ pub struct RuleDescription {
     pub devices: Option<String>,
     /// When the rule was made; null when that is not known.
     pub created: Option<Time>,
+    /// How often its spec was changed, beginning with 1: metadata.generation.
+    #[serde(default)]
+    pub generation: i64,
     /// What people noted on it.
     pub notes: RuleNotes,
     /// The program that created it, from managedFields, regardless of later changes; null if not
@@ -208,6 +211,7 @@ impl RuleDescription {
             time_added: rule.taint.time_added.map(Time),
             devices: rule.selector.as_ref().map(device::format),
             created: rule.metadata.created.map(Time),
+            generation: rule.generation,
             notes: notes(&rule.metadata),
             maker: rule.maker().map(|maker| maker.name.clone()),
             last_writer: rule.last_writer().map(LastWriter::from),
@@ -432,6 +436,8 @@ impl RuleDescription {
             made.is_none_or(|(created, written)| written > created)
         });
         match (user, writer) {
+            // Whoever removes a field owns nothing of it: only the generation counts the change.
+            (None, None) if self.generation > 1 => UNKNOWN.to_owned(),
             (user, None) => optional(user),
             // The user is that of this plugin's last change, which another program may have come after.
             (Some(user), Some(writer)) if writer.name == FieldManager::THIS_PLUGIN => {
@@ -620,6 +626,11 @@ mod tests {
         assert_eq!(
             line(&described(&rule, &[], 0), "Created by"),
             "Created by:  <unknown user>, with kubectl-create"
+        );
+        rule.generation = 2;
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  <unknown>"
         );
         rule.managers.push(manager("kubectl-patch", -60));
         assert_eq!(

@@ -144,7 +144,7 @@ impl LeftReason {
 pub fn how_it_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "was force-deleted while running",
-        PodEnd::NotObserved => "was stuck and is gone, and how it ended was not observed",
+        PodEnd::NotObserved => "was stuck when last seen, and its end was not observed",
     }
 }
 

@@ -14,8 +14,8 @@ use crate::engine::settle::{
     WaitStep,
 };
 use crate::model::{
-    Affects, Containers, Deletion, DeviceTaintRule, Effect, EvictionCondition, Gap, Kind, Phase,
-    Pod, Sandbox,
+    Affects, Containers, Deletion, DeviceSelector, DeviceTaintRule, Effect, EvictionCondition, Gap,
+    Kind, Phase, Pod, Sandbox,
 };
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
@@ -652,6 +652,35 @@ fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
         step(&mut wait, &quiet(&rules), 11),
         WaitStep::NotSeenReleased
     );
+}
+
+#[test]
+fn a_rule_that_is_about_something_else_now_is_not_waited_for() {
+    let before = drain();
+    let mut elsewhere = before.clone();
+    elsewhere.selector = Some(DeviceSelector::default());
+    let mut unselective = before.clone();
+    unselective.selector = None;
+    let mut keyed = before.clone();
+    keyed.taint.key = "other".to_owned();
+    let mut valued = before.clone();
+    valued.taint.value = "other".to_owned();
+    let mut weaker = before.clone();
+    weaker.taint.effect = Effect::NoSchedule;
+    for (changed, goal, is_over) in [
+        (&elsewhere, Goal::Evicted, true),
+        (&unselective, Goal::Idle, true),
+        (&keyed, Goal::Evicted, true),
+        (&valued, Goal::Idle, true),
+        (&weaker, Goal::Idle, false),
+        (&keyed, Goal::Deleted, false),
+        (&keyed, Goal::Observed, false),
+    ] {
+        let mut wait = wait(goal, std::slice::from_ref(&before));
+        let facts = quiet(std::slice::from_ref(changed));
+        let never = WaitStep::Never(UnreachableGoal::Changed(before.name.clone()));
+        assert_eq!(step(&mut wait, &facts, 0) == never, is_over, "{goal:?}");
+    }
 }
 
 #[test]

@@ -212,7 +212,8 @@ fn origin_of(claim: &NamespacedName, chain: &Chain<'_>) -> String {
     let link = links.find(|link| link.claim.is_some_and(|known| known.name == *claim));
     match link.map(|link| link.place) {
         Some(ClaimEntry::Entry(_, ClaimSource::Template { template, .. })) => {
-            format!("ResourceClaimTemplate {template}")
+            // Its spec cannot be changed.
+            format!("a ResourceClaimTemplate that replaces {template}")
         }
         Some(ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_)) | None => {
             "a new claim".to_owned()
@@ -280,8 +281,9 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
                 "with one more toleration in request {}, before the claim is allocated",
                 wanted.request
             ),
+            // Its claim keeps the tolerations that were copied when it was allocated.
             fix: Some(format!(
-                "tolerate {} in request {} of {}",
+                "for later pods: tolerate {} in request {} of {}",
                 wanted.toleration,
                 wanted.request,
                 origin_of(&wanted.claim, chain)
