@@ -1,10 +1,12 @@
 //! Hardware numbers that match more than one device.
 
+use std::collections::BTreeSet;
+
 use crate::decide::identity::Hardware;
 use crate::decide::identity::identifying_attributes::AttributeMeaning;
 use crate::engine::{DeviceCondition, Semantics, filter_devices, with_siblings};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, Snapshot};
+use crate::model::{DeviceId, NodeName, Snapshot};
 use crate::naming::shell::word;
 
 /// A number of hardware that several chosen devices have.
@@ -17,7 +19,7 @@ pub struct AmbiguousNumber {
 }
 
 /// Which of the numbers `identities` several of the `chosen` devices have that are not parts of the same
-/// hardware. A place is that of whatever is in it. `more` are attributes that identify hardware beside those
+/// hardware. A place is that of whatever is in it, but on one node: the same machines have the same places. `more` are attributes that identify hardware beside those
 /// that are known.
 #[must_use]
 pub fn ambiguous(
@@ -27,23 +29,35 @@ pub fn ambiguous(
     more: &[String],
     semantics: &Semantics,
 ) -> Vec<AmbiguousNumber> {
-    let numbers = identities
-        .iter()
-        .filter(|number| number.means() == AttributeMeaning::Hardware);
     let of = |number: &Hardware| {
         let is = DeviceCondition::Attribute(number.conditions(more));
         let mut devices = filter_devices(snapshot, &[is], semantics).devices;
         devices.retain(|device| chosen.contains(device));
         let first = devices.first()?.clone();
-        // Partitions of one card have its number in common: they are one piece of hardware, and no ambiguity.
-        let whole = with_siblings(snapshot, &[first], semantics);
-        let is_one = devices.iter().all(|device| whole.contains(device));
+        let is_one = match number.means() {
+            // Partitions of one card have its number in common: they are one piece of hardware, and no ambiguity.
+            AttributeMeaning::Hardware => {
+                let whole = with_siblings(snapshot, &[first], semantics);
+                devices.iter().all(|device| whole.contains(device))
+            }
+            AttributeMeaning::Place => nodes_of(&devices, snapshot).len() < 2,
+        };
         (!is_one).then(|| AmbiguousNumber {
             hardware: number.to_string(),
             devices,
         })
     };
-    numbers.filter_map(of).collect()
+    identities.iter().filter_map(of).collect()
+}
+
+/// The nodes for which these devices are published.
+fn nodes_of<'s>(devices: &[DeviceId], snapshot: &'s Snapshot) -> BTreeSet<&'s NodeName> {
+    let slices = snapshot.slices.iter();
+    let published = slices.flat_map(|slice| slice.devices.iter().map(move |one| (slice, one)));
+    published
+        .filter(|(slice, one)| devices.contains(&slice.id_of(one)))
+        .filter_map(|(slice, one)| slice.node_of(one))
+        .collect()
 }
 
 impl AmbiguousNumber {
@@ -63,7 +77,7 @@ impl AmbiguousNumber {
     pub fn failure(&self) -> Failure {
         let first = self.devices.first().map(ToString::to_string);
         Failure::new(ExitStatus::Failed, self.describe()).hint(format!(
-            "choose one, as in: {} {}",
+            "choose one, or its node with --node, as in: {} {}",
             first.unwrap_or_default(),
             word(&self.hardware)
         ))

@@ -632,7 +632,7 @@ mod tests {
 
     #[test]
     fn a_number_that_two_devices_have_is_ambiguous_unless_they_are_parts_of_one() {
-        use crate::model::{CounterUse, DeviceTerms};
+        use crate::model::{CounterUse, DeviceTerms, SliceNodes};
         let semantics = crate::report::testing::semantics(37);
         let mut reading = half_published();
         reading.snapshot.claims.clear();
@@ -662,6 +662,15 @@ mod tests {
         assert_eq!(ambiguous(&reading, uuid, &[&named]), None);
         // Whatever is in a place may be several.
         assert_eq!(ambiguous(&reading, ("pciBusID", "0"), &[]), None);
+        // On one node: the same machines have the same places.
+        let mut machines = reading.clone();
+        let mut other = machines.snapshot.slices[0].clone();
+        other.name = "other".into();
+        other.pool.name = "other".into();
+        other.nodes = SliceNodes::One("node-8".into());
+        machines.snapshot.slices.push(other);
+        let (text, _) = ambiguous(&machines, ("pciBusID", "0"), &[]).expect("two nodes");
+        assert!(text.contains("other/gpu-0"), "{text}");
         for device in &mut reading.snapshot.slices[0].devices {
             device.terms = Some(Box::new(DeviceTerms {
                 consumes: vec![CounterUse {
