@@ -453,16 +453,16 @@ fn owner(controller: &Controller) -> String {
 fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod]) {
     let mut left: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
     for pod in pending {
-        *left
-            .entry((&pod.namespace, pod.workload.as_deref()))
-            .or_default() += 1;
+        let workload = (pod.namespace.as_str(), pod.workload.as_deref());
+        let count = left.entry(workload).or_default();
+        *count = count.saturating_add(1);
     }
     let of_workloads = evicted.iter_mut().filter(|pod| pod.workload.is_some());
     let is_pending = |pod: &&mut EvictedPod| pod.outcome == EvictedOutcome::Pending;
     for pod in of_workloads.filter(is_pending).rev() {
         let left = left.get_mut(&(pod.namespace.as_str(), pod.workload.as_deref()));
         match left.filter(|left| **left > 0) {
-            Some(left) => *left -= 1,
+            Some(left) => *left = left.saturating_sub(1),
             None => pod.outcome = EvictedOutcome::CreatedAgain,
         }
     }
