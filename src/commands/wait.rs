@@ -45,12 +45,13 @@ use crate::report::wait::Left;
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// Evicted means: the controller's condition says so for the rule's current generation, no affected
-/// pod is left, not even a terminating one, and this persists for --settle. Pods that tolerate the
-/// taint stay, and are listed. Idle means that the devices, and other names and parts of the same
-/// hardware, are unallocated for --settle; the rules must block new pods, and need not evict. Exits
-/// with code 5 on timeout, or if a pod is gone that was force-deleted, or was stuck and not seen to
-/// end, and its node has not confirmed the release of its devices; lists what remains.
+/// Evicted means: the controller's condition says so for the rule's current generation, every
+/// affected pod has ended (a terminating one counts until then), and this persists for --settle.
+/// Pods that tolerate the taint stay, and are listed. Idle means that the devices, and other names
+/// and parts of the same hardware, are unallocated for --settle; the rules must block new pods, and
+/// need not evict. Exits with code 5 on timeout, or if a pod is gone that was force-deleted, or was
+/// stuck and not seen to end, and its node has not confirmed the release of its devices; lists what
+/// remains.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
@@ -145,7 +146,7 @@ const KUBELET: &str = "/var/lib/kubelet";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
-    /// All evicted pods are gone
+    /// All evicted pods have ended
     Evicted,
     /// Its devices are not allocated
     Idle,

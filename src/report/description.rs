@@ -326,7 +326,7 @@ impl View for RuleDescription {
             ),
             Section::list("Events", self.events_of(Attribution::Certain)),
             Section::list(
-                "Evictions since its creation by this rule or by another taint (events do not record which)",
+                "Evictions by this rule or by another taint, while this rule had its effect (events do not record which)",
                 self.events_of(Attribution::Possible),
             ),
             Section::list(

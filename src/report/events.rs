@@ -86,7 +86,7 @@ pub fn may_have_evicted(rule: &DeviceTaintRule) -> bool {
 
 /// Whether it happened while the rule was there, as it is: what is older is due to something else. What
 /// bears no time may be.
-fn is_since(found: &model::Event, rule: &DeviceTaintRule) -> bool {
+pub(super) fn is_since(found: &model::Event, rule: &DeviceTaintRule) -> bool {
     let since = match rule.taint.effect {
         Effect::NoExecute => rule.taint.time_added.or(rule.metadata.created),
         // It may have evicted before it was made to do less.

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::events::may_have_evicted;
+use super::events::{is_since, may_have_evicted};
 use super::evicted::{self, EvictedOutcome, EvictedPod};
 use super::table::{Table, optional};
 use super::time::Time;
@@ -219,7 +219,9 @@ impl<'a> HistorySources<'a> {
         let mut last: BTreeMap<(&Uid, &NamespacedName), &Event> = BTreeMap::new();
         for event in self.events.iter().filter(|event| event.about.kind == "Pod") {
             let is_older = event.last.zip(created).is_some_and(|(at, made)| at < made);
-            if is_older {
+            // Its only change gave it the effect that evicts; after more changes it may have had it before.
+            let was_harmless = self.rule.generation == 2 && !is_since(event, self.rule);
+            if is_older || was_harmless {
                 continue;
             }
             let key = (&event.about.uid, &event.about.name);
@@ -773,6 +775,19 @@ mod tests {
         };
         assert_eq!(pending_since(-39), 1);
         assert_eq!(pending_since(-41), 0);
+    }
+
+    #[test]
+    fn what_happened_before_its_only_escalation_is_not_of_the_rule() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let rule = &mut reading.snapshot.rules[0];
+        rule.taint.time_added = Some(testing::after(-42));
+        let all = history(&reading, &events()).evicted.len();
+        reading.snapshot.rules[0].generation = 2;
+        let later = history(&reading, &events()).evicted.len();
+        assert_eq!((all, later), (5, 3));
+        reading.snapshot.rules[0].generation = 3;
+        assert_eq!(history(&reading, &events()).evicted.len(), 5);
     }
 
     #[test]

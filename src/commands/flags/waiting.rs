@@ -9,7 +9,7 @@ use crate::naming::duration::parse_duration;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Wait")]
 pub(crate) struct WaitingArgs {
-    /// Wait until all evicted pods are gone
+    /// Wait until all evicted pods have ended
     ///
     /// Nothing is changed if --timeout ends before the last eviction is due.
     #[arg(long)]

@@ -181,7 +181,7 @@ impl Pipeline<'_> {
             WaitEnd::Met => {
                 let rules = if names.len() == 1 { "rule" } else { "rules" };
                 context.printer.note(&format!(
-                    "{rules} {}: all evicted pods are gone",
+                    "{rules} {}: all evicted pods have ended",
                     names.join(", ")
                 ));
                 if let Some(line) = staying_line(&waited.staying) {

@@ -144,6 +144,7 @@ impl Wait<'_> {
         let mut warned = false;
         let mut told = None;
         let mut noted = 0;
+        let mut last_state = String::new();
         loop {
             let progress = observer.view(freshness, &mut settle, began).await?;
             for odd in observer.oddities() {
@@ -152,6 +153,7 @@ impl Wait<'_> {
             context.ledger.advise((self.advice)(&progress.rules));
             if progress.shows_progress() {
                 context.ledger.left(&progress.line);
+                last_state.clone_from(&progress.state);
                 if self.goal.is_about_pods() {
                     status.say(&progress.state, &progress.line);
                 }
@@ -201,6 +203,10 @@ impl Wait<'_> {
                     observer.rest(until.saturating_sub(began.elapsed())).await?;
                 }
                 WaitStep::Never(never) => {
+                    // Reasons and deadlines of the look before are those of a rule that is different now.
+                    if self.goal.is_about_pods() {
+                        context.ledger.left(&last_state);
+                    }
                     return Err(wait_advice::ended(&never, self.rules, &progress.rules));
                 }
             }
