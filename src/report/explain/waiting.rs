@@ -214,11 +214,14 @@ impl WaitingRequest {
             plural(usable, "matches and is", "match and are")
         );
         // What an expression excludes was not asked for; one that fails is the answer.
-        let kept = self.excluded.iter().filter(|one| one.expression.is_none());
-        let kept = kept
+        let kept = || self.excluded.iter().filter(|one| one.expression.is_none());
+        let more = kept().count().saturating_sub(SHOWN);
+        let more =
+            (more > 0).then(|| format!("  and {} (all: -o wide)", counted(more, "more reason")));
+        let kept = kept()
             .take(SHOWN)
             .map(|one| format!("  {} {}", counted(one.devices, "device"), one.text));
-        [first].into_iter().chain(kept).collect()
+        [first].into_iter().chain(kept).chain(more).collect()
     }
 
     fn step(&self, claim: &NamespacedName, path: &str) -> Step {
