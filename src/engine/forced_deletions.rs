@@ -89,6 +89,10 @@ impl ForcedDeletions {
                 self.forced.insert(pod.uid.clone(), last.pod);
             }
         }
+        // Seen to end is as good as told to have ended: it may be gone by the next look, and nobody says how.
+        for pod in observation.pods.iter().filter(|pod| has_ended(pod)) {
+            self.last.remove(&pod.uid);
+        }
         let there: HashSet<&Uid> = observation.pods.iter().map(|pod| &pod.uid).collect();
         let gone: Vec<Uid> = self
             .last
@@ -122,7 +126,7 @@ impl ForcedDeletions {
             };
             (left.pod, is_stuck)
         });
-        for (pod, is_stuck) in of_holders.chain(left) {
+        for (pod, is_stuck) in of_holders.chain(left).filter(|(pod, _)| !has_ended(pod)) {
             // A claim may be given back before its pod is gone: what was seen to be held once, was.
             let known = self.last.get(&pod.uid);
             let before = known.map(|last| last.pod.devices.clone());
@@ -149,8 +153,12 @@ fn is_at_work(pod: &Pod) -> bool {
     let has_begun = pod.phase == crate::model::Phase::Running
         || pod.containers != Containers::Unknown
         || pod.sandbox != Sandbox::Unknown;
-    let has_ended = pod.phase.is_terminal() && pod.containers != Containers::Running;
-    pod.node.is_some() && has_begun && !has_ended
+    pod.node.is_some() && has_begun && !has_ended(pod)
+}
+
+/// Whether its kubelet has ended the pod. Somebody else may set the phase alone.
+fn has_ended(pod: &Pod) -> bool {
+    pod.phase.is_terminal() && pod.containers != Containers::Running
 }
 
 fn seen(pod: &Pod, claims: &[ResourceClaim]) -> UnreleasedPod {

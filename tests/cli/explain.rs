@@ -17,8 +17,8 @@ fn a_pod_is_explained_by_its_answer_the_deciding_links_and_fixes() {
           example.com/decommission:NoExecute
           toleration in claim fold-jsg5p-gpu-ktkm8: 1800s, ends 2026-11-20T10:35:00Z
       FIX remove rule node-10-decommission
-          or tolerate example.com/decommission:NoExecute in request gpu of
-          ResourceClaimTemplate fold-gpu
+          or for later pods: tolerate example.com/decommission:NoExecute in request
+          gpu of a ResourceClaimTemplate that replaces fold-gpu
     [exit status: 0]
     ");
 }
@@ -32,8 +32,8 @@ fn the_whole_chain_has_the_field_of_each_link() {
           example.com/decommission:NoExecute
           toleration in claim fold-jsg5p-gpu-ktkm8: 1800s, ends 2026-11-20T10:35:00Z
       FIX remove rule node-10-decommission
-          or tolerate example.com/decommission:NoExecute in request gpu of
-          ResourceClaimTemplate fold-gpu
+          or for later pods: tolerate example.com/decommission:NoExecute in request
+          gpu of a ResourceClaimTemplate that replaces fold-gpu
 
       claim fold-jsg5p-gpu-ktkm8, generated from a template
           (Pod research/fold-jsg5p: .spec.resourceClaims[0])

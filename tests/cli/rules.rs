@@ -300,7 +300,7 @@ fn a_rule_that_cannot_be_read_is_told_alike_in_every_format() {
 #[test]
 fn a_rule_of_a_dump_is_described_as_it_was() {
     let run = devicetaint(&format!("describe node-10-decommission --from {EXAMPLE}"));
-    insta::assert_snapshot!(run.shown(), @r"
+    insta::assert_snapshot!(run.shown(), @"
     Name:        node-10-decommission
     Taint:       example.com/decommission:NoExecute
     Since:       2026-11-20T10:05:00Z (10m ago)
@@ -308,7 +308,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     Selected:    4 devices published, 1 allocated
     Created:     2026-11-20T09:30:00Z (45m ago)
     Created by:  <none>
-    Changed by:  <none>
+    Changed by:  <unknown>
     Reason:      <none>
     Ticket:      <none>
     Expires:     <none>

@@ -610,10 +610,10 @@ fn a_pod_that_its_kubelet_has_ended_or_never_begun_is_gone() {
     assert_eq!(after_departure(never_begun), (WaitStep::Met, Vec::new()));
 }
 
-#[test]
-fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
+/// How a pod went that was stuck, and by the next looks was like these, and then gone; no watch told of it.
+fn ends_of_stuck_pod(then: &[fn(&mut Pod)]) -> (Vec<PodEnd>, WaitStep) {
     let rules = [drain()];
-    let world = one_pod().but_pod(|pod| {
+    let stuck = |pod: &mut Pod| {
         pod.deletion = Some(deleted());
         pod.containers = Containers::Ended {
             at: Some(at(NOW - 60)),
@@ -621,18 +621,21 @@ fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
         pod.sandbox = Sandbox::Down {
             since: Some(at(NOW - 60)),
         };
-    });
+    };
     let mut wait = wait(Goal::Evicted, &rules);
-    with_left(&world, |left| {
-        let facts = WaitFacts {
-            left,
-            pods: &world.snapshot.pods,
-            claims: &world.snapshot.claims,
-            ..quiet(&rules)
-        };
-        wait.observe(&facts, Duration::ZERO);
-    });
-    // It was asked for by its name, so that nobody was told how it was last.
+    let unchanged: fn(&mut Pod) = |_| {};
+    for change in std::iter::once(&unchanged).chain(then) {
+        let world = one_pod().but_pod(stuck).but_pod(change);
+        with_left(&world, |left| {
+            let facts = WaitFacts {
+                left,
+                pods: &world.snapshot.pods,
+                claims: &world.snapshot.claims,
+                ..quiet(&rules)
+            };
+            wait.observe(&facts, Duration::ZERO);
+        });
+    }
     let facts = quiet(&rules);
     let seen = wait.observe(&facts, Duration::from_secs(1));
     let ends = seen.open.iter().filter_map(|open| match open {
@@ -646,12 +649,25 @@ fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
         | OpenCondition::Unevaluated(_)
         | OpenCondition::Settling { .. } => None,
     });
-    let ends: Vec<PodEnd> = ends.collect();
-    assert_eq!(ends, [PodEnd::NotObserved]);
-    assert_eq!(
-        step(&mut wait, &quiet(&rules), 11),
-        WaitStep::NotSeenReleased
-    );
+    (ends.collect(), step(&mut wait, &quiet(&rules), 11))
+}
+
+#[test]
+fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
+    let not_observed = (vec![PodEnd::NotObserved], WaitStep::NotSeenReleased);
+    assert_eq!(ends_of_stuck_pod(&[]), not_observed);
+    // Somebody else than its kubelet has said that it failed.
+    let failed: fn(&mut Pod) = |pod| {
+        pod.phase = Phase::Failed;
+        pod.containers = Containers::Running;
+    };
+    assert_eq!(ends_of_stuck_pod(&[failed]), not_observed);
+}
+
+#[test]
+fn whoever_was_stuck_and_was_seen_to_end_is_gone() {
+    let ended: fn(&mut Pod) = |pod| pod.phase = Phase::Succeeded;
+    assert_eq!(ends_of_stuck_pod(&[ended]), (Vec::new(), WaitStep::Met));
 }
 
 #[test]

@@ -230,11 +230,12 @@ fn a_rule_that_is_deleted_while_the_question_is_open_is_named_as_that() {
     block_on(world.plane.delete(&Reference::rule(&name)));
     terminal.press("y");
     terminal.press(ENTER);
-    let shown = terminal.ended(1);
+    let shown = terminal.ended(75);
     assert!(
         shown.contains(&format!("rule {name} was deleted")),
         "{shown}"
     );
+    assert!(shown.contains("nothing was changed"), "{shown}");
     assert!(!shown.contains("impact grew"), "{shown}");
 }
 
