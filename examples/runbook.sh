@@ -45,7 +45,7 @@ timeout=${TIMEOUT:-$(($(longest evictInSeconds) + $(longest gracePeriodSeconds) 
 
 # Announce it, unless an earlier run has gone further already: `add` would take the rule's effect back.
 own() {
-    plugin describe -l "kubectl-devicetaint/batch=$run" -o name 2>/dev/null
+    plugin describe -l "devicetaint.dev/batch=$run" -o name 2>/dev/null
 }
 rule=$(own) || rule=
 if [ -z "$rule" ]; then

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
-#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Nothing but what an eviction always is, or none at all.
     #[default]

@@ -1,7 +1,10 @@
 //! Devices in use on the hardware of selected ones.
 
+use std::fmt::Display;
+
 use super::basis::Basis;
 use crate::engine::{Impact, PodImpact, allocator};
+use crate::model::NamespacedName;
 
 /// So many devices are named beside what one pod holds; programs get all.
 const NAMED: usize = 3;
@@ -14,10 +17,10 @@ pub struct Sibling {
     pub device: String,
     /// The selected devices beside which it is, itself where it is shared.
     pub beside: Vec<String>,
-    /// The claims that hold it and whose users would stay, as NAMESPACE/NAME.
-    pub claims: Vec<String>,
-    /// The pods for which these claims are reserved, as NAMESPACE/NAME.
-    pub pods: Vec<String>,
+    /// The claims that hold it and whose users would stay.
+    pub claims: Vec<NamespacedName>,
+    /// The pods for which these claims are reserved.
+    pub pods: Vec<NamespacedName>,
 }
 
 impl Sibling {
@@ -34,9 +37,9 @@ impl Sibling {
             claims: sibling
                 .claims
                 .iter()
-                .map(|claim| claim.name.to_string())
+                .map(|claim| claim.name.clone())
                 .collect(),
-            pods: sibling.pods().iter().map(ToString::to_string).collect(),
+            pods: sibling.pods().into_iter().collect(),
         }
     }
 
@@ -80,10 +83,11 @@ impl Sibling {
     }
 }
 
-fn first_and_more(names: &[String]) -> String {
+fn first_and_more(names: &[impl Display]) -> String {
     match names {
-        [first, rest @ ..] if !rest.is_empty() => format!("{first} and {} more", rest.len()),
-        all => all.join(", "),
+        [] => String::new(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     }
 }
 
@@ -118,8 +122,8 @@ mod tests {
         Sibling {
             device: device.to_owned(),
             beside: vec!["gpu.example.com/node-7/gpu-0".to_owned()],
-            claims: vec!["team-a/claim".to_owned()],
-            pods: pods.iter().map(|pod| (*pod).to_owned()).collect(),
+            claims: vec![testing::full_name("team-a/claim")],
+            pods: pods.iter().copied().map(testing::full_name).collect(),
         }
     }
 

@@ -89,7 +89,7 @@ pub(super) struct AddArgs {
 
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
-    /// A script can name its run, select its rules with `-l kubectl-devicetaint/batch=NAME`, and
+    /// A script can name its run, select its rules with `-l devicetaint.dev/batch=NAME`, and
     /// delete only those with `remove --batch`.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,

@@ -13,8 +13,8 @@ pub(super) fn build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("DEVICETAINT_BUILT_FROM").map(str::to_owned),
-        changed: option_env!("DEVICETAINT_CHANGED") == Some("true"),
-        date: time.map(|time| time.strftime("%Y-%m-%d").to_string()),
+        modified: option_env!("DEVICETAINT_CHANGED") == Some("true"),
+        commit_date: time.map(|time| time.strftime("%Y-%m-%d").to_string()),
         target: option_env!("DEVICETAINT_TARGET")
             .unwrap_or_default()
             .to_owned(),

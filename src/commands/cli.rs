@@ -145,7 +145,7 @@ impl Cli {
             Command::Devices(_) | Command::PodResources(_) | Command::Explain(_) => return None,
             Command::Preview(_) => {
                 "taints affect pods in every namespace; to filter them: -o json, field \
-                 pods[].namespace"
+                 affectedPods[].namespace"
             }
             Command::Snapshot(_) => "a snapshot covers the whole cluster",
             Command::Dedicate(_) | Command::Undedicate(_) => {

@@ -14,8 +14,8 @@ use crate::completion::Said;
 use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Journal, Printer, Repeated, Verbosity};
 use crate::render::json;
-use crate::report::change::Cluster;
 use crate::report::command_event::{CommandEvent, EventDetail};
+use crate::report::metadata::Cluster;
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
 pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
@@ -297,7 +297,11 @@ impl Context {
         let Some(journal) = self.journal() else {
             return;
         };
-        match json::line(&CommandEvent::new(event, clock::now())) {
+        match json::line(&CommandEvent::new(
+            event,
+            clock::now(),
+            self.cluster().as_ref(),
+        )) {
             Ok(line) => journal.write(line),
             Err(error) => {
                 let text = format!("cannot serialize an event: {error}");
@@ -329,7 +333,8 @@ impl Context {
         let client = clients.first()?;
         Some(Cluster {
             context: client.context().map(str::to_owned),
-            server: client.server().url.to_string(),
+            server: client.server().url.clone(),
+            version: client.server_version(),
         })
     }
 

@@ -133,8 +133,8 @@ impl DedicationView {
     /// What could not be read, and what could not be understood.
     fn incomplete(&self) -> Vec<Incomplete> {
         let detail = |what: &str, why: String| Incomplete {
-            what: what.to_owned(),
-            why,
+            missing: what.to_owned(),
+            message: why,
             affects: Affects::Details,
         };
         let gap = |gap: &Gap| detail(&gap.what, gap.why.clone());
@@ -161,8 +161,8 @@ pub(super) fn not_understood(reading: &crate::model::Reading) -> Option<Incomple
         .map(ToString::to_string)
         .collect();
     (!unknown.is_empty()).then(|| Incomplete {
-        what: "tolerations".to_owned(),
-        why: format!(
+        missing: "tolerations".to_owned(),
+        message: format!(
             "the tolerations of {} are unknown: {}",
             counted(unknown.len(), "claim"),
             few(&unknown)

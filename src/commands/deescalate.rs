@@ -34,7 +34,7 @@ use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
-use crate::report::change::ChangeOutcome;
+use crate::report::change::RuleResult;
 use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downgraded_line};
 
 /// Lower a rule's effect, immediately: no report, no guard, no confirmation
@@ -151,12 +151,10 @@ impl DeescalateArgs {
             .with_lines(self.report.lines());
         changer.outcomes.missing(&chooser, &found);
         if let Some((name, failure)) = &alone {
-            changer.outcomes.ended(name, ChangeOutcome::Failed, failure);
+            changer.outcomes.ended(name, RuleResult::Failed, failure);
         }
         for (name, failure) in unread {
-            changer
-                .outcomes
-                .ended(&name, ChangeOutcome::Failed, &failure);
+            changer.outcomes.ended(&name, RuleResult::Failed, &failure);
             found.missing.push(failure);
         }
         // The rules that are there are lowered, whichever are not: later is too late.

@@ -159,7 +159,7 @@ fn describe(
             completeness: &ReportCompleteness::new(gaps, &view.semantics),
         },
         events_about(rule, impact, &beside.events),
-        view.now,
+        &view.basis(),
     )
 }
 

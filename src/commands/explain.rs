@@ -154,7 +154,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
         let evicts = |rule: &&DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
         for ((explained, history), rule) in rules.zip(found.rules.iter().rev()) {
             // A rule that never evicted anybody has no history.
-            if !history.evicted.is_empty() || evicts(&rule) {
+            if !history.evicted_pods.is_empty() || evicts(&rule) {
                 explained.add_history(history);
             }
         }

@@ -36,7 +36,7 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// or would evict with NoExecute if its effect is None. EVICTING is the controller's condition,
 /// marked as stale if it is for an earlier generation of the rule, or if no pod is left.
 ///
-/// With -o json and yaml, `items` has the rules as in the cluster, and `rules` has DEVICES, PODS
+/// With -o json and yaml, `items` has the rules as in the cluster, and `ruleSummaries` has DEVICES, PODS
 /// and EVICTING of each.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

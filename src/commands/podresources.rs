@@ -253,10 +253,10 @@ impl KubeletArgs {
 async fn list(args: &ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let mut report = args.kubelet.listed(context).await?;
     if let Some(namespace) = &context.namespace {
-        report.pods.retain(|pod| pod.namespace == *namespace);
-        let of_it = |row: &PreparedRow| row.claim.split('/').next() == Some(namespace);
+        report.items.retain(|pod| pod.namespace == *namespace);
+        let of_it = |row: &PreparedRow| row.claim.namespace == *namespace;
         report
-            .prepared
+            .prepared_claims
             .iter_mut()
             .for_each(|rows| rows.retain(of_it));
     }

@@ -266,17 +266,17 @@ async fn compare(
     view: impl AsyncFn() -> Result<PreviewAnswer, Failure>,
 ) -> Result<PreviewAnswer, Failure> {
     let mut answer = first;
-    answer.report.published = publication.ask(&answer.report).await?;
+    answer.report.published_rules = publication.ask(&answer.report).await?;
     if answer
         .report
-        .published
+        .published_rules
         .iter()
         .any(|rule| rule.agrees == Some(false))
     {
         // The controller judges a rule with effect None once, so that it has to be made anew.
         publication.clean_up().await?;
         answer = view().await?;
-        answer.report.published = publication.ask(&answer.report).await?;
+        answer.report.published_rules = publication.ask(&answer.report).await?;
     }
     Ok(answer)
 }

@@ -123,11 +123,8 @@ async fn a_server_that_does_not_tell_the_time_is_answered_by_this_clock_and_that
         .as_array()
         .unwrap()
         .iter()
-        .map(|found| &found["code"]);
-    assert!(
-        codes.any(|code| code == "clock-of-this-machine"),
-        "{report}"
-    );
+        .map(|found| &found["reason"]);
+    assert!(codes.any(|code| code == "ClockOfThisMachine"), "{report}");
 }
 
 #[tokio::test]
@@ -198,7 +195,7 @@ async fn what_is_odd_about_events_is_passed_on() {
     let outcome = run.of("describe drain -o json").await;
     assert!(outcome.is_ok(), "{outcome:?} {:?}", server.requests());
     let told = run.stdout.text();
-    assert!(told.contains("duplicate-object"), "{told}");
+    assert!(told.contains("DuplicateObject"), "{told}");
 }
 
 #[tokio::test]
@@ -226,7 +223,7 @@ async fn server_with_a_rule(version: &str) -> Server {
 fn policy_file(rest: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("team.yaml");
-    let head = "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\n";
+    let head = "apiVersion: devicetaint.dev/v1alpha1\nkind: DeviceTaintPolicy\n";
     std::fs::write(&file, format!("{head}{rest}")).unwrap();
     let name = file.display().to_string();
     (folder, name)
@@ -250,19 +247,19 @@ async fn a_policy_refuses_what_it_forbids_and_nothing_is_sent() {
             "must not be tainted",
         ),
         (never, "preview --rule drain", "must not be tainted"),
-        ("require: [reason]\n", add, "needs a reason"),
+        ("require: [Reason]\n", add, "needs a reason"),
         (
-            "require: [ticket]\n",
+            "require: [Ticket]\n",
             "add gpu.example.com/node-1/gpu-1 a.example.com/k:None --reason x",
             "needs a ticket",
         ),
         (
-            "require: [reason]\n",
+            "require: [Reason]\n",
             "escalate drain --to NoSchedule --yes",
             "needs a reason",
         ),
         (
-            "require: [reason]\n",
+            "require: [Reason]\n",
             "preview --rule drain",
             "needs a reason",
         ),
@@ -298,7 +295,7 @@ async fn a_policy_refuses_what_it_forbids_and_nothing_is_sent() {
 async fn what_a_policy_does_not_forbid_is_as_without_it() {
     let server = server_with_a_rule(NEWEST).await;
     let (_folder, file) = policy_file(
-        "require: [reason]\nneverTaint:\n- device: gpu.example.com/node-2/*\nguards:\n- devices.selected>1\n",
+        "require: [Reason]\nneverTaint:\n- device: gpu.example.com/node-2/*\nguards:\n- devices.selected>1\n",
     );
     for line in [
         "add gpu.example.com/node-1/gpu-1 a.example.com/k:None --reason firmware --dry-run",
@@ -392,10 +389,10 @@ async fn whoever_looks_at_rules_that_can_break_the_scheduler_is_told_so() {
     assert!(run.of(preview).await.is_ok());
     let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
     let warnings = report["warnings"].as_array().unwrap().iter();
-    let codes: Vec<_> = warnings.map(|found| &found["code"]).collect();
+    let codes: Vec<_> = warnings.map(|found| &found["reason"]).collect();
     let times = codes
         .iter()
-        .filter(|code| **code == "scheduler-breaks")
+        .filter(|code| **code == "SchedulerBreaks")
         .count();
     assert_eq!(times, 1, "{codes:?}");
     let run = Run::on(&server);

@@ -17,6 +17,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Taint};
 use crate::render::{Format, json, yaml};
 use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
+use crate::report::taint::Taint as TaintView;
 use crate::report::tolerations::TolerationReport;
 
 /// Print the toleration for a taint, or the claims that tolerate it
@@ -135,7 +136,10 @@ impl TolerationsArgs {
             .iter()
             .map(|one| tolerant_report(one, &taints))
             .collect();
-        let names = taints.iter().map(ToString::to_string).collect();
+        let shown = taints
+            .iter()
+            .map(|taint| TaintView::of_rule(taint, None))
+            .collect();
         let basis = view.basis();
         let mut gaps = view.reading.gaps.clone();
         let unread = view.reading.without(Kind::ResourceClaimTemplate);
@@ -143,15 +147,15 @@ impl TolerationsArgs {
         let mut incomplete: Vec<Incomplete> = gaps
             .iter()
             .map(|gap| Incomplete {
-                what: gap.what.clone(),
-                why: gap.why.clone(),
+                missing: gap.what.clone(),
+                message: gap.why.clone(),
                 affects: Affects::Details,
             })
             .collect();
         incomplete.extend(not_understood(&view.reading));
         let warnings: Vec<Warning> = view.reading.warnings.iter().map(Warning::from).collect();
         let report =
-            TolerationReport::new(names, reports, Metadata::new(&basis)).with(warnings, incomplete);
+            TolerationReport::new(shown, reports, Metadata::new(&basis)).with(warnings, incomplete);
         present(&report, view.view_warnings(), self.output.wanted(), context)
     }
 }

@@ -89,7 +89,7 @@ pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStat
         return show(&own);
     }
     match server(context).await {
-        Ok(server) => show(&own.with_server(server)),
+        Ok(server) => show(&own.with_server(server, context.cluster().as_ref())),
         // What is known is worth something to who asks what is wrong.
         Err(failure) => {
             show(&own)?;

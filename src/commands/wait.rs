@@ -40,8 +40,8 @@ use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
 use crate::report::WaitReport;
-use crate::report::unevicted_pods::{StayingPod, staying_line};
-use crate::report::wait::Left;
+use crate::report::blocker::Blocker;
+use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
@@ -353,7 +353,7 @@ impl WaitArgs {
         let status = if report.met {
             Ok(ExitStatus::Success)
         } else {
-            Err(timed_out(self.timeout, &report.left))
+            Err(timed_out(self.timeout, &report.blockers))
         };
         self.print(&report, stdout, status, context)
     }
@@ -426,8 +426,8 @@ impl WaitArgs {
         let verifier = verifier.waiting_for(awaited, &view, said, context).await?;
         let impact = view.impact(&proposed);
         let staying = staying(&impact, &[]);
-        let staying: Vec<StayingPod> = staying.iter().map(StayingPod::new).collect();
-        if let Some(line) = staying_line(&staying) {
+        let staying: Vec<NotEvictedPod> = staying.iter().map(NotEvictedPod::new).collect();
+        if let Some(line) = not_evicted_line(&staying) {
             context.printer.warn(&format!(
                 "{line}; the node releases them only after those pods have ended"
             ));
@@ -451,8 +451,8 @@ impl WaitArgs {
         let left = verifier.settled(time.end, context).await?;
         // What this kubelet has released was released, whatever the API could not show.
         let is_elsewhere =
-            |left: &Left| left.node.as_deref() != verifier.node().map(NodeName::as_str);
-        let elsewhere: Vec<Left> = not_released.into_iter().filter(is_elsewhere).collect();
+            |left: &Blocker| left.node.as_deref() != verifier.node().map(NodeName::as_str);
+        let elsewhere: Vec<Blocker> = not_released.into_iter().filter(is_elsewhere).collect();
         let ending = if !left.is_empty() {
             WaitEnd::TimedOut(left)
         } else if elsewhere.is_empty() {

@@ -275,7 +275,7 @@ mod tests {
             (
                 |rule| {
                     let annotations = &mut rule.metadata.annotations;
-                    annotations.insert("kubectl-devicetaint/reason".to_owned(), "x".to_owned());
+                    annotations.insert("devicetaint.dev/reason".to_owned(), "x".to_owned());
                 },
                 true,
             ),
@@ -307,7 +307,7 @@ mod tests {
         }
         let mut noted = rule("None");
         let annotations = &mut noted.metadata.annotations;
-        annotations.insert("kubectl-devicetaint/reason".to_owned(), "x".to_owned());
+        annotations.insert("devicetaint.dev/reason".to_owned(), "x".to_owned());
         assert!(!sets_something(&noted, &rule("None")), "taken away");
         assert!(!sets_something(&noted, &noted), "left as it is");
     }

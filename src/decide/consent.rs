@@ -258,11 +258,11 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
 /// The pods that a rule evicts which is as wanted already, whatever becomes of the rest of the wish.
 fn hit_already(change: &PlannedChange<'_>) -> BTreeSet<String> {
     let done: BTreeSet<&str> = change.done().map(|done| done.rule.name.as_str()).collect();
-    let pods = change.report.pods.iter().filter(|pod| {
+    let pods = change.report.affected_pods.iter().filter(|pod| {
         // The earliest cause decides: if it is a rule that is as wanted already, the pod is evicted without
         // this change.
         let first = pod.causes.first();
-        let rule = first.and_then(|cause| cause.name.as_deref());
+        let rule = first.and_then(|cause| cause.taint.source_name.as_deref());
         rule.is_some_and(|name| done.contains(name))
     });
     pods.map(Pod::full_name).collect()
@@ -270,7 +270,8 @@ fn hit_already(change: &PlannedChange<'_>) -> BTreeSet<String> {
 
 /// Numbers that were agreed to mean nothing when the report's are lower bounds.
 fn refuse_unknown(approval: &Approval<'_>, report: &ImpactReport) -> Result<(), Failure> {
-    let is_counted = approval.yes || approval.confirm_pods.is_some() || !report.guards.is_empty();
+    let is_counted =
+        approval.yes || approval.confirm_pods.is_some() || !report.guard_results.is_empty();
     let unknown = report.unknown_evictions();
     if unknown.is_empty() || !is_counted {
         return Ok(());
@@ -338,7 +339,7 @@ mod tests {
     use crate::error::ExitStatus;
     use crate::model::{DeviceSelector, Effect};
     use crate::output::wrap::hanging;
-    use crate::report::change::Cluster;
+    use crate::report::metadata::Cluster;
     use crate::report::metadata::{Affects, Incomplete};
     use crate::report::testing::Example;
 
@@ -368,8 +369,8 @@ mod tests {
     fn report_without(what: &str, affects: Affects) -> ImpactReport {
         let mut report = report();
         report.incomplete.push(Incomplete {
-            what: what.to_owned(),
-            why: "access denied".to_owned(),
+            missing: what.to_owned(),
+            message: "access denied".to_owned(),
             affects,
         });
         report
@@ -438,6 +439,7 @@ mod tests {
         let cluster = Cluster {
             context: Some("prod-eu".to_owned()),
             server: "https://api.prod-eu:6443".to_owned(),
+            version: None,
         };
         let Ok(ConsentOutcome::Ask(question)) = consent(&Approval::default(), &change) else {
             panic!("it is asked");
@@ -613,13 +615,13 @@ mod tests {
         );
         let mut more = read;
         let newcomer = more
-            .pods
+            .affected_pods
             .iter_mut()
             .find(|pod| pod.outcome.is_evicted())
             .unwrap();
         newcomer.uid = "uid-of-a-newcomer".to_owned();
         let name = format!("{}/{}", newcomer.namespace, newcomer.name);
-        newcomer.causes[0].name = Some("first".to_owned());
+        newcomer.causes[0].taint.source_name = Some("first".to_owned());
         let failure = consent(&approval, &change(&more)).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert!(
@@ -682,7 +684,7 @@ mod tests {
     fn what_was_agreed_to_is_compared_with_what_a_preview_says() {
         let previewed = report();
         let mut done_nothing = report();
-        done_nothing.metadata.digest = format!("sha256:{}", "0".repeat(64));
+        done_nothing.digest = format!("sha256:{}", "0".repeat(64));
         let expected = ExpectedReport::with_digest(previewed.short_digest());
         let expected = expected.unwrap().unwrap();
         let approval = Approval {
@@ -704,12 +706,12 @@ mod tests {
     fn lower_bounds_are_nothing_to_agree_to() {
         let mut report = in_one_namespace();
         report.incomplete = vec![Incomplete {
-            what: "pods".to_owned(),
-            why: "access denied".to_owned(),
+            missing: "pods".to_owned(),
+            message: "access denied".to_owned(),
             affects: Affects::Evictions,
         }];
         let counted = Approval {
-            confirm_pods: Some(report.summary.pods),
+            confirm_pods: Some(report.summary.evicted_pod_count),
             ..Approval::default()
         };
         for approval in [YES, counted] {
@@ -725,11 +727,11 @@ mod tests {
     fn an_answer_is_about_what_was_shown_and_nothing_that_came_since() {
         let all = report();
         let evicted = |report: &ImpactReport| {
-            let mut pods = report.pods.iter();
+            let mut pods = report.affected_pods.iter();
             pods.position(|pod| pod.outcome.is_evicted()).unwrap()
         };
         let mut fewer = all.clone();
-        let newcomer = fewer.pods.remove(evicted(&all));
+        let newcomer = fewer.affected_pods.remove(evicted(&all));
         assert!(still_agreed(all.clone(), &all).is_ok());
         assert!(
             still_agreed(all.clone(), &fewer).is_ok(),
@@ -746,8 +748,8 @@ mod tests {
         );
         let mut unread = all.clone();
         unread.incomplete = vec![Incomplete {
-            what: "pods".to_owned(),
-            why: "access denied".to_owned(),
+            missing: "pods".to_owned(),
+            message: "access denied".to_owned(),
             affects: Affects::Evictions,
         }];
         let failure = still_agreed(all, &unread).unwrap_err();

@@ -45,7 +45,7 @@ pub fn exit_status(
     if strictness == Strictness::Lenient || incomplete.is_empty() {
         return Ok(ExitStatus::Success);
     }
-    let missing = each_once(incomplete.iter().map(|gap| gap.what.clone()));
+    let missing = each_once(incomplete.iter().map(|gap| gap.missing.clone()));
     Err(Failure::new(
         ExitStatus::Incomplete,
         format!(
@@ -139,8 +139,8 @@ mod tests {
 
     fn code(incomplete: bool, refused: bool, form: Form, strict: bool) -> u8 {
         let gap = Incomplete {
-            what: "pods".to_owned(),
-            why: "denied".to_owned(),
+            missing: "pods".to_owned(),
+            message: "denied".to_owned(),
             affects: Affects::Evictions,
         };
         let told = Told {

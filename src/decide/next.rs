@@ -172,7 +172,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
     let evicts = effects.contains(&&Effect::NoExecute);
     let unknown = looked.report.unknown_evictions();
     // A weaker effect evicts nobody, so that only a guard needs the number.
-    if !unknown.is_empty() && (evicts || !looked.report.guards.is_empty()) {
+    if !unknown.is_empty() && (evicts || !looked.report.guard_results.is_empty()) {
         return Ok(whom_is_not_known("add", &unknown));
     }
     let mut words = vec!["next: kubectl devicetaint add".to_owned()];
@@ -265,7 +265,7 @@ fn escalation(
     words.extend(guards(kept));
     // What evicts already is not what this agrees to, and of NoSchedule nobody has looked whom NoExecute
     // would hit.
-    let mut taints = looked.report.taints.iter();
+    let mut taints = looked.report.proposed_taints.iter();
     let is_previewed = taints.all(|impact| impact.taint.effect == Effect::NoExecute.as_str());
     let agreed = if done.is_empty() && is_previewed {
         Some(all_of(looked.report))
@@ -641,8 +641,8 @@ mod tests {
         let unknown = |typed: DeviceArguments, guards: &[&str]| {
             let mut look = look(typed);
             look.report.incomplete.push(Incomplete {
-                what: "pods".to_owned(),
-                why: "access denied".to_owned(),
+                missing: "pods".to_owned(),
+                message: "access denied".to_owned(),
                 affects: Affects::Evictions,
             });
             let guards = guards.iter().map(|guard| guard.parse().unwrap());
@@ -651,7 +651,7 @@ mod tests {
                 guards: &guards,
                 ..Default::default()
             };
-            look.report.guards = Example::new().report_within(&limits).guards;
+            look.report.guard_results = Example::new().report_within(&limits).guard_results;
             look
         };
         for look in [

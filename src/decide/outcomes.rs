@@ -8,7 +8,7 @@ use super::proposal::ProposedRule;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::report::ChangeReport;
-use crate::report::change::{ChangeOutcome, ChangedRule, DryRun};
+use crate::report::change::{ChangedRule, DryRun, RuleResult};
 use crate::report::wait::WaitReport;
 
 /// What became of the rules so far, in the order in which a command came to them, and what there is to
@@ -16,7 +16,7 @@ use crate::report::wait::WaitReport;
 #[derive(Debug, Default)]
 pub struct Outcomes {
     rules: Vec<ChangedRule>,
-    notes: Vec<String>,
+    messages: Vec<String>,
     wait: Option<WaitReport>,
 }
 
@@ -35,13 +35,13 @@ impl Outcomes {
     /// Adds how the rule is that came last, with all its fields.
     pub fn is_now(&mut self, object: &Value) {
         if let Some(last) = self.rules.last_mut() {
-            last.object = Some(object.clone());
+            last.manifest = Some(object.clone());
         }
     }
 
     /// Adds something that there is to know.
     pub fn note(&mut self, line: String) {
-        self.notes.push(line);
+        self.messages.push(line);
     }
 
     /// Adds how the wait for the change ended.
@@ -59,12 +59,12 @@ impl Outcomes {
         let missing = names.iter().filter(|name| !is_there(name));
         // There is one failure for each name that is not there, in the same order.
         for (name, failure) in missing.zip(&found.missing) {
-            self.ended(name, ChangeOutcome::NotFound, failure);
+            self.ended(name, RuleResult::NotFound, failure);
         }
     }
 
     /// Adds that a rule is not as wanted, and why.
-    pub fn ended(&mut self, name: &str, outcome: ChangeOutcome, failure: &Failure) {
+    pub fn ended(&mut self, name: &str, outcome: RuleResult, failure: &Failure) {
         let ended = ChangedRule::new(name, outcome);
         self.add(ended.with_error(failure.to_string()));
     }
@@ -73,8 +73,8 @@ impl Outcomes {
     pub fn refuse(&mut self, rules: &[ProposedRule], failure: &Failure) {
         for rule in rules.iter().filter(|rule| rule.is_open()) {
             let failed = match rule.now() {
-                Some(now) => as_it_was(now, ChangeOutcome::Failed),
-                None => ChangedRule::new(&rule.name(), ChangeOutcome::Failed),
+                Some(now) => as_it_was(now, RuleResult::Failed),
+                None => ChangedRule::new(&rule.name(), RuleResult::Failed),
             };
             self.add(failed.with_error(failure.to_string()));
         }
@@ -83,8 +83,12 @@ impl Outcomes {
     /// All of it, for whoever wants it as data; nothing is left here.
     #[must_use]
     pub fn report(&mut self, dry_run: DryRun) -> ChangeReport {
-        let Self { rules, notes, wait } = std::mem::take(self);
-        let report = ChangeReport::new(rules, dry_run).with_notes(notes);
+        let Self {
+            rules,
+            messages,
+            wait,
+        } = std::mem::take(self);
+        let report = ChangeReport::new(rules, dry_run).with_messages(messages);
         match wait {
             Some(wait) => report.with_wait(wait),
             None => report,
@@ -106,9 +110,9 @@ impl Outcomes {
 
 /// A rule that was made or found as the draft asks for it.
 #[must_use]
-pub fn made_as(draft: &RuleDraft, outcome: ChangeOutcome) -> ChangedRule {
-    let after = draft.taint.to_string();
-    let before = (outcome != ChangeOutcome::Created).then(|| after.clone());
+pub fn made_as(draft: &RuleDraft, outcome: RuleResult) -> ChangedRule {
+    let after = &draft.taint;
+    let before = (outcome != RuleResult::Created).then_some(after);
     ChangedRule::new(&draft.name, outcome).with_taints(before, Some(after))
 }
 
@@ -118,8 +122,8 @@ pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> ChangedRule {
     let mut after = before.taint.clone();
     after.effect = patch.effect.clone().unwrap_or(after.effect);
     after.value = patch.value.clone().unwrap_or(after.value);
-    ChangedRule::new(before.name.as_str(), ChangeOutcome::Configured)
-        .with_taints(Some(before.taint.to_string()), Some(after.to_string()))
+    ChangedRule::new(before.name.as_str(), RuleResult::Configured)
+        .with_taints(Some(&before.taint), Some(&after))
 }
 
 /// What became of a rule that was to be deleted.
@@ -152,13 +156,13 @@ impl Removed {
     /// The rule that was `before` it was to be deleted.
     #[must_use]
     pub fn describe(self, before: &DeviceTaintRule) -> ChangedRule {
-        let taint = Some(before.taint.to_string());
+        let taint = Some(&before.taint);
         let (outcome, after) = match self {
-            Self::Deleted => (ChangeOutcome::Deleted, None),
-            Self::Already => (ChangeOutcome::AlreadyDeleted, None),
-            Self::Gone => (ChangeOutcome::Gone, None),
+            Self::Deleted => (RuleResult::Deleted, None),
+            Self::Already => (RuleResult::AlreadyDeleted, None),
+            Self::Gone => (RuleResult::Gone, None),
             Self::Requested | Self::RequestedBefore | Self::Leaving => {
-                (ChangeOutcome::DeletionRequested, taint.clone())
+                (RuleResult::DeletionRequested, taint)
             }
         };
         let told = ChangedRule::new(before.name.as_str(), outcome).with_taints(taint, after);
@@ -194,9 +198,9 @@ pub fn held_line(rule: &DeviceTaintRule) -> String {
 
 /// A rule whose taint is what it was.
 #[must_use]
-pub fn as_it_was(rule: &DeviceTaintRule, outcome: ChangeOutcome) -> ChangedRule {
-    let taint = Some(rule.taint.to_string());
-    ChangedRule::new(rule.name.as_str(), outcome).with_taints(taint.clone(), taint)
+pub fn as_it_was(rule: &DeviceTaintRule, outcome: RuleResult) -> ChangedRule {
+    let taint = Some(&rule.taint);
+    ChangedRule::new(rule.name.as_str(), outcome).with_taints(taint, taint)
 }
 
 #[cfg(test)]
@@ -204,9 +208,11 @@ mod tests {
     use super::*;
     use crate::decide::testing::{named, rule};
     use crate::model::Effect;
+    use crate::report::taint::Taint;
 
-    fn taints(changed: &ChangedRule) -> (Option<&str>, Option<&str>) {
-        (changed.before.as_deref(), changed.after.as_deref())
+    fn taints(changed: &ChangedRule) -> (Option<String>, Option<String>) {
+        let text = |taint: &Option<Taint>| taint.as_ref().map(ToString::to_string);
+        (text(&changed.before), text(&changed.after))
     }
 
     #[test]
@@ -219,13 +225,13 @@ mod tests {
         };
         let changed = changed_by(&before, &patch);
         let after = taint.replace("None", "NoExecute");
-        assert_eq!(taints(&changed), (Some(&*taint), Some(&*after)));
+        assert_eq!(taints(&changed), (Some(taint.clone()), Some(after)));
         assert_eq!(
             taints(&Removed::Deleted.describe(&before)),
-            (Some(&*taint), None)
+            (Some(taint.clone()), None)
         );
-        let kept = as_it_was(&before, ChangeOutcome::Unchanged);
-        assert_eq!(taints(&kept), (Some(&*taint), Some(&*taint)));
+        let kept = as_it_was(&before, RuleResult::Unchanged);
+        assert_eq!(taints(&kept), (Some(taint.clone()), Some(taint.clone())));
         let draft = RuleDraft {
             name: "new".to_owned(),
             selector: before.selector.clone().unwrap_or_default(),
@@ -234,10 +240,10 @@ mod tests {
             annotations: std::collections::BTreeMap::new(),
             manifest: None,
         };
-        let created = made_as(&draft, ChangeOutcome::Created);
-        assert_eq!(taints(&created), (None, Some(&*taint)));
-        let found = made_as(&draft, ChangeOutcome::Unchanged);
-        assert_eq!(taints(&found), (Some(&*taint), Some(&*taint)));
+        let created = made_as(&draft, RuleResult::Created);
+        assert_eq!(taints(&created), (None, Some(taint.clone())));
+        let found = made_as(&draft, RuleResult::Unchanged);
+        assert_eq!(taints(&found), (Some(taint.clone()), Some(taint.clone())));
     }
 
     #[test]
@@ -252,30 +258,27 @@ mod tests {
         assert_eq!(outcomes.status(false), ExitStatus::Success);
         let report = outcomes.report(DryRun::None);
         let told: Vec<_> = report
-            .rules
+            .changes
             .iter()
-            .map(|rule| (rule.name.as_str(), rule.outcome))
+            .map(|rule| (rule.name.as_str(), rule.result))
             .collect();
         assert_eq!(
             told,
-            [
-                ("a", ChangeOutcome::NotFound),
-                ("drain", ChangeOutcome::Failed)
-            ]
+            [("a", RuleResult::NotFound), ("drain", RuleResult::Failed)]
         );
-        assert_eq!(report.rules[1].error.as_deref(), Some("not confirmed"));
+        assert_eq!(report.changes[1].error.as_deref(), Some("not confirmed"));
     }
 
     #[test]
     fn one_change_is_a_change() {
         let mut outcomes = Outcomes::default();
-        outcomes.add(as_it_was(&rule("None"), ChangeOutcome::Unchanged));
+        outcomes.add(as_it_was(&rule("None"), RuleResult::Unchanged));
         assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
         outcomes.add(Removed::Deleted.describe(&rule("None")));
         outcomes.note("a note".to_owned());
         assert_eq!(outcomes.status(true), ExitStatus::Success);
         let report = outcomes.report(DryRun::Client);
-        assert_eq!((report.changed, report.notes.len()), (Some(true), 1));
+        assert_eq!((report.changed, report.messages.len()), (Some(true), 1));
     }
 
     #[test]
@@ -296,7 +299,7 @@ mod tests {
         ] {
             let told = removed.describe(&before);
             assert_eq!(
-                (told.outcome.as_str(), told.changed),
+                (told.result.as_str(), told.changed),
                 (line, changed),
                 "{removed:?}"
             );

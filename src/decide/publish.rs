@@ -218,7 +218,7 @@ fn batch_of(drafts: &[RuleDraft]) -> String {
 pub fn check(report: &ImpactReport, patience: Duration) -> Result<(), Failure> {
     let rules = |agrees: Option<bool>, answered: bool| {
         let matching = report
-            .published
+            .published_rules
             .iter()
             .filter(|rule| rule.agrees == agrees && rule.condition.is_some() == answered);
         let names: Vec<&str> = matching.map(|rule| rule.rule.as_str()).collect();
@@ -268,9 +268,9 @@ pub fn with_the_other_way(
     report: &ImpactReport,
     other: &ImpactReport,
 ) -> Failure {
-    let taints = report.taints.iter().zip(&other.taints);
+    let taints = report.proposed_taints.iter().zip(&other.proposed_taints);
     let mut differing = report
-        .published
+        .published_rules
         .iter()
         .zip(taints)
         .filter_map(|(rule, taints)| {
@@ -284,7 +284,7 @@ pub fn with_the_other_way(
     let Some((_, (here, there))) = explained.peek().copied() else {
         return failure;
     };
-    let counts_more = there.counts.pods > here.counts.pods;
+    let counts_more = there.counts.evicted_pod_count > here.counts.evicted_pod_count;
     // It is the explanation only if it explains every rule that differs.
     if !explained.all(|(said, (_, there))| there.controller_message.as_deref() == Some(said)) {
         return failure;
@@ -368,7 +368,7 @@ mod tests {
             last_transition: None,
         });
         let mut report = Example::new().report();
-        report.published = vec![Published::new("p", 1, condition.as_ref(), expected)];
+        report.published_rules = vec![Published::new("p", 1, condition.as_ref(), expected)];
         let checked = check(&report, Duration::from_secs(15));
         checked.err().map(|failure| failure.to_string())
     }
@@ -377,8 +377,8 @@ mod tests {
     fn a_controller_that_treats_extended_resources_the_other_way_is_told() {
         let report_saying = |message: &str, pods: usize| {
             let mut report = Example::new().report();
-            report.taints[0].controller_message = Some(message.to_owned());
-            report.taints[0].counts.pods = pods;
+            report.proposed_taints[0].controller_message = Some(message.to_owned());
+            report.proposed_taints[0].counts.evicted_pod_count = pods;
             report
         };
         let told = |said: &str, here: (&str, usize), there: (&str, usize)| {
@@ -390,7 +390,7 @@ mod tests {
                 observed_generation: 1,
                 last_transition: None,
             };
-            report.published = vec![Published::new("p", 1, Some(&condition), Some(here.0))];
+            report.published_rules = vec![Published::new("p", 1, Some(&condition), Some(here.0))];
             let other = report_saying(there.0, there.1);
             let failure = with_the_other_way(Failure::refused("differs"), &report, &other);
             failure.hints().join(" ")

@@ -6,8 +6,8 @@ use crate::model::{
     DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Workload,
 };
 use crate::naming::phrase::counted;
+use crate::report::blocker::Blocker;
 use crate::report::evicted::{EvictedOutcome, EvictedPod};
-use crate::report::wait::Left;
 
 /// How far the workloads are whose pods were evicted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Recovery {
     /// How many pods were evicted, as far as is known.
     pub pods: usize,
     /// What has not recovered yet, or is not known to have.
-    pub open: Vec<Left>,
+    pub open: Vec<Blocker>,
     /// Workloads that do not come back by themselves, each in a line.
     pub lost: Vec<String>,
     /// Names of pods that nothing creates again, by namespace.
@@ -65,26 +65,26 @@ pub fn recovery(evicted: &[EvictedPod], reading: &Reading) -> Recovery {
     for pod in evicted {
         let name = format!("{}/{}", pod.namespace, pod.name);
         // No end of it: the workload of the pod has to recover as well.
-        if pod.outcome == EvictedOutcome::Terminating {
+        if pod.after_eviction == EvictedOutcome::Terminating {
             let text = format!("{name} is terminating");
             recovery
                 .open
-                .push(Left::recovering(&pod.namespace, &pod.name, text));
+                .push(Blocker::recovering(&pod.namespace, &pod.name, text));
         }
-        let Some((kind, of)) = pod.workload.as_deref().and_then(|of| of.split_once('/')) else {
+        let Some(owner) = &pod.workload else {
             recovery.add_bare(pod, &name);
             continue;
         };
-        if !seen.insert((pod.namespace.clone(), kind.to_owned(), of.to_owned())) {
+        if !seen.insert((&pod.namespace, owner)) {
             continue;
         }
         let full = NamespacedName {
             namespace: pod.namespace.as_str().into(),
-            name: of.into(),
+            name: owner.name.as_str().into(),
         };
-        match known.get(&(kind.to_owned(), &full)) {
+        match known.get(&(owner.kind.clone(), &full)) {
             Some((kind, workload)) => recovery.add(*kind, workload),
-            None => recovery.add_absent(kind, &full, reading),
+            None => recovery.add_absent(&owner.kind, &full, reading),
         }
     }
     recovery
@@ -93,7 +93,7 @@ pub fn recovery(evicted: &[EvictedPod], reading: &Reading) -> Recovery {
 impl Recovery {
     /// A pod that no workload is known to make.
     fn add_bare(&mut self, pod: &EvictedPod, name: &str) {
-        match pod.outcome {
+        match pod.after_eviction {
             EvictedOutcome::NotCreatedAgain => {
                 let pods = self.lost_pods.entry(pod.namespace.clone()).or_default();
                 pods.insert(pod.name.clone());
@@ -101,12 +101,12 @@ impl Recovery {
             EvictedOutcome::Pending | EvictedOutcome::Missing => {
                 let text = format!("{name} is pending");
                 self.open
-                    .push(Left::recovering(&pod.namespace, &pod.name, text));
+                    .push(Blocker::recovering(&pod.namespace, &pod.name, text));
             }
             EvictedOutcome::Unknown => {
                 let text = format!("{name}: its owner is unknown");
                 self.open
-                    .push(Left::recovering(&pod.namespace, &pod.name, text));
+                    .push(Blocker::recovering(&pod.namespace, &pod.name, text));
             }
             EvictedOutcome::Terminating
             | EvictedOutcome::CreatedAgain
@@ -137,7 +137,7 @@ impl Recovery {
             (None, _) | (_, None) => format!("{called}: the number of ready pods is unknown"),
         };
         let name = &workload.name;
-        self.open.push(Left::recovering(
+        self.open.push(Blocker::recovering(
             name.namespace.as_str(),
             name.name.as_str(),
             text,
@@ -152,7 +152,7 @@ impl Recovery {
         let is_read = found.is_some_and(|kind| reading.without(*kind).is_none());
         if !is_read {
             let text = format!("{kind} {name}: the number of ready pods is unknown");
-            self.open.push(Left::recovering(
+            self.open.push(Blocker::recovering(
                 name.namespace.as_str(),
                 name.name.as_str(),
                 text,
@@ -221,15 +221,23 @@ impl Recovery {
 mod tests {
     use super::*;
     use crate::model::{DisruptionAction, FailurePolicy, Job, ReplicaSet};
+    use crate::report::reference::Owner;
     use crate::report::testing;
 
     fn evicted(name: &str, workload: Option<&str>, outcome: EvictedOutcome) -> EvictedPod {
         EvictedPod {
             namespace: "ml".to_owned(),
             name: name.to_owned(),
-            at: None,
-            workload: workload.map(str::to_owned),
-            outcome,
+            uid: None,
+            eviction_time: None,
+            workload: workload.map(|name| {
+                let (kind, name) = name.split_once('/').unwrap();
+                Owner {
+                    kind: kind.to_owned(),
+                    name: name.to_owned(),
+                }
+            }),
+            after_eviction: outcome,
             certain: true,
         }
     }

@@ -17,7 +17,7 @@ use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::unreleased_devices::may_select;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Snapshot, Warning};
-use crate::report::wait::{Left, LeftReason, how_it_went};
+use crate::report::blocker::{Blocker, how_it_went};
 
 /// A device that a pod held which is gone, and that its node was not seen to release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,19 +128,12 @@ pub fn on_same_hardware(
 /// What a wait for `rules` still has to wait for although the API shows nothing: devices that an earlier wait noted as
 /// not seen to be released.
 #[must_use]
-pub fn left(rules: &[DeviceTaintRule]) -> Vec<Left> {
+pub fn left(rules: &[DeviceTaintRule]) -> Vec<Blocker> {
     let noted = rules.iter().flat_map(|rule| {
         let lines = noted(rule).into_iter();
         lines.map(|one| {
-            let pod = one.pod.split_once('/');
-            Left {
-                reason: LeftReason::of_end(one.end),
-                namespace: pod.map(|(namespace, _)| namespace.to_owned()),
-                name: pod.map(|(_, name)| name.to_owned()),
-                node: one.node.clone(),
-                time: None,
-                message: one.line(rule.name.as_str()),
-            }
+            let line = one.line(rule.name.as_str());
+            Blocker::unreleased(one.end, one.pod.split_once('/'), one.node.as_deref(), line)
         })
     });
     noted.collect()
@@ -303,7 +296,10 @@ mod tests {
         assert_eq!(note(&rule, &seen, now()), None, "it is noted");
         let open = left(std::slice::from_ref(&rule));
         assert_eq!(open.len(), 1, "a later wait is not over");
-        assert_eq!(open[0].reason, LeftReason::ForceDeleted);
+        assert_eq!(
+            open[0].reason,
+            crate::report::blocker::BlockerReason::ForceDeleted
+        );
         assert_eq!(open[0].node.as_deref(), Some("node-7"));
         assert_eq!(open[0].name.as_deref(), Some("train"));
         assert_eq!(left(&[named("other", "NoExecute")]), []);
@@ -334,7 +330,10 @@ mod tests {
         }];
         let rule = patched(rule.clone(), &note(&rule, &seen, now()).expect("a note"));
         let open = left(std::slice::from_ref(&rule));
-        assert_eq!(open[0].reason, LeftReason::EndNotObserved);
+        assert_eq!(
+            open[0].reason,
+            crate::report::blocker::BlockerReason::EndNotObserved
+        );
         assert!(
             open[0].message.contains("its end was not observed"),
             "{open:?}"

@@ -9,7 +9,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap};
 use crate::naming::age::human_duration;
 use crate::report::ImpactReport;
-use crate::report::wait::Left;
+use crate::report::blocker::Blocker;
 
 use super::conflict::{changed_by, differences};
 use super::unreleased_devices::check_on;
@@ -135,7 +135,7 @@ pub fn ended(
 
 /// A wait that has seen pods deleted by force: `left` names them.
 #[must_use]
-pub fn not_seen_released(left: &[Left]) -> Failure {
+pub fn not_seen_released(left: &[Blocker]) -> Failure {
     let failure = Failure::new(
         ExitStatus::TimedOut,
         "not released: the API shows the devices as free, but their nodes have not confirmed the \
@@ -168,7 +168,7 @@ pub fn refuse_too_short(
         let text = format!("{}; nothing was changed", cannot_settle(patience));
         return Err(Failure::refused(text).hint("use a longer --timeout or a shorter --settle"));
     }
-    let last = report.summary.last_eviction;
+    let last = report.summary.last_eviction_time;
     let shortfall = last.and_then(|last| patience.shortfall(last.0, now));
     shortfall.map_or(Ok(()), |short| Err(too_short(&short, patience)))
 }

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn what_is_sent_says_which_run_sends_it() {
         let signed = writer(Some("1")).sign_patch(RulePatch::default());
-        insta::assert_snapshot!(signed.body(), @r#"{"metadata":{"annotations":{"kubectl-devicetaint/changed-by":"anna","kubectl-devicetaint/changed-by-run":"1"}}}"#);
+        insta::assert_snapshot!(signed.body(), @r#"{"metadata":{"annotations":{"devicetaint.dev/changed-by":"anna","devicetaint.dev/changed-by-run":"1"}}}"#);
         let mut changed = rule("None");
         changed.metadata.annotations = signed.annotations.clone();
         assert!(writer(Some("1")).has_changed(&changed));

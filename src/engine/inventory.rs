@@ -1,7 +1,7 @@
 //! Devices of the cluster with their users.
 
 use foldhash::{HashMap, HashMapExt};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::devices::{Allocated, DeviceTable};
@@ -10,6 +10,7 @@ use super::select::RuleIndex;
 use super::{DeviceTaint, Semantics};
 use crate::model::{
     ConsumerReference, Device, DeviceId, Gap, NamespacedName, NodeName, ResourceClaim, Snapshot,
+    Uid,
 };
 
 /// One device as the cluster is now.
@@ -45,8 +46,18 @@ pub struct Consumer<'a> {
     pub name: NamespacedName,
     /// Plural, such as `pods` or `podgroups`.
     pub resource: &'a str,
+    /// Distinguishes it from a later object of the same name.
+    pub uid: &'a Uid,
     /// Whether it uses the device for administration only.
     pub admin: bool,
+}
+
+impl Consumer<'_> {
+    /// Whether it is a pod, and not a whole PodGroup.
+    #[must_use]
+    pub fn is_pod(&self) -> bool {
+        self.resource == "pods"
+    }
 }
 
 impl fmt::Display for Consumer<'_> {
@@ -132,21 +143,26 @@ where
 
 /// Who `claims` are reserved for; for administration only who is in none of the `working` ones.
 fn consumers<'a>(claims: &[&'a ResourceClaim], working: &[&'a ResourceClaim]) -> Vec<Consumer<'a>> {
-    let of = |claims: &[&'a ResourceClaim]| -> BTreeSet<(NamespacedName, &'a str)> {
+    let of = |claims: &[&'a ResourceClaim]| -> BTreeMap<(NamespacedName, &'a str), &'a Uid> {
         let reserved = claims.iter().flat_map(|claim| {
             claim
                 .reserved_for
                 .iter()
-                .map(|found| consumer(claim, found))
+                .map(|found| (consumer(claim, found), &found.uid))
         });
         reserved.collect()
     };
     let working = of(working);
     let all = of(claims).into_iter();
-    all.map(|(name, resource)| Consumer {
-        admin: !working.contains(&(name.clone(), resource)),
-        name,
-        resource,
+    all.map(|(key, uid)| {
+        let admin = !working.contains_key(&key);
+        let (name, resource) = key;
+        Consumer {
+            name,
+            resource,
+            uid,
+            admin,
+        }
     })
     .collect()
 }

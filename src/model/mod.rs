@@ -17,6 +17,7 @@ mod cluster_object;
 mod count;
 mod device;
 mod event;
+mod group;
 mod ids;
 mod in_use;
 pub(crate) mod kind;
@@ -50,6 +51,7 @@ pub use cluster_object::{
 pub use count::{Count, UNKNOWN};
 pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
 pub use event::{Event, EventSubject};
+pub(crate) use group::in_group;
 pub use ids::{
     DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,
     Uid,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::group::in_group;
 use super::{DeviceId, DeviceName, DriverName, FieldManager, ObjectName, PoolName, Taint, Uid};
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
@@ -62,7 +63,7 @@ impl DeviceTaintRule {
 pub struct RuleMetadata {
     /// For selecting rules, such as `app.kubernetes.io/managed-by`.
     pub labels: BTreeMap<String, String>,
-    /// Plain text, such as `kubectl-devicetaint/reason`.
+    /// Plain text, such as `devicetaint.dev/reason`.
     pub annotations: BTreeMap<String, String>,
     /// When the server first stored it; absent in objects that no server has seen.
     pub created: Option<Timestamp>,
@@ -133,29 +134,29 @@ impl RuleMetadata {
     /// Label that says which program made the rule.
     pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
     /// Label that the rules of one command have in common.
-    pub const BATCH: &str = "kubectl-devicetaint/batch";
+    pub const BATCH: &str = in_group!("batch");
     /// Label: the dedication that a rule or a policy is part of.
-    pub const DEDICATION: &str = "kubectl-devicetaint/dedication";
+    pub const DEDICATION: &str = in_group!("dedication");
     /// Annotation of policies: the terms of their dedication, as a JSON object.
-    pub const DEDICATED_TO: &str = "kubectl-devicetaint/dedicated-to";
+    pub const DEDICATED_TO: &str = in_group!("dedicated-to");
     /// Annotation: why the rule is there.
-    pub const REASON: &str = "kubectl-devicetaint/reason";
+    pub const REASON: &str = in_group!("reason");
     /// Annotation: where it is talked about.
-    pub const TICKET: &str = "kubectl-devicetaint/ticket";
+    pub const TICKET: &str = in_group!("ticket");
     /// Annotation: when it should be gone, as RFC 3339.
-    pub const EXPIRES: &str = "kubectl-devicetaint/expires";
+    pub const EXPIRES: &str = in_group!("expires");
     /// Annotation: who made it.
-    pub const CREATED_BY: &str = "kubectl-devicetaint/created-by";
+    pub const CREATED_BY: &str = in_group!("created-by");
     /// Annotation: what the device was that the rule was made for, as a JSON object of attributes.
-    pub const IDENTITY: &str = "kubectl-devicetaint/identity";
+    pub const IDENTITY: &str = in_group!("identity");
     /// Annotation: devices that a wait has seen to be taken from their pods by force, as a JSON list.
-    pub const NOT_RELEASED: &str = "kubectl-devicetaint/not-released";
+    pub const NOT_RELEASED: &str = in_group!("not-released");
     /// Annotation: who last changed what it does.
-    pub const CHANGED_BY: &str = "kubectl-devicetaint/changed-by";
+    pub const CHANGED_BY: &str = in_group!("changed-by");
     /// Annotation: the run of this program that made it, as a UID that is new with every run.
-    pub const CREATED_BY_RUN: &str = "kubectl-devicetaint/created-by-run";
+    pub const CREATED_BY_RUN: &str = in_group!("created-by-run");
     /// Annotation: the run of this program that last changed it.
-    pub const CHANGED_BY_RUN: &str = "kubectl-devicetaint/changed-by-run";
+    pub const CHANGED_BY_RUN: &str = in_group!("changed-by-run");
 
     /// The annotation `key`, unless it is empty.
     #[must_use]

@@ -70,6 +70,8 @@ pub enum Source {
     Cluster {
         /// Name of the kubeconfig context, if there is one.
         context: Option<String>,
+        /// The server, as its URL, if it is known.
+        server: Option<String>,
         /// The server's own version, such as `v1.37.0`.
         server_version: Option<String>,
     },

@@ -148,7 +148,7 @@ mod tests {
                 "`kubectl auth whoami --context prod` says it",
             ),
             ("not as kubectl gets it", "not as kubectl gets it"),
-            ("kubectl-devicetaint/batch=1", "kubectl-devicetaint/batch=1"),
+            ("devicetaint.dev/batch=1", "devicetaint.dev/batch=1"),
             ("kubectl devicetaint ", "kubectl devicetaint "),
         ] {
             assert_eq!(repeated.in_commands_of(text), complete);

@@ -190,82 +190,87 @@ fn names_are_those_of_the_evicted_pods() {
 fn yaml_has_all_of_it_in_the_order_of_the_contract() {
     let report = Example::new().report();
     insta::assert_snapshot!(shown(&report, Format::Yaml), @r#"
-    apiVersion: kubectl-devicetaint/v1alpha1
+    apiVersion: devicetaint.dev/v1alpha1
     kind: ImpactReport
     metadata:
-      source: Files
       context: null
+      server: null
       serverVersion: null
+      dataSource: Files
       semantics: "1.37"
-      observedAt: "2026-11-21T01:00:34Z"
+      observedTime: "2026-11-21T01:00:34Z"
       resourceVersions:
         pods: "220"
-      digest: sha256:4298e0c95cb494cbafa0fd1de5fd1d934e6c9e9c4e0db2232095be662c740e61
-      hardwareDigest: hardware:c431ad5e42a49713c788dcf9d61216e302d4c0bc8e5aa234beefe972ca1c33e7
-    taints:
+    digest: sha256:4298e0c95cb494cbafa0fd1de5fd1d934e6c9e9c4e0db2232095be662c740e61
+    hardwareDigest: hardware:c431ad5e42a49713c788dcf9d61216e302d4c0bc8e5aa234beefe972ca1c33e7
+    proposedTaints:
     - rule: null
       selector:
         driver: gpu.example.com
         pool: node-7
         device: gpu-0
-      reach: Described
+      selectorScope: Described
       taint:
         key: example.com/maintenance
         value: ""
         effect: NoExecute
         timeAdded: "2026-11-21T01:00:34Z"
+        source: Rule
+        sourceName: null
       counts:
-        publishedDevices: 1
-        allocatedDevices: 6
-        pods: 3
-        namespaces: 2
+        publishedDeviceCount: 1
+        allocationCount: 6
+        evictedPodCount: 3
+        namespaceCount: 2
       controllerMessage: 1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     summary:
-      devices: 1
-      claims: 6
-      pods: 3
-      podsNow: 1
-      podsLater: 2
-      podsTolerating: 1
-      podsTerminating: 1
-      podsNotEvicted: 1
-      podsCritical: 0
-      podsUnmanaged: 1
-      namespaces: 2
-      nodes: 1
-      workloads: 2
-      budgetsViolated: 0
-      workloadsDown: 0
+      deviceCount: 1
+      claimCount: 6
+      evictedPodCount: 3
+      evictedNowPodCount: 1
+      evictedLaterPodCount: 2
+      toleratingPodCount: 1
+      terminatingPodCount: 1
+      notEvictedPodCount: 1
+      criticalPodCount: 0
+      unmanagedPodCount: 1
+      namespaceCount: 2
+      nodeCount: 1
+      workloadCount: 2
+      violatedBudgetCount: 0
+      downWorkloadCount: 0
       severities:
-        ok: 0
-        notice: 2
-        warning: 1
-        danger: 0
-      claimsUnplaceable: 0
-      devicesAvailable: 0
-      devicesOfClass: 0
-      firstEviction: "2026-11-21T01:00:34Z"
-      lastEviction: "2026-11-21T03:30:34Z"
-    pods:
+        okPodCount: 0
+        noticePodCount: 2
+        warningPodCount: 1
+        dangerPodCount: 0
+      unplaceableClaimCount: 0
+      availableDeviceCount: 0
+      classDeviceCount: 0
+      firstEvictionTime: "2026-11-21T01:00:34Z"
+      lastEvictionTime: "2026-11-21T03:30:34Z"
+    affectedPods:
     - namespace: team-a
       name: infer-0
       uid: uid-of-infer-0
       node: node-7
       phase: Running
       outcome: Tolerates
-      evictAt: null
+      evictionTime: null
       evictInSeconds: null
       causes:
-      - source: ResourceSlice
-        name: node-7-gpu-x
+      - taint:
+          key: gpu.example.com/ecc
+          value: high
+          effect: NoExecute
+          timeAdded: "2026-11-21T01:00:34Z"
+          source: ResourceSlice
+          sourceName: node-7-gpu-x
         device: gpu.example.com/node-7/gpu-0
-        key: gpu.example.com/ecc
-        value: high
-        effect: NoExecute
-        at: "2026-11-21T03:00:34Z"
-      claims:
+        evictionTime: "2026-11-21T03:00:34Z"
+      usedClaims:
       - name: infer-0-gpu
-        devices:
+        allocations:
         - request: gpu
           device: gpu.example.com/node-7/gpu-0
       owner:
@@ -277,16 +282,16 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards:
-      - foreign-taint
-      severity: notice
+      - ForeignTaint
+      severity: Notice
       findings:
-      - code: foreign-taint
-        severity: notice
+      - hazard: ForeignTaint
+        severity: Notice
         message: is also evicted by another rule or by a driver's taint
       notes:
-      - code: tolerates
+      - reason: Tolerates
         message: tolerates the taint
-      - code: evicted-anyway
+      - reason: EvictedAnyway
         message: the driver's taint gpu.example.com/ecc=high:NoExecute evicts it at 2026-11-21T03:00:34Z
     - namespace: team-a
       name: old-0
@@ -294,12 +299,12 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       node: node-7
       phase: Running
       outcome: Terminating
-      evictAt: null
+      evictionTime: null
       evictInSeconds: null
       causes: []
-      claims:
+      usedClaims:
       - name: old-0-gpu
-        devices:
+        allocations:
         - request: gpu
           device: gpu.example.com/node-7/gpu-0
       owner:
@@ -311,9 +316,9 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards: []
-      severity: ok
+      severity: Ok
       notes:
-      - code: terminating
+      - reason: Terminating
         message: terminating, its grace period ended 10m ago
     - namespace: team-a
       name: queued-0
@@ -321,12 +326,12 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       node: null
       phase: Running
       outcome: NotEvicted
-      evictAt: null
+      evictionTime: null
       evictInSeconds: null
       causes: []
-      claims:
+      usedClaims:
       - name: queued-0-gpu
-        devices:
+        allocations:
         - request: gpu
           device: gpu.example.com/node-7/gpu-0
       owner:
@@ -338,9 +343,9 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards: []
-      severity: ok
+      severity: Ok
       notes:
-      - code: not-scheduled
+      - reason: NotScheduled
         message: has no node yet
     - namespace: team-a
       name: train-0
@@ -348,19 +353,21 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       node: node-7
       phase: Running
       outcome: EvictedNow
-      evictAt: "2026-11-21T01:00:34Z"
+      evictionTime: "2026-11-21T01:00:34Z"
       evictInSeconds: 0
       causes:
-      - source: Rule
-        name: null
+      - taint:
+          key: example.com/maintenance
+          value: ""
+          effect: NoExecute
+          timeAdded: "2026-11-21T01:00:34Z"
+          source: Rule
+          sourceName: null
         device: gpu.example.com/node-7/gpu-0
-        key: example.com/maintenance
-        value: ""
-        effect: NoExecute
-        at: "2026-11-21T01:00:34Z"
-      claims:
+        evictionTime: "2026-11-21T01:00:34Z"
+      usedClaims:
       - name: train-0-gpu
-        devices:
+        allocations:
         - request: gpu
           device: gpu.example.com/node-7/gpu-0
       owner:
@@ -374,11 +381,11 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards:
-      - long-grace
-      severity: notice
+      - LongGrace
+      severity: Notice
       findings:
-      - code: long-grace
-        severity: notice
+      - hazard: LongGrace
+        severity: Notice
         message: has a grace period of 30s and keeps the device until then
       notes: []
     - namespace: team-a
@@ -387,26 +394,30 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       node: node-7
       phase: Running
       outcome: EvictedLater
-      evictAt: "2026-11-21T01:05:34Z"
+      evictionTime: "2026-11-21T01:05:34Z"
       evictInSeconds: 300
       causes:
-      - source: Rule
-        name: null
+      - taint:
+          key: example.com/maintenance
+          value: ""
+          effect: NoExecute
+          timeAdded: "2026-11-21T01:00:34Z"
+          source: Rule
+          sourceName: null
         device: gpu.example.com/node-7/gpu-0
-        key: example.com/maintenance
-        value: ""
-        effect: NoExecute
-        at: "2026-11-21T01:05:34Z"
-      - source: Rule
-        name: drain-node-7
+        evictionTime: "2026-11-21T01:05:34Z"
+      - taint:
+          key: example.com/maintenance
+          value: ""
+          effect: NoExecute
+          timeAdded: "2026-11-21T01:00:34Z"
+          source: Rule
+          sourceName: drain-node-7
         device: gpu.example.com/node-7/gpu-0
-        key: example.com/maintenance
-        value: ""
-        effect: NoExecute
-        at: "2026-11-21T01:10:34Z"
-      claims:
+        evictionTime: "2026-11-21T01:10:34Z"
+      usedClaims:
       - name: train-1-gpu
-        devices:
+        allocations:
         - request: gpu
           device: gpu.example.com/node-7/gpu-0
       owner:
@@ -420,18 +431,18 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards:
-      - long-grace
-      - foreign-taint
-      severity: notice
+      - LongGrace
+      - ForeignTaint
+      severity: Notice
       findings:
-      - code: long-grace
-        severity: notice
+      - hazard: LongGrace
+        severity: Notice
         message: has a grace period of 30s and keeps the device until then
-      - code: foreign-taint
-        severity: notice
+      - hazard: ForeignTaint
+        severity: Notice
         message: is also evicted by another rule or by a driver's taint
       notes:
-      - code: evicted-anyway
+      - reason: EvictedAnyway
         message: rule drain-node-7 evicts it too, at 2026-11-21T01:10:34Z
     - namespace: team-b
       name: bare-0
@@ -439,19 +450,21 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       node: node-7
       phase: Running
       outcome: EvictedLater
-      evictAt: "2026-11-21T03:30:34Z"
+      evictionTime: "2026-11-21T03:30:34Z"
       evictInSeconds: 9000
       causes:
-      - source: Rule
-        name: null
+      - taint:
+          key: example.com/maintenance
+          value: ""
+          effect: NoExecute
+          timeAdded: "2026-11-21T01:00:34Z"
+          source: Rule
+          sourceName: null
         device: gpu.example.com/node-7/gpu-0
-        key: example.com/maintenance
-        value: ""
-        effect: NoExecute
-        at: "2026-11-21T03:30:34Z"
-      claims:
+        evictionTime: "2026-11-21T03:30:34Z"
+      usedClaims:
       - name: bare-0-gpu
-        devices:
+        allocations:
         - request: gpu
           device: gpu.example.com/node-7/gpu-0
       owner: null
@@ -461,52 +474,65 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       priorityClassName: ""
       gracePeriodSeconds: 3600
       hazards:
-      - unmanaged
-      - long-grace
-      severity: warning
+      - Unmanaged
+      - LongGrace
+      severity: Warning
       findings:
-      - code: unmanaged
-        severity: warning
+      - hazard: Unmanaged
+        severity: Warning
         message: "has no controller: nothing recreates it"
-      - code: long-grace
-        severity: notice
+      - hazard: LongGrace
+        severity: Notice
         message: has a grace period of 3600s and keeps the device until then
       notes: []
-    devices:
+    selectedDevices:
     - device: gpu.example.com/node-7/gpu-0
       node: node-7
       published: true
       claims:
-      - team-b/bare-0-gpu
-      - team-a/train-1-gpu
-      - team-a/train-0-gpu
-      - team-a/infer-0-gpu
-      - team-a/old-0-gpu
-      - team-a/queued-0-gpu
+      - namespace: team-b
+        name: bare-0-gpu
+        uid: uid-of-bare-0-gpu
+      - namespace: team-a
+        name: train-1-gpu
+        uid: uid-of-train-1-gpu
+      - namespace: team-a
+        name: train-0-gpu
+        uid: uid-of-train-0-gpu
+      - namespace: team-a
+        name: infer-0-gpu
+        uid: uid-of-infer-0-gpu
+      - namespace: team-a
+        name: old-0-gpu
+        uid: uid-of-old-0-gpu
+      - namespace: team-a
+        name: queued-0-gpu
+        uid: uid-of-queued-0-gpu
       taints:
-      - source: ResourceSlice
-        name: node-7-gpu-x
-        key: gpu.example.com/ecc
+      - key: gpu.example.com/ecc
         value: high
         effect: NoExecute
-      freeAt: null
-      notFreed: PodStays
+        timeAdded: "2026-11-21T01:00:34Z"
+        source: ResourceSlice
+        sourceName: node-7-gpu-x
+      releaseTime: null
+      notReleasedReason: PodStays
     budgets: []
     workloads:
     - namespace: team-a
       kind: ReplicaSet
       name: train-6d
       replicas: 5
-      ready: 5
-      evictedPods: 2
-      left: 3
+      readyReplicas: 5
+      evictedPodCount: 2
+      readyReplicasLeft: 3
     replacements:
-      claims: []
-      atMostTogether: 0
+      claimReplacements: []
+      maxPlaceableClaimCount: 0
       available:
-        classes: []
-        devices: 0
-        of: 0
+        deviceClassNames: []
+        availableDeviceCount: 0
+        classDeviceCount: 0
     siblings: []
     guards: []
     warnings: []
@@ -563,6 +589,7 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
                 .map(|pod| Consumer {
                     name: pod.name.clone(),
                     resource: "pods",
+                    uid: &pod.uid,
                     admin: false,
                 })
                 .collect(),

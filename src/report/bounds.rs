@@ -10,7 +10,7 @@ use crate::model::Count;
 #[serde(rename_all = "camelCase")]
 pub struct Bounds {
     /// Name of the field beside this list that holds what could be counted.
-    pub count: String,
+    pub field: String,
     /// The lowest number that it can be.
     pub at_least: usize,
     /// The highest number that it can be; null when there is no limit.
@@ -24,7 +24,7 @@ impl Bounds {
         let uncertain = counts.iter().filter(|(_, count)| count.exact().is_none());
         uncertain
             .map(|(name, count)| Self {
-                count: (*name).to_owned(),
+                field: (*name).to_owned(),
                 at_least: count.least(),
                 at_most: count.most(),
             })
@@ -38,9 +38,12 @@ mod tests {
 
     #[test]
     fn bounds_are_told_of_uncertain_counts_only() {
-        let bounds = Bounds::of(&[("pods", Count::at_least(3)), ("nodes", Count::known(1))]);
+        let bounds = Bounds::of(&[
+            ("podCount", Count::at_least(3)),
+            ("nodeCount", Count::known(1)),
+        ]);
         let expected = Bounds {
-            count: "pods".to_owned(),
+            field: "podCount".to_owned(),
             at_least: 3,
             at_most: None,
         };

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table::NONE;
-use super::taint::PresentTaint;
+use super::taint::Taint;
 use super::time::Time;
 use crate::assess::Basis;
 use crate::engine::DeviceState;
@@ -34,7 +34,7 @@ pub struct Card {
     /// The devices that have the same PCIe root or NVLink domain.
     pub peers: Vec<Peers>,
     /// Its taints, with since when each is there.
-    pub taints: Vec<TaintSince>,
+    pub taints: Vec<Taint>,
     /// The claims and claim templates that tolerate its taints for scheduling.
     pub tolerated_by: Vec<String>,
 }
@@ -57,17 +57,6 @@ pub struct Peers {
     pub shares: String,
     /// The devices, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-}
-
-/// A taint of the device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TaintSince {
-    /// The taint, and whose it is.
-    #[serde(flatten)]
-    pub taint: PresentTaint,
-    /// Since when it is there; null when that is not known.
-    pub since: Option<Time>,
 }
 
 impl Card {
@@ -109,10 +98,7 @@ impl Card {
                 .collect(),
             taints: taints
                 .iter()
-                .map(|taint| TaintSince {
-                    taint: PresentTaint::new(taint, &[]),
-                    since: taint.taint.time_added.map(Time),
-                })
+                .map(|taint| Taint::present(taint, &[]))
                 .collect(),
             tolerated_by: testimony.objections.iter().filter_map(tolerant).collect(),
         }
@@ -151,12 +137,12 @@ fn some(names: &[String]) -> String {
     }
 }
 
-fn since(taint: &TaintSince, looked_at: Time) -> String {
-    let Some(since) = taint.since else {
-        return taint.taint.cell();
+fn since(taint: &Taint, looked_at: Time) -> String {
+    let Some(since) = taint.time_added else {
+        return taint.cell();
     };
     let age = human_duration(looked_at.0.duration_since(since.0));
-    format!("{} since {since} ({age})", taint.taint.cell())
+    format!("{} since {since} ({age})", taint.cell())
 }
 
 fn tolerant(objection: &RemovalObjection) -> Option<String> {

@@ -4,10 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::metadata::API_VERSION;
+use super::metadata::{API_VERSION, Cluster, Metadata};
 use super::rules::resource_name;
 use super::table::{Section, View};
+use super::taint::Taint;
 use super::wait::WaitReport;
+use crate::model;
 
 /// What a command did, rule by rule.
 ///
@@ -17,14 +19,13 @@ use super::wait::WaitReport;
 #[serde(rename_all = "camelCase")]
 pub struct ChangeReport {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
     #[schemars(extend("const" = "ChangeReport"))]
     pub kind: String,
-    /// The cluster in which it was done; null where the command ended before one was asked.
-    #[serde(default)]
-    pub cluster: Option<Cluster>,
+    /// Where it was done.
+    pub metadata: Metadata,
     /// Who only pretended, if nothing was meant to be stored.
     pub dry_run: DryRun,
     /// Whether anything was changed, or would have been without the dry run; null when that is not
@@ -33,40 +34,12 @@ pub struct ChangeReport {
     /// Why the command did not do all that was asked; null when it did.
     #[serde(default)]
     pub error: Option<String>,
-    /// The rules, in the order in which the command came to them.
-    pub rules: Vec<ChangedRule>,
+    /// The rules and what became of each, in the order in which the command came to them.
+    pub changes: Vec<ChangedRule>,
     /// How the wait for the change ended; null when nothing was waited for.
     pub wait: Option<WaitReport>,
     /// What else there is to know, in words, such as what becomes schedulable again.
-    pub notes: Vec<String>,
-}
-
-/// A cluster, as people tell them apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Cluster {
-    /// Name of the kubeconfig context; null where none was used.
-    pub context: Option<String>,
-    /// The server, as its URL.
-    pub server: String,
-}
-
-impl Cluster {
-    /// What a question calls it: its context, or else its server.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.context.as_deref().unwrap_or(&self.server)
-    }
-
-    /// The line above a question: `Cluster: CONTEXT (SERVER)`.
-    #[must_use]
-    pub fn line(&self) -> String {
-        let server = &self.server;
-        match &self.context {
-            Some(context) => format!("Cluster: {context} ({server})"),
-            None => format!("Cluster: {server}"),
-        }
-    }
+    pub messages: Vec<String>,
 }
 
 /// Who only pretended.
@@ -106,28 +79,26 @@ pub struct ChangedRule {
     /// The rule's name.
     pub name: String,
     /// What became of it.
-    pub outcome: ChangeOutcome,
+    pub result: RuleResult,
     /// Whether it was changed; null when that is not known.
     pub changed: Option<bool>,
-    /// The taint that it had, as KEY[=VALUE]:EFFECT; null for one that was not there, and where it
-    /// was not read.
-    pub before: Option<String>,
+    /// The taint that it had; null for one that was not there, and where it was not read.
+    pub before: Option<Taint>,
     /// The taint that it has now; null for one that is gone, and where that is not known.
-    pub after: Option<String>,
+    pub after: Option<Taint>,
     /// Why it is not as wanted; null when it is.
     pub error: Option<String>,
     /// The rule as it is now, with all its fields, or would be without the dry run; null where that
     /// was not asked for.
     #[serde(default)]
-    pub object: Option<Value>,
+    pub manifest: Option<Value>,
 }
 
 /// What became of a rule, in kubectl's words.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
-#[serde(rename_all = "kebab-case")]
-pub enum ChangeOutcome {
+pub enum RuleResult {
     /// It was made.
     Created,
     /// It was changed.
@@ -154,8 +125,8 @@ pub enum ChangeOutcome {
     Unknown,
 }
 
-impl ChangeOutcome {
-    /// The outcome as it is printed after the name of the rule.
+impl RuleResult {
+    /// The result as it is printed after the name of the rule.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -173,7 +144,7 @@ impl ChangeOutcome {
         }
     }
 
-    /// Whether a rule with this outcome was changed; absent when that is not known.
+    /// Whether a rule with this result was changed; absent when that is not known.
     #[must_use]
     pub fn changed(self) -> Option<bool> {
         match self {
@@ -191,29 +162,30 @@ impl ChangeOutcome {
 impl ChangedRule {
     /// A rule of which nothing is known but what became of it.
     #[must_use]
-    pub fn new(name: &str, outcome: ChangeOutcome) -> Self {
+    pub fn new(name: &str, result: RuleResult) -> Self {
         Self {
             name: name.to_owned(),
-            outcome,
-            changed: outcome.changed(),
+            result,
+            changed: result.changed(),
             before: None,
             after: None,
             error: None,
-            object: None,
+            manifest: None,
         }
     }
 
-    /// The rule with the taints that it had and has, as KEY[=VALUE]:EFFECT.
+    /// The rule with the taints that it had and has.
     #[must_use]
-    pub fn with_taints(self, before: Option<String>, after: Option<String>) -> Self {
+    pub fn with_taints(self, before: Option<&model::Taint>, after: Option<&model::Taint>) -> Self {
+        let of_rule = |taint| Taint::of_rule(taint, Some(&self.name));
         Self {
-            before,
-            after,
+            before: before.map(of_rule),
+            after: after.map(of_rule),
             ..self
         }
     }
 
-    /// The rule with whether this command has changed it, where its outcome alone does not say that.
+    /// The rule with whether this command has changed it, where its result alone does not say that.
     #[must_use]
     pub fn with_changed(self, changed: Option<bool>) -> Self {
         Self { changed, ..self }
@@ -231,7 +203,7 @@ impl ChangedRule {
     /// The line that tells it: `devicetaintrule.resource.k8s.io/NAME created (dry run)`.
     #[must_use]
     pub fn line(&self, dry_run: DryRun) -> String {
-        let (name, verb) = (resource_name(&self.name), self.outcome.as_str());
+        let (name, verb) = (resource_name(&self.name), self.result.as_str());
         format!("{name} {verb}{}", dry_run.suffix())
     }
 }
@@ -239,8 +211,8 @@ impl ChangedRule {
 impl ChangeReport {
     /// The report on these rules.
     #[must_use]
-    pub fn new(rules: Vec<ChangedRule>, dry_run: DryRun) -> Self {
-        let any = |wanted: Option<bool>| rules.iter().any(|rule| rule.changed == wanted);
+    pub fn new(changes: Vec<ChangedRule>, dry_run: DryRun) -> Self {
+        let any = |wanted: Option<bool>| changes.iter().any(|rule| rule.changed == wanted);
         let changed = if any(Some(true)) {
             Some(true)
         } else if any(None) {
@@ -251,13 +223,13 @@ impl ChangeReport {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ChangeReport".to_owned(),
-            cluster: None,
+            metadata: Metadata::default(),
             dry_run,
             changed,
             error: None,
-            rules,
+            changes,
             wait: None,
-            notes: Vec::new(),
+            messages: Vec::new(),
         }
     }
 
@@ -278,29 +250,33 @@ impl ChangeReport {
 
     /// The report with the cluster in which it was done.
     #[must_use]
-    pub fn in_cluster(self, cluster: Option<Cluster>) -> Self {
-        Self { cluster, ..self }
+    pub fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
+        Self {
+            metadata: Metadata::of_cluster(cluster),
+            wait: self.wait.map(|wait| wait.in_cluster(cluster)),
+            ..self
+        }
     }
 
     /// The report with what else there is to know.
     #[must_use]
-    pub fn with_notes(self, notes: Vec<String>) -> Self {
-        Self { notes, ..self }
+    pub fn with_messages(self, messages: Vec<String>) -> Self {
+        Self { messages, ..self }
     }
 }
 
 impl View for ChangeReport {
     fn sections(&self) -> Vec<Section> {
-        let lines = self.rules.iter().map(|rule| rule.line(self.dry_run));
+        let lines = self.changes.iter().map(|rule| rule.line(self.dry_run));
         let mut sections = vec![Section::sentences(lines.collect())];
         sections.extend(self.wait.iter().flat_map(View::sections));
-        sections.push(Section::list("Notes", self.notes.clone()));
+        sections.push(Section::list("Notes", self.messages.clone()));
         sections
     }
 
     /// The rules that are there now, as kubectl prints them.
     fn names(&self) -> Vec<String> {
-        self.rules
+        self.changes
             .iter()
             .map(|rule| resource_name(&rule.name))
             .collect()
@@ -311,16 +287,14 @@ impl View for ChangeReport {
 mod tests {
     use super::*;
 
-    fn report(outcomes: &[ChangeOutcome]) -> ChangeReport {
-        let rules = outcomes
-            .iter()
-            .map(|outcome| ChangedRule::new("r", *outcome));
+    fn report(outcomes: &[RuleResult]) -> ChangeReport {
+        let rules = outcomes.iter().map(|result| ChangedRule::new("r", *result));
         ChangeReport::new(rules.collect(), DryRun::None)
     }
 
     #[test]
     fn what_is_not_known_of_a_rule_is_not_unchanged() {
-        use ChangeOutcome::{Configured, Failed, Reverted, Unchanged, Unknown};
+        use RuleResult::{Configured, Failed, Reverted, Unchanged, Unknown};
         for (outcomes, changed) in [
             (&[Unchanged, Failed][..], Some(false)),
             (&[], Some(false)),
@@ -335,16 +309,18 @@ mod tests {
 
     #[test]
     fn a_change_is_told_as_kubectl_tells_it() {
-        let rule = ChangedRule::new("drain", ChangeOutcome::Configured)
-            .with_taints(Some("a:None".to_owned()), Some("a:NoExecute".to_owned()));
+        let taint = |text: &str| crate::naming::taint::parse(text).unwrap();
+        let (before, after) = (taint("a:None"), taint("a:NoExecute"));
+        let rule = ChangedRule::new("drain", RuleResult::Configured)
+            .with_taints(Some(&before), Some(&after));
         let report = ChangeReport::new(vec![rule], DryRun::Server);
         assert_eq!(
-            report.rules[0].line(report.dry_run),
+            report.changes[0].line(report.dry_run),
             "devicetaintrule.resource.k8s.io/drain configured (server dry run)"
         );
         let json = serde_json::to_value(&report).unwrap();
-        assert_eq!(json["rules"][0]["outcome"], "configured");
-        assert_eq!(json["rules"][0]["after"], "a:NoExecute");
+        assert_eq!(json["changes"][0]["result"], "Configured");
+        assert_eq!(json["changes"][0]["after"]["effect"], "NoExecute");
         assert_eq!(json["dryRun"], "Server");
     }
 }

@@ -8,7 +8,8 @@ use super::answer::{Answer, beside};
 use super::devices::DeviceReport;
 use super::guard::{self, GuardResult};
 use super::impact::ImpactReport;
-use super::metadata::{API_VERSION, Affects, Incomplete, Warning};
+use super::metadata::{API_VERSION, Affects, Incomplete, Metadata, Warning};
+use super::rule_summary::RuleSummary;
 use super::table::{
     Body, Chart, Column, Folding, Group, Grouped, Heading, Section, Shown, Table, Tone, View,
 };
@@ -20,18 +21,21 @@ use crate::naming::shell::word;
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ClusterReportList")]
 pub struct ClusterReports<A> {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
-    #[schemars(extend("const" = "ClusterReports"))]
+    #[schemars(extend("const" = "ClusterReportList"))]
     pub kind: String,
+    /// Nothing of one cluster: each has its own in its report.
+    pub metadata: Metadata,
     /// The clusters, in the order in which they were named.
-    pub clusters: Vec<ClusterReport<A>>,
+    pub items: Vec<ClusterReport<A>>,
     /// The limits that were given, for all clusters together; what each of them comes to stands in its
     /// own report.
-    pub guards: Vec<GuardResult>,
+    pub guard_results: Vec<GuardResult>,
     /// Oddities that do not keep the question from being answered, with the context before them.
     pub warnings: Vec<Warning>,
     /// What could not be read or evaluated, with the context before it; a cluster that gave no answer
@@ -78,6 +82,9 @@ pub struct ObjectsAsServed {
     pub kind: String,
     /// The objects, with all their fields.
     pub items: Vec<Value>,
+    /// What each rule does, in the same order.
+    #[serde(default)]
+    pub rule_summaries: Vec<RuleSummary>,
 }
 
 impl<A: Answer> ClusterReports<A> {
@@ -88,10 +95,11 @@ impl<A: Answer> ClusterReports<A> {
         let incomplete = clusters.iter().flat_map(ClusterReport::incomplete);
         Self {
             api_version: API_VERSION.to_owned(),
-            kind: "ClusterReports".to_owned(),
+            kind: "ClusterReportList".to_owned(),
+            metadata: Metadata::default(),
             incomplete: incomplete.collect(),
-            clusters,
-            guards: Vec::new(),
+            items: clusters,
+            guard_results: Vec::new(),
             together: Vec::new(),
             warnings,
         }
@@ -102,7 +110,7 @@ impl<A: Answer> ClusterReports<A> {
     #[must_use]
     pub fn with_guards(self, guards: &[Guard], of: impl Fn(&A) -> &[GuardOutcome]) -> Self {
         let together = guards.iter().enumerate().map(|(place, guard)| {
-            let parts = self.clusters.iter().map(|cluster| {
+            let parts = self.items.iter().map(|cluster| {
                 let results = cluster.report.as_ref().map(&of);
                 let result = results.and_then(|results| results.get(place));
                 (cluster.context.as_str(), result)
@@ -111,14 +119,14 @@ impl<A: Answer> ClusterReports<A> {
         });
         let together: Vec<GuardOutcome> = together.collect();
         Self {
-            guards: together.iter().map(GuardResult::from).collect(),
+            guard_results: together.iter().map(GuardResult::from).collect(),
             together,
             ..self
         }
     }
 
     fn reports(&self) -> impl Iterator<Item = (&str, &A)> {
-        let clusters = self.clusters.iter();
+        let clusters = self.items.iter();
         clusters.filter_map(|cluster| Some((cluster.context.as_str(), cluster.report.as_ref()?)))
     }
 }
@@ -137,7 +145,7 @@ impl<A: Answer> ClusterReport<A> {
     fn incomplete(&self) -> Vec<Incomplete> {
         let gaps = self.report.iter().flat_map(|report| report.incomplete());
         let gaps = gaps.map(|gap| Incomplete {
-            what: format!("{}: {}", self.context, gap.what),
+            missing: format!("{}: {}", self.context, gap.missing),
             ..gap.clone()
         });
         gaps.chain(self.absence()).collect()
@@ -147,8 +155,8 @@ impl<A: Answer> ClusterReport<A> {
     fn absence(&self) -> Option<Incomplete> {
         let error = self.error.as_ref()?;
         Some(Incomplete {
-            what: format!("cluster of context {}", self.context),
-            why: error.clone(),
+            missing: format!("cluster of context {}", self.context),
+            message: error.clone(),
             affects: Affects::Evictions,
         })
     }
@@ -156,7 +164,7 @@ impl<A: Answer> ClusterReport<A> {
 
 impl<A: Answer> Answer for ClusterReports<A> {
     fn unanswered(&self) -> Vec<&str> {
-        let clusters = self.clusters.iter();
+        let clusters = self.items.iter();
         let silent = clusters.filter(|cluster| cluster.report.is_none());
         silent.map(|cluster| cluster.context.as_str()).collect()
     }
@@ -192,12 +200,12 @@ impl<A: Answer> Answer for ClusterReports<A> {
     }
 
     fn is_empty(&self) -> bool {
-        let mut clusters = self.clusters.iter();
+        let mut clusters = self.items.iter();
         clusters.all(|cluster| cluster.report.as_ref().is_some_and(Answer::is_empty))
     }
 
     fn empty_contexts(&self) -> Vec<&str> {
-        let clusters = self.clusters.iter();
+        let clusters = self.items.iter();
         let empty =
             clusters.filter(|cluster| cluster.report.as_ref().is_some_and(Answer::is_empty));
         empty.map(|cluster| cluster.context.as_str()).collect()
@@ -226,7 +234,7 @@ impl<A: Answer> View for ClusterReports<A> {
         for section in guard::sections(&self.together) {
             add(of_context("total of all clusters", section));
         }
-        let absent = self.clusters.iter().filter_map(ClusterReport::absence);
+        let absent = self.items.iter().filter_map(ClusterReport::absence);
         let absent: Vec<Incomplete> = absent.collect();
         if self.says_what_is_not_known() {
             add(
@@ -280,7 +288,7 @@ impl<A: Answer> View for ClusterReports<A> {
             let missing = report.missing_from_names().into_iter();
             missing.map(move |line| format!("{context}: {line}"))
         });
-        let absent = self.clusters.iter().filter_map(ClusterReport::absence);
+        let absent = self.items.iter().filter_map(ClusterReport::absence);
         missing.chain(absent.map(|gap| gap.line())).collect()
     }
 }
@@ -526,6 +534,6 @@ mod tests {
         let reports =
             ClusterReports::new(both).with_guards(&guards, |report| &report.assessment.guards);
         assert_eq!(reports.refusal(), None);
-        assert!(!reports.guards[0].tripped);
+        assert!(!reports.guard_results[0].tripped);
     }
 }

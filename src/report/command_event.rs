@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::{ChangedRule, DryRun};
-use super::metadata::{API_VERSION, Incomplete};
+use super::metadata::{API_VERSION, Cluster, Incomplete, Metadata};
 use super::time::Time;
 use super::wait::WaitReport;
 
@@ -19,13 +19,15 @@ use super::wait::WaitReport;
 #[serde(rename_all = "camelCase")]
 pub struct CommandEvent {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// What it is.
     #[schemars(extend("const" = "CommandEvent"))]
     pub kind: String,
+    /// The cluster that is asked; without context and server before one is.
+    pub metadata: Metadata,
     /// When it happened, by the clock of the machine on which the command runs.
-    pub time: Time,
+    pub event_time: Time,
     /// What happened.
     #[serde(flatten)]
     pub event: EventDetail,
@@ -33,11 +35,7 @@ pub struct CommandEvent {
 
 /// What happened, by its type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum EventDetail {
     /// The command has begun.
     Began {
@@ -45,23 +43,23 @@ pub enum EventDetail {
         command: String,
     },
     /// The command came to a rule, and this became of it.
-    Rule {
+    RuleChanged {
         /// Who only pretended, if nothing was meant to be stored.
         dry_run: DryRun,
-        /// The rule.
-        rule: ChangedRule,
+        /// The rule, and what became of it.
+        change: ChangedRule,
     },
     /// What is waited for has come further.
     Progress {
-        /// What is waited for: evicted, idle, observed or deleted.
+        /// What is waited for, as --for takes it: evicted, idle, observed or deleted.
         #[serde(rename = "for")]
         goal: String,
         /// The rules that are waited for, by name.
         rules: Vec<String>,
         /// Number of pods to evict that were seen.
-        pods: usize,
+        seen_pod_count: usize,
         /// How many of them are still left, as last observed.
-        pods_left: usize,
+        remaining_pod_count: usize,
         /// How far it is, in words.
         message: String,
     },
@@ -93,14 +91,15 @@ pub enum EventDetail {
 }
 
 impl CommandEvent {
-    /// What happened at `time`.
+    /// What happened at `time`, in the cluster that is asked, if one is.
     #[must_use]
-    pub fn new(event: EventDetail, time: Timestamp) -> Self {
+    pub fn new(event: EventDetail, time: Timestamp, cluster: Option<&Cluster>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "CommandEvent".to_owned(),
-            time: Time(time),
-            event,
+            metadata: Metadata::of_cluster(cluster),
+            event_time: Time(time),
+            event: event.in_cluster(cluster),
         }
     }
 }
@@ -121,28 +120,48 @@ impl EventDetail {
             incomplete: incomplete.to_vec(),
         }
     }
+
+    /// The event with that cluster in the report that is part of it, if one is.
+    fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
+        match self {
+            Self::WaitEnded { wait } => Self::WaitEnded {
+                wait: wait.in_cluster(cluster),
+            },
+            other @ (Self::Began { .. }
+            | Self::RuleChanged { .. }
+            | Self::Progress { .. }
+            | Self::Answer { .. }
+            | Self::Ended { .. }) => other,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::change::ChangeOutcome;
+    use crate::report::change::RuleResult;
     use crate::report::testing;
 
     #[test]
     fn an_event_says_what_it_is_and_when_beside_what_happened() {
-        let rule = ChangedRule::new("drain", ChangeOutcome::Created);
-        let event = EventDetail::Rule {
+        let rule = ChangedRule::new("drain", RuleResult::Created);
+        let event = EventDetail::RuleChanged {
             dry_run: DryRun::None,
-            rule,
+            change: rule,
         };
-        let event = CommandEvent::new(event, testing::now());
+        let cluster = Cluster {
+            context: Some("prod".to_owned()),
+            server: "https://prod:6443".to_owned(),
+            version: None,
+        };
+        let event = CommandEvent::new(event, testing::now(), Some(&cluster));
         let json = serde_json::to_value(&event).unwrap();
-        assert_eq!(json["type"], "rule");
+        assert_eq!(json["type"], "RuleChanged");
         assert_eq!(json["dryRun"], "None");
-        assert_eq!(json["rule"]["outcome"], "created");
+        assert_eq!(json["change"]["result"], "Created");
         assert_eq!(json["kind"], "CommandEvent");
-        assert!(json["time"].as_str().unwrap().ends_with('Z'));
+        assert_eq!(json["metadata"]["context"], "prod");
+        assert!(json["eventTime"].as_str().unwrap().ends_with('Z'));
         assert_eq!(serde_json::from_value::<CommandEvent>(json).unwrap(), event);
     }
 

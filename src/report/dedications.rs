@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, beside};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
+use super::reference::ObjectReference;
 use super::table::{Column, NONE, Section, Table, Tone, View, first_of, optional};
 use super::tolerations::TolerantReport;
 use crate::model::UNKNOWN;
@@ -15,16 +16,16 @@ use crate::model::UNKNOWN;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DedicationList {
-    /// Always `kubectl-devicetaint/v1alpha1`.
+    /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Always `DedicationList`.
+    /// Which report this is.
     #[schemars(extend("const" = "DedicationList"))]
     pub kind: String,
     /// Where it is from.
     pub metadata: Metadata,
     /// The dedications.
-    pub dedications: Vec<Dedication>,
+    pub items: Vec<Dedication>,
     /// What is odd, without keeping the question from being answered.
     pub warnings: Vec<Warning>,
     /// What could not be read.
@@ -57,7 +58,7 @@ pub struct Dedication {
     /// The labels of the namespaces whose claims are let in; null when they are named.
     pub namespace_selector: Option<String>,
     /// Namespaces whose claims may tolerate the taint all the same.
-    pub allow: Vec<String>,
+    pub allowed_namespaces: Vec<String>,
     /// Whether requests with admin access may, in every namespace.
     pub allow_admin_access: bool,
     /// Whether the policies are there, bound and as they were made.
@@ -67,9 +68,9 @@ pub struct Dedication {
     /// The names of the rules that taint the devices.
     pub rules: Vec<String>,
     /// The devices, in order.
-    pub devices: Vec<DedicatedDeviceReport>,
-    /// Claims (`NAMESPACE/NAME`) that are let in and lack the toleration, since they were made before.
-    pub claims_lacking_toleration: Vec<String>,
+    pub dedicated_devices: Vec<DedicatedDeviceReport>,
+    /// Claims that are let in and lack the toleration, since they were made before.
+    pub claims_lacking_toleration: Vec<ObjectReference>,
     /// Claims and templates of other namespaces that tolerate the taint.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
@@ -82,7 +83,7 @@ pub enum Enforcement {
     /// Not as it was made: a policy is missing or different.
     NotEnforced,
     /// There are no policies; the taint is all there is.
-    TaintAlone,
+    TaintOnly,
     /// A policy could not be read.
     Unknown,
 }
@@ -92,7 +93,7 @@ impl Enforcement {
         match self {
             Self::Enforced => "yes",
             Self::NotEnforced => "no",
-            Self::TaintAlone => "taint-alone",
+            Self::TaintOnly => "taint-alone",
             Self::Unknown => UNKNOWN,
         }
     }
@@ -107,14 +108,14 @@ pub struct DedicationPolicy {
     /// Its name.
     pub name: String,
     /// What became of it.
-    pub condition: PolicyConditionReport,
+    pub policy_state: PolicyStateReport,
     /// What is different, a line each with the path of the field; or why it could not be read.
     pub messages: Vec<String>,
 }
 
 /// What became of a policy since it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum PolicyConditionReport {
+pub enum PolicyStateReport {
     /// It is as it was made.
     AsMade,
     /// It is not there.
@@ -130,12 +131,12 @@ pub enum PolicyConditionReport {
 impl DedicationPolicy {
     fn line(&self) -> Vec<String> {
         let (kind, name) = (&self.kind, &self.name);
-        let said = match self.condition {
-            PolicyConditionReport::AsMade => "unchanged",
-            PolicyConditionReport::Missing => "missing",
-            PolicyConditionReport::NotOurs => "belongs to another dedication",
-            PolicyConditionReport::Changed => "changed",
-            PolicyConditionReport::Unknown => UNKNOWN,
+        let said = match self.policy_state {
+            PolicyStateReport::AsMade => "unchanged",
+            PolicyStateReport::Missing => "missing",
+            PolicyStateReport::NotOurs => "belongs to another dedication",
+            PolicyStateReport::Changed => "changed",
+            PolicyStateReport::Unknown => UNKNOWN,
         };
         let head = format!("{kind} {name}: {said}");
         if self.messages.is_empty() {
@@ -158,8 +159,8 @@ pub struct DedicatedDeviceReport {
     pub effect: String,
     /// Who has it.
     pub usage: DedicatedUsage,
-    /// The claims that hold it, `NAMESPACE/NAME`; null when that is not known.
-    pub claims: Option<Vec<String>>,
+    /// The claims that hold it; null when that is not known.
+    pub claims: Option<Vec<ObjectReference>>,
 }
 
 /// Who has a dedicated device.
@@ -194,7 +195,7 @@ impl DedicationList {
             api_version: API_VERSION.to_owned(),
             kind: "DedicationList".to_owned(),
             metadata,
-            dedications,
+            items: dedications,
             warnings: Vec::new(),
             incomplete: Vec::new(),
             extent,
@@ -220,7 +221,7 @@ impl DedicationList {
             Column::number("OTHERS"),
             Column::text("ENFORCED"),
         ];
-        let rows = self.dedications.iter().map(Dedication::row);
+        let rows = self.items.iter().map(Dedication::row);
         Table {
             columns,
             rows: rows.collect(),
@@ -241,12 +242,15 @@ impl Dedication {
     /// Whether a policy of it could not be read, so that its terms are unknown.
     fn is_unread(&self) -> bool {
         let mut policies = self.policies.iter();
-        policies.any(|policy| policy.condition == PolicyConditionReport::Unknown)
+        policies.any(|policy| policy.policy_state == PolicyStateReport::Unknown)
     }
 
     /// The effect, with the others that devices have.
     fn effects(&self) -> String {
-        let of_devices = self.devices.iter().map(|device| device.effect.as_str());
+        let of_devices = self
+            .dedicated_devices
+            .iter()
+            .map(|device| device.effect.as_str());
         let all: BTreeSet<&str> = self
             .effect
             .as_deref()
@@ -260,20 +264,23 @@ impl Dedication {
     fn row(&self) -> Vec<String> {
         let count = |usage: DedicatedUsage| {
             if self
-                .devices
+                .dedicated_devices
                 .iter()
                 .any(|device| device.usage == DedicatedUsage::Unknown)
             {
                 return UNKNOWN.to_owned();
             }
-            let devices = self.devices.iter().filter(|device| device.usage == usage);
+            let devices = self
+                .dedicated_devices
+                .iter()
+                .filter(|device| device.usage == usage);
             devices.count().to_string()
         };
         vec![
             self.name.clone(),
             self.members(),
             self.effects(),
-            self.devices.len().to_string(),
+            self.dedicated_devices.len().to_string(),
             count(DedicatedUsage::Free),
             count(DedicatedUsage::Used),
             count(DedicatedUsage::UsedByOthers),
@@ -300,8 +307,8 @@ impl Dedication {
             ),
             format!("Enforced:  {}", self.enforcement.as_str()),
         ];
-        if !self.allow.is_empty() {
-            lines.push(format!("Allowed:   {}", self.allow.join(", ")));
+        if !self.allowed_namespaces.is_empty() {
+            lines.push(format!("Allowed:   {}", self.allowed_namespaces.join(", ")));
         }
         if self.allow_admin_access {
             lines.push("Allowed:   requests with admin access".to_owned());
@@ -316,7 +323,7 @@ impl Dedication {
                 Column::long("RULE").leaves(1),
             ],
             rows: self
-                .devices
+                .dedicated_devices
                 .iter()
                 .map(DedicatedDeviceReport::row)
                 .collect(),
@@ -328,7 +335,7 @@ impl Dedication {
             Section::table(table).captioned("Devices"),
             Section::list(
                 "Claims created before, without the toleration: they cannot get these devices",
-                self.claims_lacking_toleration.clone(),
+                names(&self.claims_lacking_toleration),
             ),
             Section::list(
                 match (&self.namespaces, &self.namespace_selector) {
@@ -346,7 +353,7 @@ impl DedicatedDeviceReport {
         let claims = match &self.claims {
             None => UNKNOWN.to_owned(),
             Some(claims) if claims.is_empty() => NONE.to_owned(),
-            Some(claims) => claims.join(", "),
+            Some(claims) => names(claims).join(", "),
         };
         vec![
             self.device.clone(),
@@ -358,24 +365,26 @@ impl DedicatedDeviceReport {
     }
 }
 
+/// The names of objects, as text has them.
+fn names(objects: &[ObjectReference]) -> Vec<String> {
+    objects.iter().map(ToString::to_string).collect()
+}
+
 impl View for DedicationList {
     fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
         match self.extent {
-            Extent::Row if self.dedications.is_empty() => {}
+            Extent::Row if self.items.is_empty() => {}
             Extent::Row => sections.push(Section::table(self.table())),
             Extent::Whole => {
-                sections.extend(self.dedications.iter().flat_map(Dedication::sections));
+                sections.extend(self.items.iter().flat_map(Dedication::sections));
             }
         }
         sections
     }
 
     fn names(&self) -> Vec<String> {
-        self.dedications
-            .iter()
-            .map(|one| one.name.clone())
-            .collect()
+        self.items.iter().map(|one| one.name.clone()).collect()
     }
 
     fn tones(&self) -> &'static [(&'static str, Tone)] {
@@ -405,6 +414,6 @@ impl Answer for DedicationList {
     }
 
     fn is_empty(&self) -> bool {
-        self.dedications.is_empty()
+        self.items.is_empty()
     }
 }

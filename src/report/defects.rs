@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::casing::pascal_case;
 use super::table::{Column, Table};
 use crate::engine::defects::Repair;
 use crate::engine::{Defect, Impact, NotEvicted, Presence, Semantics, Verdict};
@@ -14,11 +15,11 @@ use crate::naming::phrase::counted;
 #[serde(rename_all = "camelCase")]
 pub struct KnownDefect {
     /// Which it is; stable.
-    pub code: String,
+    pub defect: String,
     /// What goes wrong.
-    pub meaning: String,
+    pub message: String,
     /// The first version that has it.
-    pub since: String,
+    pub introduced_in: String,
     /// The first release without it; null where that is not known.
     pub fixed_in: Option<String>,
     /// The release that may be the first without it (untested); null if it is known.
@@ -31,8 +32,8 @@ pub struct KnownDefect {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerDefect {
-    /// Which it is, as in the program's own list.
-    pub code: String,
+    /// Which it is, as in knownDefects.
+    pub defect: String,
     /// Whether it is there.
     pub presence: DefectPresence,
 }
@@ -45,7 +46,7 @@ pub enum DefectPresence {
     /// It is not.
     Absent,
     /// Unknown from the server's version alone.
-    NotKnown,
+    Unknown,
 }
 
 impl From<Presence> for DefectPresence {
@@ -53,7 +54,7 @@ impl From<Presence> for DefectPresence {
         match presence {
             Presence::Present => Self::Present,
             Presence::Absent => Self::Absent,
-            Presence::NotKnown => Self::NotKnown,
+            Presence::NotKnown => Self::Unknown,
         }
     }
 }
@@ -63,7 +64,7 @@ impl DefectPresence {
         match self {
             Self::Present => "yes",
             Self::Absent => "no",
-            Self::NotKnown => "not known",
+            Self::Unknown => "not known",
         }
     }
 }
@@ -77,9 +78,9 @@ pub fn known() -> Vec<KnownDefect> {
             Repair::Expected(release) => (None, Some(release.to_string())),
         };
         KnownDefect {
-            code: defect.code().to_owned(),
-            meaning: defect.meaning().to_owned(),
-            since: defect.since().to_string(),
+            defect: pascal_case(defect.code()),
+            message: defect.meaning().to_owned(),
+            introduced_in: defect.since().to_string(),
             fixed_in,
             expected_in,
             upstream: upstream(defect),
@@ -92,7 +93,7 @@ pub fn known() -> Vec<KnownDefect> {
 #[must_use]
 pub fn of_server(version: Option<Minor>) -> Vec<ServerDefect> {
     let view = |defect: Defect| ServerDefect {
-        code: defect.code().to_owned(),
+        defect: pascal_case(defect.code()),
         presence: defect.presence(version).into(),
     };
     Defect::ALL.into_iter().map(view).collect()
@@ -115,8 +116,10 @@ pub(super) fn table(here: Option<&[ServerDefect]>) -> Table {
             defect.meaning().to_owned(),
         ];
         if let Some(here) = here {
-            let found = here.iter().find(|found| found.code == defect.code());
-            let presence = found.map_or(DefectPresence::NotKnown, |found| found.presence);
+            let found = here
+                .iter()
+                .find(|found| found.defect == pascal_case(defect.code()));
+            let presence = found.map_or(DefectPresence::Unknown, |found| found.presence);
             row.insert(2, presence.word().to_owned());
         }
         row

@@ -4,17 +4,19 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::condition::Condition;
 use super::event_chart;
 use super::events::{Attribution, Event};
 use super::history::RuleHistory;
-use super::metadata::{API_VERSION, Incomplete, Warning, views};
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::remaining_pods::{self, RemainingPod};
 use super::rule_lifecycle::NO_CONDITION;
 use super::rules::resource_name;
 use super::table::{Chart, NONE, Section, Shown, View, optional};
+use super::taint::Taint;
 use super::time::Time;
-use super::unevicted_pods::StayingPod;
-use crate::assess::{self, ReportCompleteness};
+use super::unevicted_pods::NotEvictedPod;
+use crate::assess::{self, Basis, ReportCompleteness};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
@@ -25,6 +27,7 @@ use crate::naming::age::human_duration;
 use crate::naming::device;
 use crate::naming::phrase::counted;
 use crate::report::bounds::Bounds;
+use crate::report::impact::Selector;
 
 /// A rule as it is now: its creator, its condition, and the pods that it affects.
 ///
@@ -33,56 +36,61 @@ use crate::report::bounds::Bounds;
 #[serde(rename_all = "camelCase")]
 pub struct RuleDescription {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
     #[schemars(extend("const" = "RuleDescription"))]
     pub kind: String,
-    /// The server's clock when it was read.
-    pub observed_at: Time,
+    /// Where the report is from.
+    pub metadata: Metadata,
     /// The rule's name.
     pub name: String,
-    /// The taint, as KEY[=VALUE]:EFFECT.
-    pub taint: String,
-    /// Since when the taint is there; null when that is not known.
-    pub time_added: Option<Time>,
-    /// The devices, as DRIVER/POOL/DEVICE with * for any, and after it class and expressions of rules of
-    /// Kubernetes 1.33 and 1.34; null for a rule without a selector.
-    pub devices: Option<String>,
+    /// The taint.
+    pub taint: Taint,
+    /// Which devices it selects; null for a rule without a selector.
+    pub selector: Option<Selector>,
+    /// The selector as text has it.
+    #[serde(skip)]
+    devices: Option<String>,
     /// When the rule was made; null when that is not known.
-    pub created: Option<Time>,
+    pub creation_time: Option<Time>,
     /// How often its spec was changed, beginning with 1: metadata.generation.
     #[serde(default)]
     pub generation: i64,
     /// What people noted on it.
-    pub notes: RuleNotes,
+    pub annotations: RuleAnnotations,
     /// The program that created it, from managedFields, regardless of later changes; null if not
     /// recorded.
     #[serde(default)]
-    pub maker: Option<String>,
+    pub creation_manager: Option<String>,
     /// The program that last wrote its spec, from managedFields; null if not recorded.
-    pub last_writer: Option<LastWriter>,
+    pub last_update: Option<LastUpdate>,
     /// What the controller says; null before Kubernetes 1.35, and until it has looked.
-    pub condition: Option<RuleCondition>,
+    pub condition: Option<Condition>,
+    /// Whether the condition is about the rule as it is; null without a condition.
+    pub condition_check: Option<ConditionCheck>,
     /// Devices that the rule selects in the newest generation of each pool.
-    pub published_devices: usize,
-    /// Selected devices in allocated claims.
-    pub allocated_devices: usize,
+    pub published_device_count: usize,
+    /// Allocation results of selected devices; a shared device has one for each share.
+    pub allocation_count: usize,
     /// Pods that it evicts and that are not terminating yet; with effect None, that it would evict.
-    pub pods: usize,
+    pub evicted_pod_count: usize,
     /// Pods that use its devices and are already terminating, for any reason.
-    pub terminating: usize,
+    pub terminating_pod_count: usize,
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
     /// The counts from which these were written, for words.
     #[serde(skip)]
     known: DescribedCounts,
+    /// When it should be gone, as it is noted.
+    #[serde(skip)]
+    expires: Option<String>,
     /// The pods that it has not got rid of, terminating ones included, and what each waits for.
-    pub remaining: Vec<RemainingPod>,
+    pub remaining_pods: Vec<RemainingPod>,
     /// The pods that use its devices and are not evicted by it, by name.
     #[serde(default)]
-    pub staying: Vec<StayingPod>,
+    pub not_evicted_pods: Vec<NotEvictedPod>,
     /// What components reported about it, and the controller about the pods that it hits, oldest
     /// first. The server forgets events after an hour.
     pub events: Vec<Event>,
@@ -99,7 +107,7 @@ pub struct RuleDescription {
 /// What people noted on a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RuleNotes {
+pub struct RuleAnnotations {
     /// Who made it.
     pub created_by: Option<String>,
     /// Who last changed what it does.
@@ -108,53 +116,45 @@ pub struct RuleNotes {
     pub reason: Option<String>,
     /// Ticket reference.
     pub ticket: Option<String>,
-    /// When it should be gone.
-    pub expires: Option<String>,
+    /// When it should be gone; null also when what is noted is no time.
+    pub expiration_time: Option<Time>,
 }
 
-/// A program that wrote the spec of a rule.
+/// The last change of the spec of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LastWriter {
-    /// What it calls itself, such as kubectl-patch.
-    pub name: String,
+pub struct LastUpdate {
+    /// What the program calls itself, such as kubectl-patch.
+    pub manager: String,
     /// When it last changed something; null when that is not known.
-    pub time: Option<Time>,
+    pub update_time: Option<Time>,
 }
 
-impl From<&FieldManager> for LastWriter {
+impl From<&FieldManager> for LastUpdate {
     fn from(manager: &FieldManager) -> Self {
         Self {
-            name: manager.name.clone(),
-            time: manager.time.map(Time),
+            manager: manager.name.clone(),
+            update_time: manager.time.map(Time),
         }
     }
 }
 
-/// The condition EvictionInProgress.
+/// Whether the condition EvictionInProgress is about the rule as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RuleCondition {
-    /// True, False or Unknown.
-    pub status: String,
-    /// In one word.
-    pub reason: String,
-    /// The controller's counts in words.
-    pub message: String,
+pub struct ConditionCheck {
     /// Whether it is about the rule as it is now, and fits the pods that are there.
     pub current: bool,
-    /// Why it is not, or null.
-    pub stale: Option<String>,
+    /// Why it is not; null when it is.
+    pub message: Option<String>,
     /// Whether its counts are those of the time when it was written: for a rule with effect None the
     /// controller counts once and never again.
     pub frozen: bool,
-    /// When it was last written; null when that is not known.
-    pub written: Option<Time>,
     /// The pods that the controller counted then, for a rule with effect None; null for others, and
     /// where the message does not say.
-    pub pods_then: Option<usize>,
+    pub counted_pod_count: Option<usize>,
     /// The pods that it would count now; null when that is not known.
-    pub pods_now: Option<usize>,
+    pub current_pod_count: Option<usize>,
 }
 
 /// What a description is made from.
@@ -181,9 +181,9 @@ struct DescribedCounts {
 }
 
 impl RuleDescription {
-    /// The description at `now`.
+    /// The description of a rule in what was read.
     #[must_use]
-    pub fn new(subject: &Subject<'_>, events: Vec<Event>, now: Timestamp) -> Self {
+    pub fn new(subject: &Subject<'_>, events: Vec<Event>, basis: &Basis<'_>) -> Self {
         let rule = subject.rule;
         let counts: Counts = subject
             .impact
@@ -205,40 +205,45 @@ impl RuleDescription {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "RuleDescription".to_owned(),
-            observed_at: Time(now),
+            metadata: Metadata::new(basis),
             name: rule.name.to_string(),
-            taint: rule.taint.to_string(),
-            time_added: rule.taint.time_added.map(Time),
+            taint: Taint::of_rule(&rule.taint, Some(rule.name.as_str())),
+            selector: rule.selector.as_ref().map(Selector::from),
             devices: rule.selector.as_ref().map(device::format),
-            created: rule.metadata.created.map(Time),
+            creation_time: rule.metadata.created.map(Time),
             generation: rule.generation,
-            notes: notes(&rule.metadata),
-            maker: rule.maker().map(|maker| maker.name.clone()),
-            last_writer: rule.last_writer().map(LastWriter::from),
-            condition: condition(rule, pods, counts.pods),
-            published_devices: counts.published_devices,
-            allocated_devices: counts.allocated_devices,
-            pods: counts.pods,
-            terminating,
+            annotations: annotations(&rule.metadata),
+            creation_manager: rule.maker().map(|maker| maker.name.clone()),
+            last_update: rule.last_writer().map(LastUpdate::from),
+            condition: rule.condition.as_ref().map(Condition::from),
+            condition_check: condition_check(rule, pods, counts.pods),
+            published_device_count: counts.published_devices,
+            allocation_count: counts.allocated_devices,
+            evicted_pod_count: counts.pods,
+            terminating_pod_count: terminating,
             bounds: Bounds::of(&[
-                ("publishedDevices", published),
-                ("allocatedDevices", allocated),
-                ("pods", pods),
+                ("publishedDeviceCount", published),
+                ("allocationCount", allocated),
+                ("evictedPodCount", pods),
             ]),
             known: DescribedCounts {
                 published,
                 allocated,
                 pods,
             },
-            remaining: subject
+            remaining_pods: subject
                 .remaining
                 .iter()
-                .map(|left| RemainingPod::new(left, &rule.taint.effect, now))
+                .map(|left| RemainingPod::new(left, &rule.taint.effect, basis.now))
                 .collect(),
-            staying: staying(subject.impact, subject.remaining)
+            not_evicted_pods: staying(subject.impact, subject.remaining)
                 .iter()
-                .map(StayingPod::new)
+                .map(NotEvictedPod::new)
                 .collect(),
+            expires: rule
+                .metadata
+                .annotation(RuleMetadata::EXPIRES)
+                .map(str::to_owned),
             events,
             history: None,
             warnings: views(&[subject.warnings, &subject.impact.warnings]),
@@ -268,18 +273,18 @@ impl RuleDescription {
     }
 }
 
-fn notes(metadata: &RuleMetadata) -> RuleNotes {
+fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
     let note = |key: &str| metadata.annotation(key).map(str::to_owned);
-    RuleNotes {
+    RuleAnnotations {
         created_by: note(RuleMetadata::CREATED_BY),
         changed_by: note(RuleMetadata::CHANGED_BY),
         reason: note(RuleMetadata::REASON),
         ticket: note(RuleMetadata::TICKET),
-        expires: note(RuleMetadata::EXPIRES),
+        expiration_time: metadata.expires().map(Time),
     }
 }
 
-fn condition(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<RuleCondition> {
+fn condition_check(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<ConditionCheck> {
     let condition = rule.condition.as_ref()?;
     // Nobody is left only when that is known.
     let left = if pods.is_none() { 0 } else { counted.max(1) };
@@ -295,18 +300,14 @@ fn condition(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<Rule
         }
     };
     let frozen = rule.taint.effect == Effect::None && condition.reason == "NoEffect";
-    Some(RuleCondition {
-        status: condition.status.clone(),
-        reason: condition.reason.clone(),
-        message: condition.message.clone(),
+    Some(ConditionCheck {
         current: evicting.is_current(),
-        stale,
+        message: stale,
         frozen,
-        written: condition.last_transition.map(Time),
-        pods_then: frozen
+        counted_pod_count: frozen
             .then(|| engine::condition::counted_pods(&condition.message))
             .flatten(),
-        pods_now: pods.exact(),
+        current_pod_count: pods.exact(),
     })
 }
 
@@ -318,11 +319,14 @@ impl View for RuleDescription {
             Section::list("Condition EvictionInProgress", self.condition_lines()),
             Section::charts(self.evictions().into_iter().collect())
                 .captioned("Timeline of evictions"),
-            Section::table(remaining_pods::table(&self.remaining))
+            Section::table(remaining_pods::table(&self.remaining_pods))
                 .captioned("Remaining pods, and what each is waiting for"),
             Section::list(
                 "Pods that are not evicted",
-                self.staying.iter().map(StayingPod::line).collect(),
+                self.not_evicted_pods
+                    .iter()
+                    .map(NotEvictedPod::line)
+                    .collect(),
             ),
             Section::list("Events", self.events_of(Attribution::Certain)),
             Section::list(
@@ -368,7 +372,7 @@ impl RuleDescription {
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let ago = |time: Time| human_duration(self.observed_at.0.duration_since(time.0));
+        let ago = |time: Time| human_duration(self.metadata.observed().0.duration_since(time.0));
         let since = |time: Option<Time>| {
             time.map_or_else(
                 || "<unknown>".to_owned(),
@@ -377,27 +381,27 @@ impl RuleDescription {
         };
         vec![
             ("Name", self.name.clone()),
-            ("Taint", self.taint.clone()),
-            ("Since", since(self.time_added)),
+            ("Taint", self.taint.to_string()),
+            ("Since", since(self.taint.time_added)),
             (
                 "Devices",
                 self.devices.clone().unwrap_or_else(|| NONE.to_owned()),
             ),
             ("Selected", self.selected_in_words()),
-            ("Created", since(self.created)),
+            ("Created", since(self.creation_time)),
             ("Created by", self.created_by()),
             ("Changed by", self.changed_by()),
-            ("Reason", optional(self.notes.reason.as_deref())),
-            ("Ticket", optional(self.notes.ticket.as_deref())),
-            ("Expires", optional(self.notes.expires.as_deref())),
+            ("Reason", optional(self.annotations.reason.as_deref())),
+            ("Ticket", optional(self.annotations.ticket.as_deref())),
+            ("Expires", optional(self.expires.as_deref())),
             ("Pods", self.pods_in_words()),
         ]
     }
 
     /// When the pods that are left are evicted, as far as they are not on their way out.
     fn evictions(&self) -> Option<Chart> {
-        let now = self.observed_at.0;
-        let due = self.remaining.iter().filter_map(|pod| pod.due(now));
+        let now = self.metadata.observed().0;
+        let due = self.remaining_pods.iter().filter_map(|pod| pod.due(now));
         let due: Vec<Timestamp> = due.collect();
         let pods = self.known.pods;
         let note = pods.exact().map_or(event_chart::PARTIAL, |_| "");
@@ -420,7 +424,7 @@ impl RuleDescription {
 
     /// The user whom this plugin noted, or else that no user was noted, and the program that made the rule.
     fn created_by(&self) -> String {
-        match (&self.notes.created_by, &self.maker) {
+        match (&self.annotations.created_by, &self.creation_manager) {
             (Some(user), _) => user.clone(),
             (None, Some(program)) => format!("<unknown user>, with {program}"),
             (None, None) => NONE.to_owned(),
@@ -430,9 +434,9 @@ impl RuleDescription {
     /// The user whom this plugin noted, and the program that the server noted: whoever uses another
     /// program leaves no user. What wrote the rule when it was made has changed nothing.
     fn changed_by(&self) -> String {
-        let user = self.notes.changed_by.as_deref();
-        let writer = self.last_writer.as_ref().filter(|writer| {
-            let made = self.created.zip(writer.time);
+        let user = self.annotations.changed_by.as_deref();
+        let writer = self.last_update.as_ref().filter(|writer| {
+            let made = self.creation_time.zip(writer.update_time);
             made.is_none_or(|(created, written)| written > created)
         });
         match (user, writer) {
@@ -440,15 +444,15 @@ impl RuleDescription {
             (None, None) if self.generation > 1 => UNKNOWN.to_owned(),
             (user, None) => optional(user),
             // The user is that of this plugin's last change, which another program may have come after.
-            (Some(user), Some(writer)) if writer.name == FieldManager::THIS_PLUGIN => {
+            (Some(user), Some(writer)) if writer.manager == FieldManager::THIS_PLUGIN => {
                 user.to_owned()
             }
             (user, Some(writer)) => {
                 let time = writer
-                    .time
+                    .update_time
                     .map_or_else(String::new, |time| format!(" at {time}"));
                 let before = user.map_or_else(String::new, |user| format!("; before that {user}"));
-                format!("{}{time}{before}", writer.name)
+                format!("{}{time}{before}", writer.manager)
             }
         }
     }
@@ -456,18 +460,18 @@ impl RuleDescription {
     /// Those who are to be evicted, and those who are on their way.
     fn pods_in_words(&self) -> String {
         let pods = self.known.pods;
-        match self.terminating {
+        match self.terminating_pod_count {
             0 => pods.to_string(),
             terminating => format!("{pods} (+{terminating} terminating)"),
         }
     }
 
-    fn frozen_line(&self, condition: &RuleCondition) -> String {
+    fn frozen_line(&self, condition: &Condition, check: &ConditionCheck) -> String {
         let written = condition
-            .written
+            .last_transition_time
             .map_or_else(String::new, |time| format!(" at {time}"));
         let pods = self.known.pods;
-        match condition.pods_then {
+        match check.counted_pod_count {
             Some(then) => format!(
                 "counted once{written}, not updated with effect None: {} then, {pods} now",
                 counted(then, "pod")
@@ -477,7 +481,8 @@ impl RuleDescription {
     }
 
     fn condition_lines(&self) -> Vec<String> {
-        let Some(condition) = &self.condition else {
+        let Some((condition, check)) = self.condition.as_ref().zip(self.condition_check.as_ref())
+        else {
             return vec![
                 "none: the controller has not processed the rule, or is older than 1.35".to_owned(),
                 NO_CONDITION.to_owned(),
@@ -487,9 +492,9 @@ impl RuleDescription {
         if !condition.message.is_empty() {
             lines.push(condition.message.clone());
         }
-        lines.push(match &condition.stale {
+        lines.push(match &check.message {
             Some(why) => format!("stale: {why}"),
-            None if condition.frozen => self.frozen_line(condition),
+            None if check.frozen => self.frozen_line(condition, check),
             None => "current".to_owned(),
         });
         lines
@@ -501,13 +506,13 @@ const EVENTS: usize = 20;
 
 fn event(event: &Event) -> String {
     let last = event
-        .last
+        .last_time
         .map_or_else(|| "<unknown>".to_owned(), |time| time.to_string());
     let about = event
         .pod
         .as_ref()
         .map_or(String::new(), |pod| format!(" {pod}"));
-    let (kind, reason, message) = (&event.kind, &event.reason, &event.message);
+    let (kind, reason, message) = (&event.event_type, &event.reason, &event.message);
     format!("{last} {kind} {reason}{about}: {message}")
 }
 
@@ -572,7 +577,12 @@ mod tests {
             warnings: &[],
             completeness: &ReportCompleteness::new(gaps, &testing::semantics(37)),
         };
-        RuleDescription::new(&subject, Vec::new(), testing::now())
+        let basis = Basis {
+            reading: &testing::reading(),
+            semantics: &testing::semantics(37),
+            now: testing::now(),
+        };
+        RuleDescription::new(&subject, Vec::new(), &basis)
     }
 
     fn line(description: &RuleDescription, field: &str) -> String {
@@ -606,9 +616,9 @@ mod tests {
             "counted once at 2026-11-21T00:59:34Z, not updated with effect None: 88 pods then, 92 \
              now"
         );
-        let condition = frozen.condition.as_ref().unwrap();
+        let check = frozen.condition_check.as_ref().unwrap();
         assert_eq!(
-            (condition.pods_then, condition.pods_now),
+            (check.counted_pod_count, check.current_pod_count),
             (Some(88), Some(92))
         );
         let live = described(&rule("NoExecute", Some(("NotStarted", ""))), &[], 0);
@@ -677,10 +687,10 @@ mod tests {
         let event = |number: usize| Event {
             pod: None,
             attribution: Attribution::Certain,
-            kind: "Warning".to_owned(),
+            event_type: "Warning".to_owned(),
             reason: format!("Reason{number}"),
             message: "evicted".to_owned(),
-            last: None,
+            last_time: None,
         };
         described.events = (0..23).map(event).collect();
         let shown = described.events_of(Attribution::Certain);

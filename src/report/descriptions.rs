@@ -1,24 +1,58 @@
 //! Descriptions of several rules.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
 use super::answer::{Answer, beside};
 use super::description::RuleDescription;
-use super::metadata::{Incomplete, Warning};
-use super::rules::list_of;
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 use super::table::{Heading, Section, View};
 use crate::naming::phrase::counted;
 
+/// The descriptions of several rules.
+///
+/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "RuleDescriptionList")]
+struct DescriptionList<'a> {
+    /// Version of this schema.
+    #[schemars(extend("const" = API_VERSION))]
+    api_version: &'static str,
+    /// Which report this is.
+    #[schemars(extend("const" = "RuleDescriptionList"))]
+    kind: &'static str,
+    /// Where the report is from.
+    metadata: Metadata,
+    /// The descriptions, in the order of the question.
+    items: &'a [RuleDescription],
+    /// Oddities that do not keep the question from being answered, each once.
+    warnings: &'a [Warning],
+    /// What could not be read, each once.
+    incomplete: &'a [Incomplete],
+}
+
 /// The descriptions of rules, one after the other. As data, one stands for itself, and several are a
-/// List as kubectl prints it.
+/// list.
 #[derive(Clone, Debug)]
 pub struct RuleDescriptions {
     rules: Vec<RuleDescription>,
     warnings: Vec<Warning>,
     incomplete: Vec<Incomplete>,
+}
+
+/// The schema is that of several.
+impl JsonSchema for RuleDescriptions {
+    fn schema_name() -> Cow<'static, str> {
+        DescriptionList::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        DescriptionList::json_schema(generator)
+    }
 }
 
 impl RuleDescriptions {
@@ -47,11 +81,16 @@ impl Serialize for RuleDescriptions {
         if let [only] = self.rules.as_slice() {
             return only.serialize(serializer);
         }
-        let items = self.rules.iter().map(serde_json::to_value);
-        let items: Vec<Value> = items
-            .collect::<Result<_, _>>()
-            .map_err(serde::ser::Error::custom)?;
-        list_of(&items).serialize(serializer)
+        let first = self.rules.first();
+        let list = DescriptionList {
+            api_version: API_VERSION,
+            kind: "RuleDescriptionList",
+            metadata: first.map_or_else(Metadata::default, |rule| rule.metadata.clone()),
+            items: &self.rules,
+            warnings: &self.warnings,
+            incomplete: &self.incomplete,
+        };
+        list.serialize(serializer)
     }
 }
 
@@ -67,7 +106,7 @@ impl View for RuleDescriptions {
             [only] => format!("Rule {}", only.name),
             several => counted(several.len(), "rule"),
         };
-        let observed = self.rules.first().map(|rule| rule.observed_at);
+        let observed = self.rules.first().map(|rule| rule.metadata.observed());
         let origin = observed.iter().map(|time| format!("as of {time}"));
         Heading {
             title,

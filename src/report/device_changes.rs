@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::device_row::DeviceRow;
 use super::devices::DeviceReport;
+use super::reference::ObjectReference;
 use super::table::NONE;
-use super::taint::PresentTaint;
+use super::taint::Taint;
 use crate::model::UNKNOWN;
 
 /// What is another than `before`, a line for each device by name: what has come, what is gone, and what is
@@ -27,7 +28,7 @@ pub fn changes(before: &DeviceReport, now: &DeviceReport) -> Vec<String> {
 }
 
 fn by_name(report: &DeviceReport) -> BTreeMap<&str, &DeviceRow> {
-    let rows = report.devices.iter();
+    let rows = report.items.iter();
     rows.map(|row| (row.device.as_str(), row)).collect()
 }
 
@@ -38,19 +39,23 @@ fn facts(row: &DeviceRow) -> [(&'static str, String); 5] {
         Some(false) => no.to_owned(),
         None => UNKNOWN.to_owned(),
     };
-    let listed = |names: Option<&Vec<String>>| match names {
+    let named = |all: &Option<Vec<ObjectReference>>| -> Option<Vec<String>> {
+        let all = all.as_ref()?.iter();
+        Some(all.map(ToString::to_string).collect())
+    };
+    let listed = |names: Option<Vec<String>>| match names {
         None => UNKNOWN.to_owned(),
         Some(names) if names.is_empty() => NONE.to_owned(),
         Some(names) => names.join(", "),
     };
     let taints = row.taints.as_ref();
-    let taints = taints.map(|taints| taints.iter().map(PresentTaint::cell).collect());
+    let taints = taints.map(|taints| taints.iter().map(Taint::cell).collect());
     [
         ("published", known(row.published, "yes", "no")),
         ("allocated", known(row.allocated, "yes", "no")),
-        ("taints", listed(taints.as_ref())),
-        ("claims", listed(row.claims.as_ref())),
-        ("pods", listed(row.pods.as_ref())),
+        ("taints", listed(taints)),
+        ("claims", listed(named(&row.claims))),
+        ("pods", listed(named(&row.pods))),
     ]
 }
 

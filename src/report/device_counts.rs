@@ -16,14 +16,14 @@ use crate::report::bounds::Bounds;
 #[serde(rename_all = "camelCase")]
 pub struct DeviceCounts {
     /// Devices.
-    pub devices: usize,
+    pub device_count: usize,
     /// Those that a claim holds, other than for administration only: they are not free.
-    pub allocated: usize,
+    pub allocated_device_count: usize,
     /// Those that no claim holds, and that pods use through parts of them, such as partitions: they are not free.
     #[serde(default)]
-    pub in_use_through_parts: usize,
+    pub partly_used_device_count: usize,
     /// Those with a taint, of whatever effect.
-    pub tainted: usize,
+    pub tainted_device_count: usize,
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
@@ -49,7 +49,7 @@ pub struct NodeCounts {
     pub node: Option<String>,
     /// Whether it is known where these devices are: nothing publishes them where slices could not be
     /// read.
-    pub known: bool,
+    pub node_known: bool,
     /// How many.
     #[serde(flatten)]
     pub counts: DeviceCounts,
@@ -79,15 +79,15 @@ impl DeviceCounts {
             tainted: completeness.count(CountSubject::Taints, tainted),
         };
         Self {
-            devices: known.devices.counted(),
-            allocated: known.allocated.counted(),
-            in_use_through_parts: known.in_parts.counted(),
-            tainted: known.tainted.counted(),
+            device_count: known.devices.counted(),
+            allocated_device_count: known.allocated.counted(),
+            partly_used_device_count: known.in_parts.counted(),
+            tainted_device_count: known.tainted.counted(),
             bounds: Bounds::of(&[
-                ("devices", known.devices),
-                ("allocated", known.allocated),
-                ("inUseThroughParts", known.in_parts),
-                ("tainted", known.tainted),
+                ("deviceCount", known.devices),
+                ("allocatedDeviceCount", known.allocated),
+                ("partlyUsedDeviceCount", known.in_parts),
+                ("taintedDeviceCount", known.tainted),
             ]),
             known,
         }
@@ -144,7 +144,7 @@ fn in_bounds(count: Count) -> String {
 impl NodeCounts {
     /// The node, and whether it is known where these devices are.
     pub(super) fn place(&self) -> (Option<&str>, bool) {
-        (self.node.as_deref(), self.known)
+        (self.node.as_deref(), self.node_known)
     }
 
     /// The node in words.
@@ -180,7 +180,7 @@ pub(super) fn counts(
         .into_iter()
         .map(|((_, node, known), devices)| NodeCounts {
             node,
-            known,
+            node_known: known,
             counts: DeviceCounts::of(&devices, parts, completeness),
         });
     (

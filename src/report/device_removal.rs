@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::card::Card;
+use super::casing::words;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use super::reference::ObjectReference;
 use super::table::{Column, Section, Table, Tone, View, optional};
 use crate::assess::{Basis, ReportCompleteness};
 use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
@@ -19,20 +21,20 @@ use crate::naming::phrase::{counted, few};
 /// know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PullReport")]
+#[schemars(rename = "DeviceRemovalList")]
 pub struct DeviceRemovalReport {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
-    #[schemars(extend("const" = "PullReport"))]
+    #[schemars(extend("const" = "DeviceRemovalList"))]
     pub kind: String,
     /// Where the API's part is from.
     pub metadata: Metadata,
     /// The node.
     pub node: String,
     /// The devices, by name.
-    pub devices: Vec<DeviceRemovalRow>,
+    pub items: Vec<DeviceRemovalRow>,
     /// Oddities that do not keep the question from being answered.
     pub warnings: Vec<Warning>,
     /// What could not be read.
@@ -45,18 +47,17 @@ pub struct DeviceRemovalReport {
 /// A device, and whether it may be pulled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PullRow")]
 pub struct DeviceRemovalRow {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
     /// Whether all agree that it is idle and stays so. What could not be asked speaks against it.
     pub safe_to_pull: bool,
-    /// Whether it is safe to pull, as a code that tells what is idle and not tainted.
-    pub verdict: RemovalVerdict,
+    /// Whether it is safe to pull, also of what is idle and not tainted.
+    pub removal_verdict: RemovalVerdict,
     /// Whether a taint keeps it from being allocated: without one it may be in use a moment later.
     pub tainted: bool,
     /// What speaks against it.
-    pub reasons: Vec<RemovalReason>,
+    pub objections: Vec<ObjectionView>,
     /// What identifies it, and what is on the same hardware or close to it.
     #[serde(flatten)]
     pub card: Card,
@@ -65,14 +66,13 @@ pub struct DeviceRemovalRow {
 /// Something that speaks against pulling a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PullReason")]
-pub struct RemovalReason {
-    /// What, as a code.
-    pub code: RemovalCode,
-    /// The pod, as NAMESPACE/NAME; null where it is about none.
-    pub pod: Option<String>,
-    /// The claim, as NAMESPACE/NAME; null where it is about none.
-    pub claim: Option<String>,
+pub struct ObjectionView {
+    /// What.
+    pub reason: RemovalCode,
+    /// The pod; null where it is about none.
+    pub pod: Option<ObjectReference>,
+    /// The claim; null where it is about none.
+    pub claim: Option<ObjectReference>,
     /// The other device that it is about, as DRIVER/POOL/DEVICE; null where it is about this one.
     pub device: Option<String>,
     /// All of that in words.
@@ -81,8 +81,6 @@ pub struct RemovalReason {
 
 /// What speaks against pulling a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "PullCode")]
 pub enum RemovalCode {
     /// The kubelet says that a container uses it.
     InUse,
@@ -130,8 +128,6 @@ pub enum RemovalCode {
 
 /// Whether a device may be pulled, as a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "PullVerdict")]
 pub enum RemovalVerdict {
     /// It may.
     SafeToPull,
@@ -161,15 +157,15 @@ impl RemovalVerdict {
     }
 }
 
-impl RemovalReason {
+impl ObjectionView {
     /// The view of an objection.
     #[must_use]
     pub fn new(objection: &RemovalObjection) -> Self {
         let subject = objection.subject();
         Self {
-            code: code(objection),
-            pod: subject.pod.map(ToString::to_string),
-            claim: subject.claim.map(ToString::to_string),
+            reason: code(objection),
+            pod: subject.pod.map(Into::into),
+            claim: subject.claim.map(Into::into),
             device: subject.device.map(ToString::to_string),
             message: message(objection),
         }
@@ -177,10 +173,10 @@ impl RemovalReason {
 }
 
 impl RemovalCode {
-    /// The code as it stands in JSON.
+    /// The code as text has it.
     fn word(self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
-        value.as_str().unwrap_or_default().to_owned()
+        words(value.as_str().unwrap_or_default())
     }
 }
 
@@ -211,7 +207,7 @@ fn code(objection: &RemovalObjection) -> RemovalCode {
 }
 
 #[rustfmt::skip] // A sentence an arm.
-fn message(objection: &RemovalObjection) -> String {
+pub(super) fn message(objection: &RemovalObjection) -> String {
     match objection {
         RemovalObjection::InUse { pod, container, claim } => format!("container {container} of pod {pod} uses it through claim {claim}"),
         RemovalObjection::InUseAndFree { pod } => format!("pod {pod} uses it, but in the API it is free"),
@@ -269,17 +265,17 @@ impl DeviceRemovalReport {
         let row = |check: &RemovalCheck| DeviceRemovalRow {
             device: check.device.to_string(),
             safe_to_pull: check.objections.is_empty(),
-            verdict: RemovalVerdict::of(check),
+            removal_verdict: RemovalVerdict::of(check),
             tainted: check.is_tainted,
-            reasons: check.objections.iter().map(RemovalReason::new).collect(),
+            objections: check.objections.iter().map(ObjectionView::new).collect(),
             card: Card::new(check, state(&check.device), basis),
         };
         Self {
             api_version: API_VERSION.to_owned(),
-            kind: "PullReport".to_owned(),
+            kind: "DeviceRemovalList".to_owned(),
             metadata: Metadata::new(basis),
             node: node.to_owned(),
-            devices: checks.iter().map(row).collect(),
+            items: checks.iter().map(row).collect(),
             warnings: views(&[&basis.reading.warnings]),
             incomplete: Incomplete::all(&completeness),
             chosen: false,
@@ -298,8 +294,8 @@ impl DeviceRemovalReport {
     /// What speaks against pulling devices: a line for each reason, with the devices that it is about.
     fn reason_lines(&self) -> Vec<String> {
         let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
-        for row in &self.devices {
-            for reason in &row.reasons {
+        for row in &self.items {
+            for reason in &row.objections {
                 let message = reason.message.as_str();
                 match lines.iter_mut().find(|(known, _)| *known == message) {
                     Some((_, devices)) => devices.push(row.device.clone()),
@@ -315,9 +311,9 @@ impl DeviceRemovalReport {
 
     /// A block for each device, where devices were chosen.
     fn cards(&self) -> impl Iterator<Item = Section> {
-        let chosen = self.devices.iter().filter(|_| self.chosen);
+        let chosen = self.items.iter().filter(|_| self.chosen);
         chosen.map(|row| {
-            let lines = row.card.lines(self.metadata.observed_at);
+            let lines = row.card.lines(self.metadata.observed());
             Section::list("", lines).titled(row.device.clone())
         })
     }
@@ -333,7 +329,7 @@ impl Answer for DeviceRemovalReport {
     }
 
     fn refusal(&self) -> Option<String> {
-        let unsafe_ones = self.devices.iter().filter(|row| !row.safe_to_pull).count();
+        let unsafe_ones = self.items.iter().filter(|row| !row.safe_to_pull).count();
         match unsafe_ones {
             0 => None,
             1 => Some("1 device is not safe to pull".to_owned()),
@@ -342,16 +338,17 @@ impl Answer for DeviceRemovalReport {
     }
 
     fn is_empty(&self) -> bool {
-        self.devices.is_empty()
+        self.items.is_empty()
     }
 }
 
 impl View for DeviceRemovalReport {
     fn sections(&self) -> Vec<Section> {
         let row = |row: &DeviceRemovalRow| {
-            let safe = row.verdict.as_str();
+            let safe = row.removal_verdict.as_str();
             let tainted = if row.tainted { "yes" } else { "no" };
-            let mut codes: Vec<String> = row.reasons.iter().map(|one| one.code.word()).collect();
+            let mut codes: Vec<String> =
+                row.objections.iter().map(|one| one.reason.word()).collect();
             codes.dedup();
             vec![
                 row.device.clone(),
@@ -367,7 +364,7 @@ impl View for DeviceRemovalReport {
                 Column::text("TAINTED"),
                 Column::prose("REASONS"),
             ],
-            rows: self.devices.iter().map(row).collect(),
+            rows: self.items.iter().map(row).collect(),
         };
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         let table = [Section::folded(table, &[0, 1, 2])].into_iter();
@@ -380,7 +377,7 @@ impl View for DeviceRemovalReport {
 
     /// The devices that are safe to pull.
     fn names(&self) -> Vec<String> {
-        let safe = self.devices.iter().filter(|row| row.safe_to_pull);
+        let safe = self.items.iter().filter(|row| row.safe_to_pull);
         safe.map(|row| row.device.clone()).collect()
     }
 

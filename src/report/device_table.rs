@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::attributes::AttributeColumns;
 use super::device_counts::{DeviceCounts, NodeCounts};
 use super::device_row::DeviceRow;
+use super::reference::ObjectReference;
 use super::table::{Column, Group, Grouped, NONE, Table, optional};
-use super::taint::PresentTaint;
+use super::taint::Taint;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::counted;
 
@@ -92,8 +93,12 @@ fn header(name: &str) -> String {
 }
 
 fn cells(row: &DeviceRow, report: &Listed<'_>) -> Vec<String> {
-    let claims = users(row.claims.as_deref(), &row.admin_claims);
-    let pods = users(row.pods.as_deref(), &row.admin_pods);
+    let claims = users(row.claims.as_deref().map(named), named(&row.admin_claims));
+    let groups = row.pod_groups.iter();
+    let groups = groups.map(|group| format!("podgroups:{group}"));
+    let pods = row.pods.as_deref().map(named);
+    let pods = pods.map(|pods| pods.into_iter().chain(groups).collect());
+    let pods = users(pods, named(&row.admin_pods));
     let mut cells = vec![
         row.device.clone(),
         node(row),
@@ -127,7 +132,7 @@ fn node(row: &DeviceRow) -> String {
 
 fn taints(row: &DeviceRow) -> String {
     known(row.taints.as_ref().map(|taints| {
-        let taints: Vec<_> = taints.iter().map(PresentTaint::cell).collect();
+        let taints: Vec<_> = taints.iter().map(Taint::cell).collect();
         optional(Some(&taints.join(", ")))
     }))
 }
@@ -135,7 +140,7 @@ fn taints(row: &DeviceRow) -> String {
 /// Whether somebody works with the device; administrators are said apart, since they keep nobody from
 /// it.
 fn allocated(row: &DeviceRow) -> String {
-    let (Some(all), Some(admin)) = (row.allocations, row.admin_allocations) else {
+    let (Some(all), Some(admin)) = (row.allocation_count, row.admin_allocation_count) else {
         return UNKNOWN.to_owned();
     };
     let working = all.saturating_sub(admin);
@@ -161,6 +166,11 @@ fn by_partitions(row: &DeviceRow) -> Option<String> {
     (pods > 0).then(|| format!("{} on partitions", counted(pods, "pod")))
 }
 
+/// The names of objects, as text has them.
+fn named(objects: &[ObjectReference]) -> Vec<String> {
+    objects.iter().map(ToString::to_string).collect()
+}
+
 /// The users of a device: in short, and all of them.
 struct Users {
     short: String,
@@ -168,7 +178,7 @@ struct Users {
 }
 
 /// Those who work with the device first; administrators, such as monitors, never stand for them.
-fn users(all: Option<&[String]>, admin: &[String]) -> Users {
+fn users(all: Option<Vec<String>>, admin: Vec<String>) -> Users {
     let Some(all) = all else {
         return Users {
             short: UNKNOWN.to_owned(),
@@ -278,14 +288,15 @@ mod tests {
             node: None,
             allocated: None,
             free: None,
-            allocations: None,
-            admin_allocations: None,
+            allocation_count: None,
+            admin_allocation_count: None,
             published: Some(published),
             taints: None,
             dedications: None,
             claims: None,
             admin_claims: Vec::new(),
             pods: None,
+            pod_groups: Vec::new(),
             admin_pods: Vec::new(),
             partition_pods: Vec::new(),
             attributes: published.then(|| attributes.into()),

@@ -12,8 +12,9 @@ use super::device_row::DeviceRow;
 use super::device_summary::table as summary_table;
 use super::device_table::{Listed, table, total};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use super::reference::ObjectReference;
 use super::table::{Section, Shown, View};
-use super::taint::PresentTaint;
+use super::taint::Taint;
 use crate::assess::{Basis, CountSubject, ReportCompleteness};
 use crate::engine::allocator::{blocked_partitions, users_beside};
 use crate::engine::unpublished_devices::away;
@@ -26,9 +27,10 @@ use crate::naming::phrase::{counted, few};
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DeviceList")]
 pub struct DeviceReport {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
     #[schemars(extend("const" = "DeviceList"))]
@@ -36,10 +38,10 @@ pub struct DeviceReport {
     /// Where the report is from.
     pub metadata: Metadata,
     /// The devices, by name.
-    pub devices: Vec<DeviceRow>,
+    pub items: Vec<DeviceRow>,
     /// How many there are of what is listed.
     #[serde(default)]
-    pub summary: DeviceCounts,
+    pub device_counts: DeviceCounts,
     /// How many there are on each node, by its name; devices that are local to none are counted with
     /// node null.
     #[serde(default)]
@@ -124,7 +126,7 @@ impl DeviceReport {
             let is_blocked = blocked.contains(&device.id);
             DeviceRow {
                 free: if is_blocked { Some(false) } else { row.free },
-                partition_pods: pods.map(ToString::to_string).collect(),
+                partition_pods: pods.map(ObjectReference::from).collect(),
                 ..row
             }
         };
@@ -132,8 +134,8 @@ impl DeviceReport {
             api_version: API_VERSION.to_owned(),
             kind: "DeviceList".to_owned(),
             metadata: Metadata::new(basis),
-            devices: devices.iter().map(|device| with_parts(device)).collect(),
-            summary,
+            items: devices.iter().map(|device| with_parts(device)).collect(),
+            device_counts: summary,
             nodes,
             warnings: views(&[&basis.reading.warnings, &away_warnings(&devices, basis)]),
             incomplete: Incomplete::all(&completeness),
@@ -173,7 +175,7 @@ impl DeviceReport {
             .iter()
             .filter_map(|state| Some((state.id.to_string(), state.device?)))
             .collect();
-        for row in &mut self.devices {
+        for row in &mut self.items {
             let device = published.get(&row.device);
             row.attributes = device.map(|device| attributes_of(device));
             row.capacity = device.map(|device| capacity_of(device));
@@ -187,9 +189,9 @@ impl DeviceReport {
     /// What stands in a table.
     fn listed(&self) -> Listed<'_> {
         Listed {
-            devices: &self.devices,
+            devices: &self.items,
             nodes: &self.nodes,
-            summary: &self.summary,
+            summary: &self.device_counts,
             columns: &self.columns,
         }
     }
@@ -205,7 +207,7 @@ impl Answer for DeviceReport {
     }
 
     fn is_empty(&self) -> bool {
-        self.devices.is_empty()
+        self.items.is_empty()
     }
 }
 
@@ -214,12 +216,14 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
     let published = device.published || completeness.is_complete(CountSubject::Inventory);
     let tainted = !device.taints.is_empty() || completeness.is_complete(CountSubject::Taints);
     let taints = device.taints.iter();
-    let claims = |claims: &[&ResourceClaim]| -> Vec<String> {
-        claims.iter().map(|claim| claim.name.to_string()).collect()
+    let claims = |claims: &[&ResourceClaim]| -> Vec<ObjectReference> {
+        claims.iter().map(|claim| (*claim).into()).collect()
     };
-    let pods = |wanted: fn(&&Consumer<'_>) -> bool| -> Vec<String> {
+    let consumers = |wanted: fn(&&Consumer<'_>) -> bool| -> Vec<ObjectReference> {
         let consumers = device.consumers.iter().filter(wanted);
-        consumers.map(ToString::to_string).collect()
+        consumers
+            .map(|consumer| ObjectReference::new(&consumer.name, consumer.uid))
+            .collect()
     };
     let of_rules = device
         .taints
@@ -231,19 +235,20 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
     DeviceRow {
         device: device.id.to_string(),
         node: device.node.map(ToString::to_string),
-        allocated: held.then_some(device.allocations > 0),
+        allocated: free(device, completeness).map(|free| !free),
         free: free(device, completeness),
-        allocations: held.then_some(device.allocations),
-        admin_allocations: held.then_some(device.administrative),
+        allocation_count: held.then_some(device.allocations),
+        admin_allocation_count: held.then_some(device.administrative),
         published: published.then_some(device.published),
-        taints: tainted.then(|| taints.map(|taint| PresentTaint::new(taint, &[])).collect()),
+        taints: tainted.then(|| taints.map(|taint| Taint::present(taint, &[])).collect()),
         dedications: (!dedications.is_empty() || completeness.is_complete(CountSubject::Taints))
             .then_some(dedications),
         claims: held.then(|| claims(&device.claims)),
         admin_claims: claims(&device.admin_claims),
-        pods: held.then(|| pods(|_| true)),
+        pods: held.then(|| consumers(|consumer| consumer.is_pod())),
+        pod_groups: consumers(|consumer| !consumer.is_pod()),
         partition_pods: Vec::new(),
-        admin_pods: pods(|consumer| consumer.admin),
+        admin_pods: consumers(|consumer| consumer.is_pod() && consumer.admin),
         attributes: None,
         capacity: None,
     }
@@ -255,7 +260,7 @@ impl View for DeviceReport {
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         let devices = match self.lines {
             DeviceLines::Devices => Section::grouped(table(&self.listed())),
-            DeviceLines::Nodes => Section::table(summary_table(&self.devices, &self.nodes)),
+            DeviceLines::Nodes => Section::table(summary_table(&self.items, &self.nodes)),
         };
         vec![
             devices,
@@ -267,14 +272,14 @@ impl View for DeviceReport {
 
     /// The devices, as `DRIVER/POOL/DEVICE`.
     fn names(&self) -> Vec<String> {
-        self.devices.iter().map(|row| row.device.clone()).collect()
+        self.items.iter().map(|row| row.device.clone()).collect()
     }
 
     /// Devices that are not published are known from claims, and those that no claim holds from slices.
     fn missing_from_names(&self) -> Vec<String> {
         let kinds = [Kind::ResourceSlice.plural(), Kind::ResourceClaim.plural()];
         let gaps = self.incomplete.iter();
-        gaps.filter(|gap| kinds.contains(&gap.what.as_str()))
+        gaps.filter(|gap| kinds.contains(&gap.missing.as_str()))
             .map(Incomplete::line)
             .collect()
     }
@@ -394,12 +399,12 @@ mod tests {
         Incomplete:
           resourceclaims: denied
         ");
-        let row = &without.devices[0];
+        let row = &without.items[0];
         assert_eq!((row.allocated, row.free), (None, None));
         assert_eq!((&row.claims, &row.pods), (&None, &None));
         assert_eq!(without.missing_from_names(), ["resourceclaims: denied"]);
         let with = report(Vec::new(), &[Kind::Pod]);
-        assert_eq!(with.devices[0].free, Some(true));
+        assert_eq!(with.items[0].free, Some(true));
         assert_eq!(with.incomplete, []);
     }
 
@@ -421,8 +426,8 @@ mod tests {
           resourceslices: denied
           devicetaintrules: denied
         ");
-        assert_eq!(report.devices[0].published, None);
-        assert_eq!(report.devices[0].taints, None);
+        assert_eq!(report.items[0].published, None);
+        assert_eq!(report.items[0].taints, None);
     }
 
     #[test]
@@ -447,8 +452,8 @@ mod tests {
         not local to a node: 1 device, 1 allocated, 0 tainted
           gpu.example.com/node-7/gpu-0   <none>   yes (2, +1 admin)   <none>   ml/train-0, ml/train-1, ml/monitor (admin)   ml/train-0, ml/train-1, ml/monitor (admin)   no          <none>
         ");
-        assert_eq!(busy.devices[0].free, Some(false));
-        assert_eq!(busy.devices[0].allocated, Some(true));
+        assert_eq!(busy.items[0].free, Some(false));
+        assert_eq!(busy.items[0].allocated, Some(true));
         let watched = report(claims()[..1].to_vec(), &[]);
         insta::assert_snapshot!(shown(&watched, Format::Table), @r"
           DEVICE                         ALLOCATED
@@ -457,8 +462,7 @@ mod tests {
             claims  ml/monitor (admin)
             pods    ml/monitor (admin)
         ");
-        assert_eq!(watched.devices[0].free, Some(true));
-        // As far as other claims go, one that administers it is one that holds it.
-        assert_eq!(watched.devices[0].allocated, Some(true));
+        assert_eq!(watched.items[0].free, Some(true));
+        assert_eq!(watched.items[0].allocated, Some(false));
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::reference::ObjectReference;
 use super::time::Time;
 use crate::engine::{Cause, Impact};
 use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
@@ -13,20 +14,21 @@ use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// The pod that it is about, as NAMESPACE/NAME; null for one about the rule itself.
+    /// The pod that it is about; null for one about the rule itself.
     #[serde(default)]
-    pub pod: Option<String>,
+    pub pod: Option<ObjectReference>,
     /// Whether the rule is what it is due to.
     #[serde(default)]
     pub attribution: Attribution,
     /// Normal or Warning.
-    pub kind: String,
+    #[serde(rename = "type")]
+    pub event_type: String,
     /// In one word.
     pub reason: String,
     /// In a sentence.
     pub message: String,
     /// When it last happened.
-    pub last: Option<Time>,
+    pub last_time: Option<Time>,
 }
 
 /// Whether an event is due to a rule.
@@ -73,7 +75,11 @@ pub fn events_about(
     });
     let mut events: Vec<Event> = shown.collect();
     events.sort_by(|left, right| {
-        (left.last, &left.pod, &left.message).cmp(&(right.last, &right.pod, &right.message))
+        (left.last_time, &left.pod, &left.message).cmp(&(
+            right.last_time,
+            &right.pod,
+            &right.message,
+        ))
     });
     events
 }
@@ -121,14 +127,15 @@ fn hit<'a>(impact: &'a Impact<'_>) -> BTreeMap<(&'a Uid, &'a NamespacedName), At
 }
 
 fn event(found: &model::Event, attribution: Attribution) -> Event {
-    let pod = (found.about.kind == "Pod").then(|| found.about.name.to_string());
+    let pod = (found.about.kind == "Pod")
+        .then(|| ObjectReference::new(&found.about.name, &found.about.uid));
     Event {
         pod,
         attribution,
-        kind: found.kind.clone(),
+        event_type: found.kind.clone(),
         reason: found.reason.clone(),
         message: found.message.clone(),
-        last: found.last.map(Time),
+        last_time: found.last.map(Time),
     }
 }
 
@@ -182,7 +189,10 @@ mod tests {
         ]);
         let about = events_about(rule, &impact, events).into_iter();
         about
-            .map(|event| (event.pod.unwrap_or_default(), event.attribution))
+            .map(|event| {
+                let pod = event.pod.map(|pod| pod.to_string());
+                (pod.unwrap_or_default(), event.attribution)
+            })
             .collect()
     }
 

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::reference::Owner;
 use super::table::{Column, Table, optional};
 use super::time::Time;
 use crate::model::UNKNOWN;
@@ -22,12 +23,14 @@ pub struct EvictedPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
+    /// Distinguishes it from a later pod of the same name.
+    pub uid: Option<String>,
     /// When the controller evicted it; null when the event does not say.
-    pub at: Option<Time>,
-    /// What made it, as KIND/NAME; null for a bare pod, and where that is not known.
-    pub workload: Option<String>,
+    pub eviction_time: Option<Time>,
+    /// What made it; null for a bare pod, and where that is not known.
+    pub workload: Option<Owner>,
     /// What became of it.
-    pub outcome: EvictedOutcome,
+    pub after_eviction: EvictedOutcome,
     /// Whether it was this rule for sure: it evicts the pod, and nothing else does. Of a pod that is gone, events
     /// do not say which taint evicted it.
     pub certain: bool,
@@ -66,8 +69,8 @@ pub fn table(evicted: &[EvictedPod]) -> Table {
         vec![
             row.when(),
             row.who(),
-            optional(row.first().workload.as_deref()),
-            row.first().outcome.in_words().to_owned(),
+            optional(row.workload().as_deref()),
+            row.first().after_eviction.in_words().to_owned(),
             row.by().to_owned(),
         ]
     });
@@ -88,7 +91,7 @@ pub fn table(evicted: &[EvictedPod]) -> Table {
 pub fn lines(evicted: &[EvictedPod]) -> Vec<String> {
     let lines = rows(evicted).into_iter().map(|row| {
         let at = match row.pods.as_slice() {
-            [only] if only.at.is_none() => String::new(),
+            [only] if only.eviction_time.is_none() => String::new(),
             _ => format!(" at {}", row.when()),
         };
         let doubt = if row.first().certain {
@@ -96,8 +99,8 @@ pub fn lines(evicted: &[EvictedPod]) -> Vec<String> {
         } else {
             format!(", by {}", row.by())
         };
-        let outcome = row.first().outcome.in_words();
-        let who = match (row.pods.as_slice(), row.first().workload.as_deref()) {
+        let outcome = row.first().after_eviction.in_words();
+        let who = match (row.pods.as_slice(), row.workload()) {
             ([_], _) | (_, None) => format!("pod {}", row.who()),
             (_, Some(workload)) => format!("{} of {workload}", row.who()),
         };
@@ -116,7 +119,7 @@ fn rows(evicted: &[EvictedPod]) -> Vec<Row<'_>> {
         }
     }
     let mut rows: Vec<Row<'_>> = rows.into_iter().flat_map(Row::unless_many).collect();
-    rows.sort_by_key(|row| row.first().at);
+    rows.sort_by_key(|row| row.first().eviction_time);
     rows
 }
 
@@ -139,14 +142,23 @@ impl<'a> Row<'a> {
         let first = self.first();
         first.workload.is_some()
             && (&first.namespace, &first.workload) == (&pod.namespace, &pod.workload)
-            && (first.outcome, first.certain) == (pod.outcome, pod.certain)
+            && (first.after_eviction, first.certain) == (pod.after_eviction, pod.certain)
+    }
+
+    /// What made the pods, as KIND/NAME.
+    fn workload(&self) -> Option<String> {
+        self.first().workload.as_ref().map(ToString::to_string)
     }
 
     fn when(&self) -> String {
         let text = |at: Option<Time>| at.map_or_else(|| UNKNOWN.to_owned(), |at| at.to_string());
         match self.pods.as_slice() {
-            [first, .., last] => format!("{} to {}", text(first.at), text(last.at)),
-            [first] => text(first.at),
+            [first, .., last] => format!(
+                "{} to {}",
+                text(first.eviction_time),
+                text(last.eviction_time)
+            ),
+            [first] => text(first.eviction_time),
             [] => String::new(),
         }
     }
@@ -201,9 +213,13 @@ mod tests {
         EvictedPod {
             namespace: "mon".to_owned(),
             name: name.to_owned(),
-            at: Some(Time(testing::after(at))),
-            workload: Some("DaemonSet/monitor".to_owned()),
-            outcome,
+            uid: None,
+            eviction_time: Some(Time(testing::after(at))),
+            workload: Some(Owner {
+                kind: "DaemonSet".to_owned(),
+                name: "monitor".to_owned(),
+            }),
+            after_eviction: outcome,
             certain: false,
         }
     }

@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::events::{is_since, may_have_evicted};
 use super::evicted::{self, EvictedOutcome, EvictedPod};
+use super::reference::{self, Owner};
 use super::table::{Table, optional};
 use super::time::Time;
 use crate::engine::{Cause, Impact, PodImpact};
 use crate::model::{
-    Controller, DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading,
-    Source, Uid, Workload,
+    DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading, Source, Uid,
+    Workload,
 };
 use crate::naming::phrase::counted;
 
@@ -33,13 +34,13 @@ const EVICTS: &str = "Marking for deletion";
 #[serde(rename_all = "camelCase")]
 pub struct RuleHistory {
     /// The pods that were evicted, first to last.
-    pub evicted: Vec<EvictedPod>,
+    pub evicted_pods: Vec<EvictedPod>,
     /// Jobs of these pods that have failed since, and why.
     pub failed_jobs: Vec<FailedJob>,
     /// Pods that replace them and do not run yet.
-    pub pending: Vec<PendingPod>,
+    pub pending_pods: Vec<PendingPod>,
     /// What cannot be seen any more, or was never told; empty where this is all.
-    pub not_known: Vec<String>,
+    pub unknown: Vec<String>,
 }
 
 /// A Job that has failed.
@@ -62,8 +63,10 @@ pub struct PendingPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// What made it, as KIND/NAME; null for a bare pod.
-    pub workload: Option<String>,
+    /// Distinguishes it from a later pod of the same name.
+    pub uid: Option<String>,
+    /// What made it; null for a bare pod.
+    pub workload: Option<Owner>,
 }
 
 /// What a history is made from.
@@ -102,10 +105,10 @@ impl RuleHistory {
             .map(|event| sources.evicted(event, &known, &makers, &gone))
             .collect();
         let mut evicted = with_repetitions(evicted, &makers);
-        let mut first: BTreeMap<(&str, &str), Option<Timestamp>> = BTreeMap::new();
+        let mut first: BTreeMap<(&str, &Owner), Option<Timestamp>> = BTreeMap::new();
         for pod in &evicted {
-            let at = pod.at.as_ref().map(|at| at.0);
-            if let Some(workload) = pod.workload.as_deref() {
+            let at = pod.eviction_time.map(|at| at.0);
+            if let Some(workload) = &pod.workload {
                 let known = first
                     .entry((pod.namespace.as_str(), workload))
                     .or_insert(at);
@@ -113,9 +116,9 @@ impl RuleHistory {
             }
         }
         let is_of_them =
-            |namespace: &str, workload: &str| first.contains_key(&(namespace, workload));
+            |namespace: &str, workload: &Owner| first.contains_key(&(namespace, workload));
         // A pod that could not be scheduled before the first eviction replaces nobody.
-        let is_later = |pod: &Pod, workload: &str| {
+        let is_later = |pod: &Pod, workload: &Owner| {
             let first = first.get(&(pod.name.namespace.as_str(), workload));
             first
                 .copied()
@@ -136,7 +139,7 @@ impl RuleHistory {
             })
         });
         let pending = sources.reading.snapshot.pods.iter().filter_map(|pod| {
-            let workload = pod.controller.as_ref().map(owner);
+            let workload = pod.controller.as_ref().map(Owner::from);
             let namespace = pod.name.namespace.as_str();
             let replaces = workload
                 .as_ref()
@@ -144,6 +147,7 @@ impl RuleHistory {
             (replaces && is_pending(pod) && !gone.contains(&pod.uid)).then(|| PendingPod {
                 namespace: namespace.to_owned(),
                 name: pod.name.name.to_string(),
+                uid: reference::known(&pod.uid),
                 workload,
             })
         });
@@ -152,17 +156,17 @@ impl RuleHistory {
         share_out(&pending, &mut evicted);
         Self {
             failed_jobs,
-            pending,
-            not_known: sources.not_known(&evicted),
-            evicted,
+            pending_pods: pending,
+            unknown: sources.not_known(&evicted),
+            evicted_pods: evicted,
         }
     }
 
     /// The history in a few lines.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let certain = self.evicted.iter().filter(|pod| pod.certain).count();
-        let possible = self.evicted.len().saturating_sub(certain);
+        let certain = self.evicted_pods.iter().filter(|pod| pod.certain).count();
+        let possible = self.evicted_pods.len().saturating_sub(certain);
         let evicted = match (certain, possible) {
             (0, 0) => "no eviction found".to_owned(),
             (certain, 0) => format!(
@@ -188,26 +192,27 @@ impl RuleHistory {
             format!("Job {}/{} has failed{reason}", job.namespace, job.name)
         });
         lines.extend(jobs);
-        let pending = self.pending.iter().map(|pod| {
+        let pending = self.pending_pods.iter().map(|pod| {
             let (namespace, name) = (&pod.namespace, &pod.name);
-            let workload = optional(pod.workload.as_deref());
+            let workload = pod.workload.as_ref().map(ToString::to_string);
+            let workload = optional(workload.as_deref());
             format!("{namespace}/{name} of {workload} is pending")
         });
         lines.extend(pending);
-        lines.extend(self.not_known.iter().map(|line| format!("unknown: {line}")));
+        lines.extend(self.unknown.iter().map(|line| format!("unknown: {line}")));
         lines
     }
 
     /// The evicted pods, a row each, but for many that came to the same.
     #[must_use]
     pub fn table(&self) -> Table {
-        evicted::table(&self.evicted)
+        evicted::table(&self.evicted_pods)
     }
 
     /// One line for each of these rows.
     #[must_use]
     pub fn evicted_lines(&self) -> Vec<String> {
-        evicted::lines(&self.evicted)
+        evicted::lines(&self.evicted_pods)
     }
 }
 
@@ -272,13 +277,16 @@ impl<'a> HistorySources<'a> {
         let name = &event.about.name;
         let there = known.there.get(&event.about.uid);
         let maker = maker_of(name, makers);
-        let of_pod = there.and_then(|pod| pod.controller.as_ref()).map(owner);
+        let of_pod = there.and_then(|pod| pod.controller.as_ref());
         EvictedPod {
             namespace: name.namespace.to_string(),
             name: name.name.to_string(),
-            at: event.last.map(Time),
-            workload: of_pod.or_else(|| maker.map(|(kind, workload)| called(kind, workload))),
-            outcome: match there {
+            uid: reference::known(&event.about.uid),
+            eviction_time: event.last.map(Time),
+            workload: of_pod
+                .map(Owner::from)
+                .or_else(|| maker.map(|(kind, workload)| called(kind, workload))),
+            after_eviction: match there {
                 Some(_) => EvictedOutcome::Terminating,
                 None => self.outcome(
                     (name, event.last),
@@ -406,7 +414,7 @@ impl<'a> HistorySources<'a> {
 /// The pods, with those of which others took the place and were evicted too: of those that a workload has lost, only
 /// as many as it wants can be the last.
 fn with_repetitions(evicted: Vec<EvictedPod>, makers: &[(Kind, &Workload)]) -> Vec<EvictedPod> {
-    let wanted: BTreeMap<(String, String), usize> = makers
+    let wanted: BTreeMap<(String, Owner), usize> = makers
         .iter()
         .filter_map(|(kind, workload)| {
             let namespace = workload.name.namespace.to_string();
@@ -414,7 +422,7 @@ fn with_repetitions(evicted: Vec<EvictedPod>, makers: &[(Kind, &Workload)]) -> V
             Some(((namespace, called(*kind, workload)), wanted))
         })
         .collect();
-    let mut later: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut later: BTreeMap<(String, Owner), usize> = BTreeMap::new();
     let mut pods: Vec<EvictedPod> = Vec::with_capacity(evicted.len());
     for pod in evicted.into_iter().rev() {
         let Some(workload) = pod.workload.clone() else {
@@ -426,13 +434,13 @@ fn with_repetitions(evicted: Vec<EvictedPod>, makers: &[(Kind, &Workload)]) -> V
         let is_repeated = wanted
             .get(&key)
             .is_some_and(|wanted| *since >= (*wanted).max(1))
-            && pod.outcome.is_of_a_workload_that_goes_on();
+            && pod.after_eviction.is_of_a_workload_that_goes_on();
         *since = since.saturating_add(1);
         pods.push(EvictedPod {
-            outcome: if is_repeated {
+            after_eviction: if is_repeated {
                 EvictedOutcome::EvictedAgain
             } else {
-                pod.outcome
+                pod.after_eviction
             },
             ..pod
         });
@@ -441,35 +449,34 @@ fn with_repetitions(evicted: Vec<EvictedPod>, makers: &[(Kind, &Workload)]) -> V
     pods
 }
 
-/// A workload as KIND/NAME.
-fn called(kind: Kind, workload: &Workload) -> String {
-    format!("{}/{}", kind.as_str(), workload.name.name)
+/// A workload as what makes pods.
+fn called(kind: Kind, workload: &Workload) -> Owner {
+    Owner {
+        kind: kind.as_str().to_owned(),
+        name: workload.name.name.to_string(),
+    }
 }
 
-fn owner(controller: &Controller) -> String {
-    format!("{}/{}", controller.kind, controller.name)
-}
-
-/// Since when the scheduler has found no node for the pod, where it says so.
 /// Lets one pending pod stand for one evicted pod of its workload, the last ones: the others run again.
 fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod]) {
-    let mut left: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
+    let mut left: BTreeMap<(&str, Option<&Owner>), usize> = BTreeMap::new();
     for pod in pending {
-        let workload = (pod.namespace.as_str(), pod.workload.as_deref());
+        let workload = (pod.namespace.as_str(), pod.workload.as_ref());
         let count = left.entry(workload).or_default();
         *count = count.saturating_add(1);
     }
     let of_workloads = evicted.iter_mut().filter(|pod| pod.workload.is_some());
-    let is_pending = |pod: &&mut EvictedPod| pod.outcome == EvictedOutcome::Pending;
+    let is_pending = |pod: &&mut EvictedPod| pod.after_eviction == EvictedOutcome::Pending;
     for pod in of_workloads.filter(is_pending).rev() {
-        let left = left.get_mut(&(pod.namespace.as_str(), pod.workload.as_deref()));
+        let left = left.get_mut(&(pod.namespace.as_str(), pod.workload.as_ref()));
         match left.filter(|left| **left > 0) {
             Some(left) => *left = left.saturating_sub(1),
-            None => pod.outcome = EvictedOutcome::CreatedAgain,
+            None => pod.after_eviction = EvictedOutcome::CreatedAgain,
         }
     }
 }
 
+/// Since when the scheduler has found no node for the pod, where it says so.
 fn pending_since(pod: &Pod) -> Option<Timestamp> {
     let said = pod.scheduling.as_ref()?.said.as_ref()?;
     said.since.filter(|_| !said.is_scheduled)
@@ -512,8 +519,8 @@ mod tests {
     use super::*;
     use crate::engine::{self, ProposedTaint};
     use crate::model::{
-        DisruptionAction, EventSubject, FailurePolicy, Job, ReplicaSet, RuleMetadata, Scheduled,
-        Scheduling, Snapshot, StatefulSet,
+        Controller, DisruptionAction, EventSubject, FailurePolicy, Job, ReplicaSet, RuleMetadata,
+        Scheduled, Scheduling, Snapshot, StatefulSet,
     };
     use crate::report::testing;
 
@@ -642,9 +649,9 @@ mod tests {
         let reading = reading(vec![rule("drain", -60)]);
         let history = history(&reading, &events());
         let told: Vec<(&str, EvictedOutcome, bool)> = history
-            .evicted
+            .evicted_pods
             .iter()
-            .map(|pod| (pod.name.as_str(), pod.outcome, pod.certain))
+            .map(|pod| (pod.name.as_str(), pod.after_eviction, pod.certain))
             .collect();
         assert_eq!(
             told,
@@ -656,19 +663,26 @@ mod tests {
                 ("notebook", EvictedOutcome::NotCreatedAgain, false),
             ]
         );
-        assert_eq!(history.evicted[0].at, Some(Time(testing::after(-50))));
         assert_eq!(
-            history.evicted[0].workload.as_deref(),
+            history.evicted_pods[0].eviction_time,
+            Some(Time(testing::after(-50)))
+        );
+        assert_eq!(
+            history.evicted_pods[0]
+                .workload
+                .as_ref()
+                .map(ToString::to_string)
+                .as_deref(),
             Some("ReplicaSet/embed-5f6b")
         );
         assert_eq!(history.failed_jobs[0].reason, "BackoffLimitExceeded");
         let pending: Vec<&str> = history
-            .pending
+            .pending_pods
             .iter()
             .map(|pod| pod.name.as_str())
             .collect();
         assert_eq!(pending, ["llm-0"]);
-        assert!(history.not_known.is_empty(), "{:?}", history.not_known);
+        assert!(history.unknown.is_empty(), "{:?}", history.unknown);
     }
 
     #[test]
@@ -679,7 +693,11 @@ mod tests {
             .collect();
         let history = history(&reading, &events);
         // The ReplicaSet wants two: only the last two may be missing.
-        let outcomes: Vec<EvictedOutcome> = history.evicted.iter().map(|pod| pod.outcome).collect();
+        let outcomes: Vec<EvictedOutcome> = history
+            .evicted_pods
+            .iter()
+            .map(|pod| pod.after_eviction)
+            .collect();
         assert_eq!(
             outcomes,
             [
@@ -711,7 +729,7 @@ mod tests {
             }];
             reading.snapshot.pods.push(there);
             let history = history(&reading, &[event("notebook", -20, EVICTS)]);
-            history.evicted[0].certain
+            history.evicted_pods[0].certain
         };
         assert!(told(vec![rule("drain", -60)]));
         assert!(!told(vec![rule("drain", -60), rule("other", -60)]));
@@ -722,7 +740,7 @@ mod tests {
         let mut quiet = rule("quiet", -60);
         quiet.taint.effect = Effect::None;
         let reading = reading(vec![quiet]);
-        assert_eq!(history(&reading, &events()).evicted, []);
+        assert_eq!(history(&reading, &events()).evicted_pods, []);
     }
 
     #[test]
@@ -730,9 +748,12 @@ mod tests {
         let mut reading = reading(vec![rule("drain", -7200), rule("other", -60)]);
         reading.known.remove(&Kind::ReplicaSet);
         let history = history(&reading, &events());
-        assert!(history.evicted.iter().all(|pod| !pod.certain));
-        let notebook = history.evicted.iter().find(|pod| pod.name == "notebook");
-        assert_eq!(notebook.unwrap().outcome, EvictedOutcome::Unknown);
+        assert!(history.evicted_pods.iter().all(|pod| !pod.certain));
+        let notebook = history
+            .evicted_pods
+            .iter()
+            .find(|pod| pod.name == "notebook");
+        assert_eq!(notebook.unwrap().after_eviction, EvictedOutcome::Unknown);
         let lines = history.lines().join("\n");
         for part in [
             "6 pods evicted by this rule or another taint, according to existing events",
@@ -753,7 +774,12 @@ mod tests {
         there.uid = "old-notebook".into();
         reading.snapshot.pods.push(there);
         let history = history(&reading, &events());
-        assert!(history.evicted.iter().all(|pod| pod.name != "notebook"));
+        assert!(
+            history
+                .evicted_pods
+                .iter()
+                .all(|pod| pod.name != "notebook")
+        );
     }
 
     #[test]
@@ -771,7 +797,7 @@ mod tests {
                 }),
                 ..Scheduling::default()
             }));
-            history(&reading, &events()).pending.len()
+            history(&reading, &events()).pending_pods.len()
         };
         assert_eq!(pending_since(-39), 1);
         assert_eq!(pending_since(-41), 0);
@@ -808,8 +834,8 @@ mod tests {
         events.push(event("embed-5f6b-x2", -35, EVICTS));
         let outcome_of = |name: &str| {
             let history = history(&reading, &events);
-            let mut evicted = history.evicted.iter();
-            evicted.find(|pod| pod.name == name).unwrap().outcome
+            let mut evicted = history.evicted_pods.iter();
+            evicted.find(|pod| pod.name == name).unwrap().after_eviction
         };
         assert_eq!(outcome_of("embed-5f6b-x1"), EvictedOutcome::CreatedAgain);
         assert_eq!(outcome_of("embed-5f6b-x2"), EvictedOutcome::Pending);
@@ -824,8 +850,11 @@ mod tests {
             }
         }
         let history = history(&reading, &events());
-        let job = history.evicted.iter().find(|pod| pod.name == "sweep-abc");
-        assert_eq!(job.unwrap().outcome, EvictedOutcome::JobComplete);
+        let job = history
+            .evicted_pods
+            .iter()
+            .find(|pod| pod.name == "sweep-abc");
+        assert_eq!(job.unwrap().after_eviction, EvictedOutcome::JobComplete);
         assert_eq!(history.failed_jobs, []);
     }
 }

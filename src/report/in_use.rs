@@ -1,16 +1,18 @@
 //! Devices in use and allocatable resources, by a kubelet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
-use super::metadata::{API_VERSION, Incomplete, Warning};
+use super::kubelet_resources::{MemoryRow, PluginDevicesRow, ResourcesRow, memory, plugin_devices};
+use super::metadata::{API_VERSION, DataSource, Incomplete, Metadata, Warning};
+use super::reference::ObjectReference;
 use super::table::{Column, NONE, Section, Table, View, optional};
 use crate::model::{
     Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, Dialect, InUse, NamespacedName,
-    PinnedMemory, PluginDevices, PodInUse, PreparedClaim,
+    PodInUse, PreparedClaim,
 };
 
 /// What one kubelet says of its node, whatever the API of the cluster says.
@@ -18,20 +20,23 @@ use crate::model::{
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PodResourcesList")]
 pub struct PodResourcesReport {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
-    #[schemars(extend("const" = "PodResourcesReport"))]
+    #[schemars(extend("const" = "PodResourcesList"))]
     pub kind: String,
+    /// Where the report is from: a kubelet, which knows neither context nor server.
+    pub metadata: Metadata,
     /// The version of the kubelet's API that has answered: v1 or v1alpha1, which knows no claims.
-    pub dialect: String,
-    /// What the pods use, by namespace and name; empty where only `allocatable` was asked for.
-    pub pods: Vec<PodRow>,
+    pub pod_resources_version: String,
+    /// The pods and what they use, by namespace and name; empty where only `allocatable` was asked for.
+    pub items: Vec<PodRow>,
     /// The claims that the kubelet has noted as prepared, also for pods that it does not list since they
     /// were deleted by force; null where its notes were not asked for, or could not be read.
-    pub prepared: Option<Vec<PreparedRow>>,
+    pub prepared_claims: Option<Vec<PreparedRow>>,
     /// What the kubelet can give to containers; null where that was not asked for. It says nothing of
     /// devices of DRA.
     pub allocatable: Option<ResourcesRow>,
@@ -47,6 +52,9 @@ pub struct PodRow {
     pub namespace: String,
     /// Its name.
     pub name: String,
+    /// Always null: the kubelet does not say it.
+    #[serde(default)]
+    pub uid: Option<String>,
     /// Its containers.
     pub containers: Vec<ContainerRow>,
     /// Processors of the whole pod, those of its containers included (since 1.37).
@@ -62,7 +70,7 @@ pub struct ContainerRow {
     /// Its name.
     pub name: String,
     /// Devices of DRA, by claim and device.
-    pub devices: Vec<DeviceInUseRow>,
+    pub dynamic_resources: Vec<DeviceInUseRow>,
     /// Devices of device plugins.
     pub plugin_devices: Vec<PluginDevicesRow>,
     /// Processors.
@@ -77,9 +85,10 @@ pub struct ContainerRow {
 pub struct DeviceInUseRow {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Its claim, as NAMESPACE/NAME.
-    pub claim: String,
+    /// Its claim.
+    pub claim: ObjectReference,
     /// Which share of it; null unless it is shared.
+    #[serde(rename = "shareID")]
     pub share_id: Option<String>,
     /// What the container runtime was told to put into containers for it.
     pub cdi_devices: Vec<String>,
@@ -89,62 +98,16 @@ pub struct DeviceInUseRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreparedRow {
-    /// The claim, as NAMESPACE/NAME.
-    pub claim: String,
-    /// Its UID.
-    #[serde(default)]
-    pub uid: String,
+    /// The claim.
+    pub claim: ObjectReference,
     /// The UIDs of the pods for which it was prepared.
-    #[serde(default)]
-    pub pods: Vec<String>,
+    #[serde(default, rename = "podUIDs")]
+    pub pod_uids: Vec<String>,
     /// Its devices, as DRIVER/POOL/DEVICE, that its drivers have reported.
     pub devices: Vec<String>,
     /// The drivers that have named none, and may hold any of their devices for it.
     #[serde(default)]
     pub silent_drivers: Vec<String>,
-}
-
-/// Devices of one resource of a device plugin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PluginDevicesRow {
-    /// Such as `example.com/gpu`.
-    pub resource: String,
-    /// As the plugin calls them.
-    pub ids: Vec<String>,
-    /// The NUMA nodes that they are near to; empty where the plugin does not say.
-    pub numa_nodes: Vec<i64>,
-}
-
-/// Memory or huge pages of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct MemoryRow {
-    /// Such as `memory` or `hugepages-1Gi`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// How many bytes.
-    pub bytes: u64,
-    /// On which NUMA nodes.
-    pub numa_nodes: Vec<i64>,
-}
-
-/// What can be given to containers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ResourcesRow {
-    /// Devices of device plugins, a line for each resource and place.
-    pub plugin_devices: Vec<PluginDevicesRow>,
-    /// Processors.
-    pub cpus: Vec<i64>,
-    /// Memory.
-    pub memory: Vec<MemoryRow>,
-}
-
-impl ResourcesRow {
-    fn is_empty(&self) -> bool {
-        self.plugin_devices.is_empty() && self.cpus.is_empty() && self.memory.is_empty()
-    }
 }
 
 impl PodResourcesReport {
@@ -154,14 +117,14 @@ impl PodResourcesReport {
         let old = match in_use.dialect {
             Dialect::V1 => None,
             Dialect::V1Alpha1 => Some(Warning {
-                code: "old-kubelet".to_owned(),
+                reason: "OldKubelet".to_owned(),
                 message: "this kubelet supports only v1alpha1: claims, CPUs and memory are unknown"
                     .to_owned(),
                 fix: None,
             }),
         };
         Self {
-            pods: in_use.pods.iter().map(pod).collect(),
+            items: in_use.pods.iter().map(pod).collect(),
             warnings: old.into_iter().collect(),
             ..Self::empty(in_use.dialect)
         }
@@ -171,9 +134,8 @@ impl PodResourcesReport {
     #[must_use]
     pub fn with_notes(self, prepared: Option<&[PreparedClaim]>) -> Self {
         let row = |claim: &PreparedClaim| PreparedRow {
-            claim: claim.name.to_string(),
-            uid: claim.uid.to_string(),
-            pods: claim.pods.iter().map(ToString::to_string).collect(),
+            claim: ObjectReference::new(&claim.name, &claim.uid),
+            pod_uids: claim.pods.iter().map(ToString::to_string).collect(),
             devices: claim.devices.iter().map(ToString::to_string).collect(),
             silent_drivers: claim
                 .silent_drivers
@@ -182,18 +144,18 @@ impl PodResourcesReport {
                 .collect(),
         };
         let mut warnings = self.warnings;
-        if self.dialect == Dialect::V1.as_str()
+        if self.pod_resources_version == Dialect::V1.as_str()
             && prepared.is_some_and(|claims| !claims.is_empty())
-            && !self.pods.iter().any(PodRow::has_devices)
+            && !self.items.iter().any(PodRow::has_devices)
         {
             warnings.push(Warning {
-                code: "no-claims-listed".to_owned(),
+                reason: "NoClaimsListed".to_owned(),
                 message: NO_CLAIMS.to_owned(),
                 fix: None,
             });
         }
         Self {
-            prepared: prepared.map(|claims| claims.iter().map(row).collect()),
+            prepared_claims: prepared.map(|claims| claims.iter().map(row).collect()),
             warnings,
             ..self
         }
@@ -202,18 +164,18 @@ impl PodResourcesReport {
     /// What the kubelet has said, again as facts: the report of another node, as it was printed there.
     #[must_use]
     pub fn facts(&self) -> (InUse, Option<Vec<PreparedClaim>>) {
-        let dialect = match self.dialect.as_str() {
+        let dialect = match self.pod_resources_version.as_str() {
             "v1" => Dialect::V1,
             _ => Dialect::V1Alpha1,
         };
         let in_use = InUse {
             dialect,
-            pods: self.pods.iter().map(PodRow::fact).collect(),
+            pods: self.items.iter().map(PodRow::fact).collect(),
         };
         let claim = |row: &PreparedRow| PreparedClaim {
-            name: name_of(&row.claim),
-            uid: row.uid.as_str().into(),
-            pods: row.pods.iter().map(|uid| uid.as_str().into()).collect(),
+            name: row.claim.full_name(),
+            uid: row.claim.uid.as_deref().unwrap_or_default().into(),
+            pods: row.pod_uids.iter().map(|uid| uid.as_str().into()).collect(),
             devices: row.devices.iter().map(|device| device_of(device)).collect(),
             silent_drivers: row
                 .silent_drivers
@@ -221,7 +183,7 @@ impl PodResourcesReport {
                 .map(|name| name.as_str().into())
                 .collect(),
         };
-        let prepared = self.prepared.as_ref();
+        let prepared = self.prepared_claims.as_ref();
         (
             in_use,
             prepared.map(|rows| rows.iter().map(claim).collect()),
@@ -244,10 +206,14 @@ impl PodResourcesReport {
     fn empty(dialect: Dialect) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
-            kind: "PodResourcesReport".to_owned(),
-            dialect: dialect.as_str().to_owned(),
-            pods: Vec::new(),
-            prepared: None,
+            kind: "PodResourcesList".to_owned(),
+            metadata: Metadata {
+                data_source: Some(DataSource::Kubelet),
+                ..Metadata::default()
+            },
+            pod_resources_version: dialect.as_str().to_owned(),
+            items: Vec::new(),
+            prepared_claims: None,
             allocatable: None,
             warnings: Vec::new(),
         }
@@ -261,7 +227,7 @@ const NO_CLAIMS: &str = "the kubelet lists no devices of claims, but its checkpo
 impl PodRow {
     fn has_devices(&self) -> bool {
         let mut containers = self.containers.iter();
-        containers.any(|container| !container.devices.is_empty())
+        containers.any(|container| !container.dynamic_resources.is_empty())
     }
 
     fn fact(&self) -> PodInUse {
@@ -275,7 +241,11 @@ impl PodRow {
                 .collect(),
             cpus: row.cpus.clone(),
             memory: memory(&row.memory),
-            claims: row.devices.iter().map(DeviceInUseRow::fact).collect(),
+            claims: row
+                .dynamic_resources
+                .iter()
+                .map(DeviceInUseRow::fact)
+                .collect(),
         });
         PodInUse {
             name: NamespacedName {
@@ -292,42 +262,13 @@ impl PodRow {
 impl DeviceInUseRow {
     fn fact(&self) -> ClaimInUse {
         ClaimInUse {
-            name: name_of(&self.claim),
+            name: self.claim.full_name(),
             devices: vec![DeviceInUse {
                 device: device_of(&self.device),
                 share_id: self.share_id.clone(),
                 cdi_devices: self.cdi_devices.clone(),
             }],
         }
-    }
-}
-
-impl PluginDevicesRow {
-    fn fact(&self) -> PluginDevices {
-        PluginDevices {
-            resource: self.resource.clone(),
-            ids: self.ids.clone(),
-            numa_nodes: self.numa_nodes.clone(),
-        }
-    }
-}
-
-impl MemoryRow {
-    fn fact(&self) -> PinnedMemory {
-        PinnedMemory {
-            kind: self.kind.clone(),
-            bytes: self.bytes,
-            numa_nodes: self.numa_nodes.clone(),
-        }
-    }
-}
-
-/// The name that is written NAMESPACE/NAME.
-fn name_of(text: &str) -> NamespacedName {
-    let (namespace, name) = text.split_once('/').unwrap_or(("", text));
-    NamespacedName {
-        namespace: namespace.into(),
-        name: name.into(),
     }
 }
 
@@ -344,13 +285,13 @@ fn device_of(text: &str) -> DeviceId {
 
 /// Claims that are prepared, and that no listed container uses.
 fn unlisted(report: &PodResourcesReport) -> Vec<String> {
-    let containers = report.pods.iter().flat_map(|pod| &pod.containers);
-    let used: BTreeSet<&str> = containers
-        .flat_map(|container| &container.devices)
-        .map(|device| device.claim.as_str())
+    let containers = report.items.iter().flat_map(|pod| &pod.containers);
+    let used: BTreeSet<NamespacedName> = containers
+        .flat_map(|container| &container.dynamic_resources)
+        .map(|device| device.claim.full_name())
         .collect();
-    let prepared = report.prepared.iter().flatten();
-    let left = prepared.filter(|row| !used.contains(row.claim.as_str()));
+    let prepared = report.prepared_claims.iter().flatten();
+    let left = prepared.filter(|row| !used.contains(&row.claim.full_name()));
     let lines = left.flat_map(|row| {
         let line = |verb: &str, what: &[String]| {
             (!what.is_empty()).then(|| format!("{} {verb} {}", row.claim, what.join(", ")))
@@ -365,6 +306,7 @@ fn pod(pod: &PodInUse) -> PodRow {
     PodRow {
         namespace: pod.name.namespace.to_string(),
         name: pod.name.name.to_string(),
+        uid: None,
         containers: pod.containers.iter().map(container).collect(),
         cpus: pod.cpus.clone(),
         memory: memory(&pod.memory),
@@ -376,48 +318,18 @@ fn container(container: &ContainerInUse) -> ContainerRow {
     let devices = claims.flat_map(|claim| {
         claim.devices.iter().map(|device| DeviceInUseRow {
             device: device.device.to_string(),
-            claim: claim.name.to_string(),
+            claim: ObjectReference::from(&claim.name),
             share_id: device.share_id.clone(),
             cdi_devices: device.cdi_devices.clone(),
         })
     });
     ContainerRow {
         name: container.name.clone(),
-        devices: devices.collect(),
+        dynamic_resources: devices.collect(),
         plugin_devices: plugin_devices(&container.plugin_devices),
         cpus: container.cpus.clone(),
         memory: memory(&container.memory),
     }
-}
-
-/// The devices of each resource at each place, in order; the kubelet lists every device by itself.
-fn plugin_devices(devices: &[PluginDevices]) -> Vec<PluginDevicesRow> {
-    let mut grouped: BTreeMap<(&str, &[i64]), Vec<String>> = BTreeMap::new();
-    for devices in devices {
-        let key = (devices.resource.as_str(), &devices.numa_nodes[..]);
-        grouped
-            .entry(key)
-            .or_default()
-            .extend(devices.ids.iter().cloned());
-    }
-    let row = |((resource, numa_nodes), mut ids): ((&str, &[i64]), Vec<String>)| {
-        ids.sort();
-        PluginDevicesRow {
-            resource: resource.to_owned(),
-            ids,
-            numa_nodes: numa_nodes.to_vec(),
-        }
-    };
-    grouped.into_iter().map(row).collect()
-}
-
-fn memory(memory: &[PinnedMemory]) -> Vec<MemoryRow> {
-    let row = |memory: &PinnedMemory| MemoryRow {
-        kind: memory.kind.clone(),
-        bytes: memory.bytes,
-        numa_nodes: memory.numa_nodes.clone(),
-    };
-    memory.iter().map(row).collect()
 }
 
 impl Answer for PodResourcesReport {
@@ -431,7 +343,7 @@ impl Answer for PodResourcesReport {
 
     fn is_empty(&self) -> bool {
         let gives = self.allocatable.as_ref();
-        self.pods.is_empty()
+        self.items.is_empty()
             && unlisted(self).is_empty()
             && gives.is_none_or(ResourcesRow::is_empty)
     }
@@ -442,7 +354,7 @@ impl View for PodResourcesReport {
         match &self.allocatable {
             Some(resources) => vec![Section::table(allocatable_table(resources))],
             None => vec![
-                Section::folded(pods_table(&self.pods), &[0, 1, 2]),
+                Section::folded(pods_table(&self.items), &[0, 1, 2]),
                 Section::list("Prepared for pods that are not listed", unlisted(self)),
             ],
         }
@@ -450,8 +362,8 @@ impl View for PodResourcesReport {
 
     /// The devices of DRA that are in use, each once, or the resources that can be given.
     fn names(&self) -> Vec<String> {
-        let containers = self.pods.iter().flat_map(|pod| &pod.containers);
-        let devices = containers.flat_map(|container| &container.devices);
+        let containers = self.items.iter().flat_map(|pod| &pod.containers);
+        let devices = containers.flat_map(|container| &container.dynamic_resources);
         let mut names: Vec<String> = devices.map(|device| device.device.clone()).collect();
         if let Some(resources) = &self.allocatable {
             names.extend(
@@ -494,13 +406,13 @@ fn pod_lines(pod: &PodRow) -> Vec<Vec<String>> {
     };
     let mut lines = Vec::new();
     for container in &pod.containers {
-        let own = container.devices.iter().map(|device| {
+        let own = container.dynamic_resources.iter().map(|device| {
             let share = device.share_id.as_ref();
             let share = share.map_or_else(String::new, |share| format!(" (share {share})"));
             let cdi = optional(Some(&device.cdi_devices.join(", ")));
             [
                 format!("{}{share}", device.device),
-                device.claim.clone(),
+                device.claim.to_string(),
                 NONE.to_owned(),
                 cdi,
             ]
@@ -533,7 +445,7 @@ fn others(plugins: &[PluginDevicesRow], cpus: &[i64], memory: &[MemoryRow]) -> V
     let cpus = (!cpus.is_empty()).then(|| cells(format!("cpus: {}", numbers(cpus)), &[]));
     let memory = memory.iter().map(|one| {
         cells(
-            format!("{}: {} bytes", one.kind, one.bytes),
+            format!("{}: {} bytes", one.memory_type, one.bytes),
             &one.numa_nodes,
         )
     });
@@ -561,6 +473,8 @@ fn numbers(numbers: &[i64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{PinnedMemory, PluginDevices};
+    use crate::report::testing;
 
     #[test]
     fn a_report_says_all_that_the_kubelet_said() {
@@ -577,7 +491,7 @@ mod tests {
         let facts = InUse {
             dialect: Dialect::V1,
             pods: vec![PodInUse {
-                name: name_of("ml/train"),
+                name: testing::full_name("ml/train"),
                 containers: vec![ContainerInUse {
                     name: "main".to_owned(),
                     plugin_devices: vec![PluginDevices {
@@ -588,7 +502,7 @@ mod tests {
                     cpus: vec![2],
                     memory: memory.clone(),
                     claims: vec![ClaimInUse {
-                        name: name_of("ml/gpu"),
+                        name: testing::full_name("ml/gpu"),
                         devices: vec![device("gpu-0")],
                     }],
                 }],
@@ -598,14 +512,14 @@ mod tests {
         };
         let prepared = vec![
             PreparedClaim {
-                name: name_of("ml/gpu"),
+                name: testing::full_name("ml/gpu"),
                 uid: "a".into(),
                 pods: vec!["p".into()],
                 devices: vec![device("gpu-0").device],
                 silent_drivers: Vec::new(),
             },
             PreparedClaim {
-                name: name_of("ml/gone"),
+                name: testing::full_name("ml/gone"),
                 uid: "b".into(),
                 pods: Vec::new(),
                 devices: vec![device("gpu-1").device],
@@ -627,7 +541,7 @@ mod tests {
         let silent = PodResourcesReport::of_pods(&InUse::default());
         assert_eq!(silent.clone().with_notes(Some(&[])).warnings, []);
         let silent = silent.with_notes(again.facts().1.as_deref());
-        assert_eq!(silent.warnings[0].code, "no-claims-listed");
+        assert_eq!(silent.warnings[0].reason, "NoClaimsListed");
         let old = PodResourcesReport::of_pods(&InUse {
             dialect: Dialect::V1Alpha1,
             ..InUse::default()
@@ -638,7 +552,7 @@ mod tests {
 
     #[test]
     fn names_stand_whole_on_a_narrow_terminal() {
-        let pod = name_of("training/llama-405b-pretrain-worker-0-6944747796");
+        let pod = testing::full_name("training/llama-405b-pretrain-worker-0-6944747796");
         let facts = InUse {
             dialect: Dialect::V1,
             pods: vec![PodInUse {

@@ -1,91 +1,158 @@
-//! Metadata of reports: source, cluster, time and gaps.
+//! Metadata of reports: cluster, source, time and gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::casing::pascal_case;
 use super::time::Time;
 use crate::assess::{Basis, ReportCompleteness};
-use crate::model;
+use crate::model::{self, in_group};
 
 /// Version of every report's schema; within it, fields and codes are only added.
-pub const API_VERSION: &str = "kubectl-devicetaint/v1alpha1";
+pub const API_VERSION: &str = in_group!("v1alpha1");
 
-/// Where a report is from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Where a report is from: the cluster that was asked, and what was read of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// What was read: a live cluster or saved files.
-    pub source: Source,
-    /// Name of the kubeconfig context; null for files.
+    /// Name of the kubeconfig context; null where none was used, and where no cluster was asked.
     pub context: Option<String>,
-    /// The server's own version, such as `v1.37.0`; null when it is not known.
+    /// The server, as its URL; null where no cluster was asked.
+    pub server: Option<String>,
+    /// The server's own version, such as `v1.37.0`; null when it is not known, and where no cluster was
+    /// asked.
     pub server_version: Option<String>,
-    /// The Kubernetes version whose behaviour was applied, such as `1.37`.
-    pub semantics: String,
-    /// The instant for which the question was answered: the server's clock, or the files' time.
-    pub observed_at: Time,
-    /// The state of each list that was read, by the resource's plural; opaque.
+    /// What was read; absent where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_source: Option<DataSource>,
+    /// The Kubernetes version whose behaviour was applied, such as `1.37`; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub semantics: Option<String>,
+    /// The instant for which the question was answered: the server's clock, or the files' time; absent
+    /// where nothing was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_time: Option<Time>,
+    /// The state of each list that was read, by the resource's plural; opaque. Absent where none was.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resource_versions: BTreeMap<String, String>,
 }
 
 impl Metadata {
-    /// The metadata of a report.
+    /// The metadata of a report on what was read.
     #[must_use]
     pub fn new(basis: &Basis<'_>) -> Self {
         let reading = basis.reading;
-        let (source, name, server_version) = match &reading.source {
+        let read = Self {
+            data_source: Some(DataSource::Files),
+            semantics: Some(basis.semantics.version.to_string()),
+            observed_time: Some(Time(basis.now)),
+            resource_versions: reading.resource_versions.clone(),
+            ..Self::default()
+        };
+        match &reading.source {
             model::Source::Cluster {
                 context,
+                server,
                 server_version,
-            } => (Source::Cluster, context.clone(), server_version.clone()),
-            model::Source::Files => (Source::Files, None, None),
-        };
-        Self {
-            source,
-            context: name,
-            server_version,
-            semantics: basis.semantics.version.to_string(),
-            observed_at: Time(basis.now),
-            resource_versions: reading.resource_versions.clone(),
+            } => Self {
+                context: context.clone(),
+                server: server.clone(),
+                server_version: server_version.clone(),
+                data_source: Some(DataSource::Cluster),
+                ..read
+            },
+            model::Source::Files => read,
         }
     }
-}
 
-impl Metadata {
+    /// The metadata of a report on what was done, in the cluster where it was, once one was asked.
+    #[must_use]
+    pub fn of_cluster(cluster: Option<&Cluster>) -> Self {
+        Self {
+            context: cluster.and_then(|cluster| cluster.context.clone()),
+            server: cluster.map(|cluster| cluster.server.clone()),
+            server_version: cluster.and_then(|cluster| cluster.version.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// The instant for which the question was answered, of a report on what was read.
+    #[must_use]
+    pub fn observed(&self) -> Time {
+        self.observed_time.unwrap_or_default()
+    }
+
     /// Where the report is from and of when, a fact each.
     #[must_use]
     pub fn origin(&self) -> Vec<String> {
-        let read = match (self.source, &self.context) {
-            (Source::Files, _) => "Saved files".to_owned(),
-            (Source::Cluster, None) => "A live cluster".to_owned(),
-            (Source::Cluster, Some(context)) => format!("Context {context}"),
+        let (source, context) = (self.data_source, &self.context);
+        let read = match (source, context) {
+            (Some(DataSource::Files), _) => Some("Saved files".to_owned()),
+            (Some(DataSource::Kubelet), _) => Some("A kubelet".to_owned()),
+            (_, Some(context)) => Some(format!("Context {context}")),
+            (Some(DataSource::Cluster), None) => Some("A live cluster".to_owned()),
+            (None, None) => None,
         };
         let server = self.server_version.as_deref().unwrap_or("not known");
-        let server = match self.source {
-            Source::Files => format!("as Kubernetes {} does", self.semantics),
-            Source::Cluster => format!("server {server}, as Kubernetes {} does", self.semantics),
-        };
-        vec![read, server, format!("as of {}", self.observed_at)]
+        let behaviour = self.semantics.as_ref().map(|semantics| match source {
+            Some(DataSource::Cluster) => format!("server {server}, as Kubernetes {semantics} does"),
+            Some(DataSource::Files | DataSource::Kubelet) | None => {
+                format!("as Kubernetes {semantics} does")
+            }
+        });
+        let observed = self.observed_time.map(|time| format!("as of {time}"));
+        [read, behaviour, observed].into_iter().flatten().collect()
+    }
+}
+
+/// A cluster, as people tell them apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// Name of the kubeconfig context; absent where none was used.
+    pub context: Option<String>,
+    /// The server, as its URL.
+    pub server: String,
+    /// The server's own version; absent where it is not known.
+    pub version: Option<String>,
+}
+
+impl Cluster {
+    /// What a question calls it: its context, or else its server.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.context.as_deref().unwrap_or(&self.server)
+    }
+
+    /// The line above a question: `Cluster: CONTEXT (SERVER)`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let server = &self.server;
+        match &self.context {
+            Some(context) => format!("Cluster: {context} ({server})"),
+            None => format!("Cluster: {server}"),
+        }
     }
 }
 
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Source {
+pub enum DataSource {
     /// A live cluster.
     Cluster,
     /// Saved files.
     Files,
+    /// The kubelet of a node, and no cluster.
+    Kubelet,
 }
 
 /// Something odd that did not keep the question from being answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Warning {
-    /// What kind of oddity, such as `empty-selector`; stable.
-    pub code: String,
+    /// What kind of oddity, such as `EmptySelector`; stable.
+    pub reason: String,
     /// What was found, naming the object.
     pub message: String,
     /// What to do about it; null when there is nothing to do.
@@ -95,7 +162,7 @@ pub struct Warning {
 impl From<&model::Warning> for Warning {
     fn from(warning: &model::Warning) -> Self {
         Self {
-            code: warning.code.to_owned(),
+            reason: pascal_case(warning.code),
             message: warning.message.clone(),
             fix: warning.fix.clone(),
         }
@@ -118,9 +185,9 @@ impl Warning {
 #[serde(rename_all = "camelCase")]
 pub struct Incomplete {
     /// What could not be read or evaluated, such as `pods`.
-    pub what: String,
+    pub missing: String,
     /// Why, and what that means for the answer.
-    pub why: String,
+    pub message: String,
     /// How far the answer depends on it.
     #[serde(default)]
     pub affects: Affects,
@@ -141,8 +208,8 @@ impl Incomplete {
     #[must_use]
     pub fn all(completeness: &ReportCompleteness<'_>) -> Vec<Self> {
         let view = |gap: &model::Gap| Self {
-            what: gap.what.clone(),
-            why: gap.why.clone(),
+            missing: gap.what.clone(),
+            message: gap.why.clone(),
             affects: match completeness.affects(gap) {
                 model::Affects::Evictions => Affects::Evictions,
                 model::Affects::Details | model::Affects::Nothing => Affects::Details,
@@ -154,7 +221,7 @@ impl Incomplete {
     /// The gap in one line.
     #[must_use]
     pub fn line(&self) -> String {
-        format!("{}: {}", self.what, self.why)
+        format!("{}: {}", self.missing, self.message)
     }
 }
 

@@ -14,27 +14,34 @@
 //! | Changes of devices between two readings | [`device_changes`] |
 //! | Attributes of devices | [`attributes`] |
 //! | A device as a row | [`device_row`] |
+//! | References to pods, claims and workloads | [`reference`] |
+//! | The controller's condition | [`condition`] |
+//! | Codes as text and as JSON write them | [`casing`] |
 //! | Table of devices | `device_table` |
 //! | List of rules | [`rules`] |
+//! | What a rule does, as data | [`rule_summary`] |
 //! | Description of one rule | [`description`] |
 //! | Pending evictions and releases of a rule, in words | [`rule_lifecycle`] |
 //! | Known defects of Kubernetes releases, in words | [`defects`] |
 //! | Guards, as reports write and show them | [`guard`] |
 //! | Policy files, and violations of them | [`policy`] |
 //! | The dedications of a cluster: who has which devices, and whether others are kept out | [`dedications`] |
+//! | A toleration | [`toleration`] |
 //! | The lines that tolerate taints, and who has them | [`tolerations`] |
 //! | How a report writes a count whose number is not known | [`bounds`] |
 //! | What every report carries beside its subject: warnings, gaps, and the refusal | [`answer`] |
 //! | Report of a command that changed rules | [`change`] |
 //! | Reports of several clusters, side by side | [`clusters`] |
 //! | Warnings and gaps of a saved snapshot | [`snapshot`] |
-//! | Result of a wait, and what is left | [`wait`] |
+//! | Result of a wait | [`wait`] |
+//! | What keeps a wait from being met | [`blocker`] |
 //! | Events of `--events`, one JSON line each | [`command_event`] |
 //! | Progress of a wait | [`wait_progress`] |
 //! | Kubernetes events about a rule and the pods it evicts | [`events`] |
 //! | Pods that are still there, and what each waits for | [`remaining_pods`] |
 //! | Charts of upcoming evictions and expiries | `event_chart` |
 //! | Devices in use and allocatable resources, by a kubelet | [`in_use`] |
+//! | Devices of plugins and memory, by a kubelet | [`kubelet_resources`] |
 //! | Report of whether devices can be pulled out of a node | [`device_removal`] |
 //! | Versions of the program, of the Kubernetes behaviour it knows, and of the server | [`version`] |
 //! | Tables and sections, before they are rendered | [`table`] |
@@ -42,11 +49,14 @@
 
 pub mod answer;
 pub mod attributes;
+pub mod blocker;
 pub mod bounds;
 pub mod card;
+pub mod casing;
 pub mod change;
 pub mod clusters;
 pub mod command_event;
+pub mod condition;
 pub mod dedications;
 pub mod defects;
 pub mod description;
@@ -66,17 +76,21 @@ pub mod guard;
 pub mod history;
 pub mod impact;
 pub mod in_use;
+pub mod kubelet_resources;
 pub mod metadata;
 pub mod policy;
 mod question;
+pub mod reference;
 pub mod remaining_pods;
 pub mod rule_lifecycle;
+pub mod rule_summary;
 pub mod rules;
 pub mod schema;
 pub mod snapshot;
 pub mod table;
 pub mod taint;
 pub mod time;
+pub mod toleration;
 pub mod tolerations;
 pub mod unevicted_pods;
 pub mod version;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::metadata::API_VERSION;
 use crate::assess::Guard;
 use crate::model::DeviceSelector;
 
@@ -14,9 +15,11 @@ use crate::model::DeviceSelector;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceTaintPolicy {
     /// Version of this schema.
-    pub api_version: PolicyVersion,
+    #[schemars(extend("const" = API_VERSION))]
+    pub api_version: String,
     /// What the file is.
-    pub kind: PolicyKind,
+    #[schemars(extend("const" = "DeviceTaintPolicy"))]
+    pub kind: String,
     /// Limits as --abort-if takes them, such as `pods.evicted>20`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
@@ -29,26 +32,8 @@ pub struct DeviceTaintPolicy {
     pub never_taint: Vec<Protected>,
 }
 
-/// Version of a policy's schema.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-pub enum PolicyVersion {
-    /// The first one.
-    #[default]
-    #[serde(rename = "kubectl-devicetaint/v1alpha1")]
-    V1alpha1,
-}
-
-/// What a policy calls itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-pub enum PolicyKind {
-    /// A policy.
-    #[default]
-    DeviceTaintPolicy,
-}
-
 /// What a rule has to say about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 pub enum Requirement {
     /// Why the devices are tainted: `--reason`.
     Reason,
@@ -66,9 +51,9 @@ impl Requirement {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Reason => "reason",
-            Self::Ticket => "ticket",
-            Self::ReasonOrTicket => "reasonOrTicket",
+            Self::Reason => "Reason",
+            Self::Ticket => "Ticket",
+            Self::ReasonOrTicket => "ReasonOrTicket",
         }
     }
 }
@@ -80,9 +65,9 @@ pub struct Protected {
     /// DRIVER/POOL/DEVICE with * for any, or the name of a driver.
     #[schemars(with = "String")]
     pub device: DeviceSelector,
-    /// Why; told to who is refused.
+    /// Why; part of the error of a refused command.
     #[serde(default)]
-    pub because: Option<String>,
+    pub message: Option<String>,
 }
 
 /// Something that a policy forbids, and that was asked about.
@@ -91,8 +76,8 @@ pub struct Protected {
 pub struct Violation {
     /// The policy's file.
     pub policy: String,
-    /// What is forbidden, such as `protected-device`; stable.
-    pub code: String,
+    /// What is forbidden, such as `ProtectedDevice`; stable.
+    pub reason: String,
     /// What was found, naming the rule.
     pub message: String,
 }

@@ -4,12 +4,14 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rule_lifecycle::why;
+use super::blocker::BlockerReason;
+use super::reference;
+use super::rule_lifecycle::{times, why};
 use super::table::{Column, Table, optional};
 use super::time::Time;
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
 use crate::engine::termination_blocker::{DriverPresence, TerminationBlocker, UnreleasedDriver};
-use crate::model::{Effect, NodeHealth};
+use crate::model::Effect;
 
 /// A pod that a rule has not got rid of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,17 +23,17 @@ pub struct RemainingPod {
     pub name: String,
     /// Its node; null while it has none.
     pub node: Option<String>,
+    /// Distinguishes it from a later pod of the same name.
+    pub uid: Option<String>,
     /// What it waits for, in words.
-    pub waits_for: String,
-    /// What it waits for, as a stable code: controller, tolerates, grace-period, driver-down,
-    /// sandbox, finalizers, node-not-ready, node-gone or kubelet; effect-does-not-evict if it waits
-    /// for nothing, because the rule evicts no pods with its effect.
-    pub reason: String,
+    pub message: String,
+    /// What it waits for; EffectDoesNotEvict if it waits for nothing.
+    pub reason: BlockerReason,
     /// Since when it waits for that; null when that is not known.
-    pub since: Option<Time>,
+    pub since_time: Option<Time>,
     /// Until when it waits for that at most; null when there is no such time.
-    pub until: Option<Time>,
-    /// The drivers that may hold its devices; only with driver-down.
+    pub until_time: Option<Time>,
+    /// The drivers that may hold its devices; only with DriverDown.
     #[serde(default)]
     pub drivers: Vec<HoldingDriver>,
     /// Who else has to agree before it is gone, once it is deleted.
@@ -49,7 +51,7 @@ pub struct HoldingDriver {
     /// Whether it publishes devices of the node; null when that is not known. One that is frozen does.
     pub published: Option<bool>,
     /// Since when it was observed not to; null if not observed before.
-    pub unpublished_since: Option<Time>,
+    pub unpublished_since_time: Option<Time>,
 }
 
 impl HoldingDriver {
@@ -62,7 +64,7 @@ impl HoldingDriver {
         Self {
             driver: holder.driver.to_string(),
             published,
-            unpublished_since: since.map(Time),
+            unpublished_since_time: since.map(Time),
         }
     }
 
@@ -81,9 +83,6 @@ impl HoldingDriver {
         }
     }
 }
-
-/// The code of a pod that a rule would only wait for with another effect.
-const NO_EFFECT: &str = "effect-does-not-evict";
 
 impl RemainingPod {
     /// The view of a pod at `now`, of a rule with this effect.
@@ -104,15 +103,15 @@ impl RemainingPod {
             namespace: left.pod.name.namespace.to_string(),
             name: left.pod.name.name.to_string(),
             node: left.pod.node.as_ref().map(ToString::to_string),
-            waits_for,
+            uid: reference::known(&left.pod.uid),
+            message: waits_for,
             reason: if waits {
-                code(&left.obstacle)
+                BlockerReason::of(&left.obstacle)
             } else {
-                NO_EFFECT
-            }
-            .to_owned(),
-            since: since.map(Time),
-            until: until.map(Time),
+                BlockerReason::EffectDoesNotEvict
+            },
+            since_time: since.map(Time),
+            until_time: until.map(Time),
             drivers: HoldingDriver::all(&left.obstacle),
             finalizers: deletion.map_or_else(Vec::new, |deletion| deletion.finalizers.clone()),
             terminating,
@@ -124,46 +123,10 @@ impl RemainingPod {
     /// When it is evicted; absent for one that is not, or is on its way out.
     #[must_use]
     pub(super) fn due(&self, now: Timestamp) -> Option<Timestamp> {
-        match self.reason.as_str() {
-            CONTROLLER => Some(now),
-            TOLERATES => self.until.map(|until| until.0),
-            _ => None,
-        }
-    }
-}
-
-/// The codes of pods that the rule has still to evict.
-const CONTROLLER: &str = "controller";
-const TOLERATES: &str = "tolerates";
-
-/// The stable code of what keeps a pod.
-fn code(obstacle: &EvictionObstacle) -> &'static str {
-    match obstacle {
-        EvictionObstacle::Controller { .. } => CONTROLLER,
-        EvictionObstacle::Tolerates { .. } => TOLERATES,
-        EvictionObstacle::GracePeriod { .. } => "grace-period",
-        EvictionObstacle::Stuck(TerminationBlocker::Driver { .. }) => "driver-down",
-        EvictionObstacle::Stuck(TerminationBlocker::Sandbox { .. }) => "sandbox",
-        EvictionObstacle::Finalizers(_) => "finalizers",
-        EvictionObstacle::Node(NodeHealth::Gone) => "node-gone",
-        EvictionObstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => "node-not-ready",
-        EvictionObstacle::Kubelet { .. } => "kubelet",
-    }
-}
-
-/// Since when the pod waits for what keeps it, and until when at most.
-fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
-    // What is left when the grace period is over, is waited for since then.
-    let overdue = left.pod.deletion.as_ref().map(|deletion| deletion.at);
-    match &left.obstacle {
-        EvictionObstacle::Controller { since } => (Some(*since), None),
-        EvictionObstacle::Tolerates { until } => (None, Some(*until)),
-        EvictionObstacle::GracePeriod { since, until } => (Some(*since), Some(*until)),
-        EvictionObstacle::Kubelet { since }
-        | EvictionObstacle::Stuck(
-            TerminationBlocker::Driver { since, .. } | TerminationBlocker::Sandbox { since },
-        ) => (Some(*since), None),
-        EvictionObstacle::Finalizers(_) | EvictionObstacle::Node(_) => (overdue, None),
+        let is = |reason| self.reason == reason;
+        let until = self.until_time.filter(|_| is(BlockerReason::Tolerates));
+        let at_once = is(BlockerReason::Controller).then_some(now);
+        at_once.or(until.map(|until| until.0))
     }
 }
 
@@ -175,7 +138,7 @@ pub fn table(remaining: &[RemainingPod]) -> Table {
             pod.namespace.clone(),
             pod.name.clone(),
             optional(pod.node.as_deref()),
-            pod.waits_for.clone(),
+            pod.message.clone(),
         ]
     };
     Table {
@@ -193,6 +156,7 @@ pub fn table(remaining: &[RemainingPod]) -> Table {
 mod tests {
     use super::*;
     use crate::model::Deletion;
+    use crate::model::NodeHealth;
     use crate::report::testing;
 
     fn view(obstacle: EvictionObstacle, effect: &Effect) -> RemainingPod {
@@ -221,20 +185,20 @@ mod tests {
         for (obstacle, reason, since, until) in [
             (
                 EvictionObstacle::Controller { since: past },
-                "controller",
+                BlockerReason::Controller,
                 Some(past),
                 None,
             ),
             (
                 EvictionObstacle::Tolerates { until: future },
-                "tolerates",
+                BlockerReason::Tolerates,
                 None,
                 Some(future),
             ),
-            (grace, "grace-period", Some(past), Some(future)),
+            (grace, BlockerReason::GracePeriod, Some(past), Some(future)),
             (
                 EvictionObstacle::Stuck(TerminationBlocker::Sandbox { since: past }),
-                "sandbox",
+                BlockerReason::Sandbox,
                 Some(past),
                 None,
             ),
@@ -243,31 +207,31 @@ mod tests {
                     holders: Vec::new(),
                     since: past,
                 }),
-                "driver-down",
+                BlockerReason::DriverDown,
                 Some(past),
                 None,
             ),
             (
                 EvictionObstacle::Finalizers(vec!["example.com/drain".to_owned()]),
-                "finalizers",
+                BlockerReason::Finalizers,
                 Some(past),
                 None,
             ),
             (
                 EvictionObstacle::Node(NodeHealth::Gone),
-                "node-gone",
+                BlockerReason::NodeGone,
                 Some(past),
                 None,
             ),
             (
                 EvictionObstacle::Node(NodeHealth::NotReady),
-                "node-not-ready",
+                BlockerReason::NodeNotReady,
                 Some(past),
                 None,
             ),
             (
                 EvictionObstacle::Kubelet { since: past },
-                "kubelet",
+                BlockerReason::Kubelet,
                 Some(past),
                 None,
             ),
@@ -275,10 +239,14 @@ mod tests {
             let terminating = obstacle.is_terminating();
             let view = view(obstacle, &Effect::NoExecute);
             assert_eq!(view.reason, reason);
-            assert_eq!(view.since, since.map(Time), "{reason}");
-            assert_eq!(view.until, until.map(Time), "{reason}");
-            assert_eq!(view.terminating, terminating, "{reason}");
-            assert_eq!(view.finalizers.len(), usize::from(terminating), "{reason}");
+            assert_eq!(view.since_time, since.map(Time), "{reason:?}");
+            assert_eq!(view.until_time, until.map(Time), "{reason:?}");
+            assert_eq!(view.terminating, terminating, "{reason:?}");
+            assert_eq!(
+                view.finalizers.len(),
+                usize::from(terminating),
+                "{reason:?}"
+            );
         }
     }
 
@@ -288,13 +256,12 @@ mod tests {
             until: testing::after(60),
         };
         let stays = view(tolerates, &Effect::None);
-        assert_eq!((stays.reason.as_str(), stays.until), (NO_EFFECT, None));
-        assert!(
-            stays
-                .waits_for
-                .starts_with("no consequence with effect None")
+        assert_eq!(
+            (stays.reason, stays.until_time),
+            (BlockerReason::EffectDoesNotEvict, None)
         );
+        assert!(stays.message.starts_with("no consequence with effect None"));
         let goes = view(EvictionObstacle::Node(NodeHealth::Gone), &Effect::None);
-        assert_eq!(goes.reason, "node-gone");
+        assert_eq!(goes.reason, BlockerReason::NodeGone);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::taint::{owner, source_of, spelled};
+use super::taint::Taint;
 use crate::engine::rule_lifecycle::{
     DeviceRelease, EvictionObstacle, NodeSchedulability, PendingEviction, TerminationFacts,
     pending_evictions,
@@ -71,6 +71,23 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
              termination",
             ago(*since)
         ),
+    }
+}
+
+/// Since when the pod waits for what keeps it, and until when at most.
+#[must_use]
+pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
+    // What is left when the grace period is over, is waited for since then.
+    let overdue = left.pod.deletion.as_ref().map(|deletion| deletion.at);
+    match &left.obstacle {
+        EvictionObstacle::Controller { since } => (Some(*since), None),
+        EvictionObstacle::Tolerates { until } => (None, Some(*until)),
+        EvictionObstacle::GracePeriod { since, until } => (Some(*since), Some(*until)),
+        EvictionObstacle::Kubelet { since }
+        | EvictionObstacle::Stuck(
+            TerminationBlocker::Driver { since, .. } | TerminationBlocker::Sandbox { since },
+        ) => (Some(*since), None),
+        EvictionObstacle::Finalizers(_) | EvictionObstacle::Node(_) => (overdue, None),
     }
 }
 
@@ -378,13 +395,7 @@ pub fn downgraded_line(downgraded: &DowngradeImpact) -> String {
 }
 
 fn whose(taint: &DeviceTaint<'_>) -> String {
-    let (source, name) = source_of(taint.origin, &[]);
-    let taint = spelled(
-        &taint.taint.key,
-        &taint.taint.value,
-        taint.taint.effect.as_str(),
-    );
-    format!("{taint} ({})", owner(source, name.as_deref()))
+    Taint::present(taint, &[]).cell()
 }
 
 #[cfg(test)]

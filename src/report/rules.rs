@@ -11,6 +11,7 @@ use super::answer::{Answer, beside};
 use super::bounds::Bounds;
 use super::event_chart;
 use super::metadata::{Incomplete, Metadata, Warning, views};
+use super::rule_summary::RuleSummary;
 use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, optional};
 use crate::assess::{Basis, CountSubject, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
@@ -290,75 +291,28 @@ impl Serialize for RuleList {
             .iter()
             .filter_map(|row| self.objects.get(row.rule.name.as_str()));
         let mut list = list_of(&objects.cloned().collect::<Vec<_>>());
-        let rules: Vec<RuleCounts> = self.rows.iter().map(RuleCounts::of).collect();
+        let rules: Vec<RuleSummary> = self.rows.iter().map(RuleSummary::from).collect();
         // Beside the objects, which stay as they were served, so that they can be applied again.
-        list["rules"] = serde_json::to_value(rules).map_err(serde::ser::Error::custom)?;
+        list["ruleSummaries"] = serde_json::to_value(rules).map_err(serde::ser::Error::custom)?;
         list.serialize(serializer)
     }
 }
 
-/// What a rule does, as data: the columns DEVICES, PODS and EVICTING.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RuleCounts {
-    /// The rule's name.
-    name: String,
-    /// Published devices that it selects; null where that is not known.
-    devices: Option<usize>,
-    /// Pods that it evicts, or would with effect NoExecute; null where that is not known.
-    pods: Option<usize>,
-    /// Pods on its devices that are terminating already; null where pods are not known.
-    pods_terminating: Option<usize>,
-    /// Pods that use its devices and are not evicted by it; null where pods are not known.
-    pods_staying: Option<usize>,
-    /// Pods that use the hardware of its devices through partitions of them; null where pods are not known.
-    pods_on_partitions: Option<usize>,
-    /// What the controller says of its evictions.
-    evicting: EvictingCode,
-    /// What is known of the counts that are null.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    bounds: Vec<Bounds>,
-}
-
-/// What the controller says of a rule's evictions, and whether that is still so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-enum EvictingCode {
-    /// It says nothing.
-    Unknown,
-    /// Pods are being evicted.
-    Yes,
-    /// No pod is being evicted.
-    No,
-    /// It says so of an earlier state of the rule.
-    Stale,
-    /// It says that pods are being evicted, and none is left.
-    YesStale,
-}
-
-impl From<EvictionStatus> for EvictingCode {
-    fn from(evicting: EvictionStatus) -> Self {
-        match evicting {
-            EvictionStatus::Unknown => Self::Unknown,
-            EvictionStatus::Yes => Self::Yes,
-            EvictionStatus::No => Self::No,
-            EvictionStatus::Outdated => Self::Stale,
-            EvictionStatus::Leftover => Self::YesStale,
-        }
-    }
-}
-
-impl RuleCounts {
-    fn of(row: &RuleRow) -> Self {
+impl From<&RuleRow> for RuleSummary {
+    fn from(row: &RuleRow) -> Self {
         let pods = row.pods.exact();
         Self {
-            name: row.rule.name.to_string(),
-            devices: row.devices.exact(),
-            pods,
-            pods_terminating: pods.map(|_| row.terminating),
-            pods_staying: pods.map(|_| row.staying),
-            pods_on_partitions: pods.map(|_| row.beside),
+            rule: row.rule.name.to_string(),
+            published_device_count: row.devices.exact(),
+            evicted_pod_count: pods,
+            terminating_pod_count: pods.map(|_| row.terminating),
+            not_evicted_pod_count: pods.map(|_| row.staying),
+            partition_pod_count: pods.map(|_| row.beside),
             evicting: row.evicting.into(),
-            bounds: Bounds::of(&[("devices", row.devices), ("pods", row.pods)]),
+            bounds: Bounds::of(&[
+                ("publishedDeviceCount", row.devices),
+                ("evictedPodCount", row.pods),
+            ]),
         }
     }
 }
@@ -720,7 +674,7 @@ mod tests {
         };
         let of = |row| {
             let list = RuleList::new(vec![row], BTreeMap::new(), testing::now());
-            serde_json::to_value(list).expect("JSON")["rules"][0].clone()
+            serde_json::to_value(list).expect("JSON")["ruleSummaries"][0].clone()
         };
         assert_eq!(
             of(row(
@@ -728,7 +682,8 @@ mod tests {
                 Count::known(0),
                 EvictionStatus::Leftover
             )),
-            json!({"name": "drain", "devices": 2, "pods": 0, "podsTerminating": 1, "podsStaying": 0, "podsOnPartitions": 0, "evicting": "YesStale"})
+            json!({"rule": "drain", "publishedDeviceCount": 2, "evictedPodCount": 0, "terminatingPodCount": 1, "notEvictedPodCount": 0,
+                "partitionPodCount": 0, "evicting": "YesStale"})
         );
         assert_eq!(
             of(row(
@@ -736,8 +691,9 @@ mod tests {
                 Count::at_least(0),
                 EvictionStatus::Unknown
             )),
-            json!({"name": "drain", "devices": null, "pods": null, "podsTerminating": null, "podsStaying": null, "podsOnPartitions": null, "evicting": "Unknown",
-                "bounds": [{"count": "devices", "atLeast": 2, "atMost": null}, {"count": "pods", "atLeast": 0, "atMost": null}]})
+            json!({"rule": "drain", "publishedDeviceCount": null, "evictedPodCount": null, "terminatingPodCount": null, "notEvictedPodCount": null,
+                "partitionPodCount": null, "evicting": "Unknown",
+                "bounds": [{"field": "publishedDeviceCount", "atLeast": 2, "atMost": null}, {"field": "evictedPodCount", "atLeast": 0, "atMost": null}]})
         );
     }
 

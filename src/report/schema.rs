@@ -13,12 +13,13 @@ use super::command_event::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
     ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, Explanation, ImpactReport,
-    PodResourcesReport, RuleDescription, TolerationReport, VersionReport, WaitReport,
+    PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport, VersionReport,
+    WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 13] {
+pub fn files() -> [(&'static str, Schema); 14] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -33,6 +34,10 @@ pub fn files() -> [(&'static str, Schema); 13] {
             schema_of::<RuleDescription>(),
         ),
         (
+            "rule-description-list.v1alpha1.schema.json",
+            schema_of::<RuleDescriptions>(),
+        ),
+        (
             "change-report.v1alpha1.schema.json",
             schema_of::<ChangeReport>(),
         ),
@@ -45,15 +50,15 @@ pub fn files() -> [(&'static str, Schema); 13] {
             schema_of::<VersionReport>(),
         ),
         (
-            "pod-resources-report.v1alpha1.schema.json",
+            "pod-resources-list.v1alpha1.schema.json",
             schema_of::<PodResourcesReport>(),
         ),
         (
-            "pull-report.v1alpha1.schema.json",
+            "device-removal-list.v1alpha1.schema.json",
             schema_of::<DeviceRemovalReport>(),
         ),
         (
-            "explanation.v1alpha1.schema.json",
+            "explanation-list.v1alpha1.schema.json",
             schema_of::<Explanation>(),
         ),
         (
@@ -61,11 +66,11 @@ pub fn files() -> [(&'static str, Schema); 13] {
             schema_of::<DedicationList>(),
         ),
         (
-            "toleration-report.v1alpha1.schema.json",
+            "toleration-list.v1alpha1.schema.json",
             schema_of::<TolerationReport>(),
         ),
         (
-            "cluster-reports.v1alpha1.schema.json",
+            "cluster-report-list.v1alpha1.schema.json",
             schema_of::<ClusterReports<AnyReport>>(),
         ),
         (
@@ -93,19 +98,20 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
+    "RuleDescriptionList",
     "ChangeReport",
     "WaitReport",
     "VersionReport",
-    "PodResourcesReport",
-    "PullReport",
-    "Explanation",
+    "PodResourcesList",
+    "DeviceRemovalList",
+    "ExplanationList",
     "DedicationList",
-    "TolerationReport",
-    "ClusterReports",
+    "TolerationList",
+    "ClusterReportList",
     "CommandEvent",
 ];
 
@@ -177,6 +183,7 @@ mod tests {
         other.proposed.taint.time_added = None;
         other.reading.source = crate::model::Source::Cluster {
             context: Some("prod-eu".to_owned()),
+            server: Some("https://api.prod-eu:6443".to_owned()),
             server_version: Some("v1.37.0".to_owned()),
         };
         other.reading.warnings.push(crate::model::Warning {
@@ -198,7 +205,7 @@ mod tests {
             ..Limits::default()
         };
         let mut old = plain.report();
-        old.taints[0].selector = Some(Selector {
+        old.proposed_taints[0].selector = Some(Selector {
             driver: None,
             pool: None,
             device: None,
@@ -228,10 +235,10 @@ mod tests {
     fn a_report_without_a_field_or_of_another_kind_is_refused() {
         let report = serde_json::to_value(Example::new().report()).unwrap();
         for (name, pointer) in [
-            ("nullable", "/pods/0/workload"),
-            ("metadata", "/metadata/observedAt"),
-            ("digest", "/metadata/digest"),
-            ("summary", "/summary/podsNow"),
+            ("nullable", "/affectedPods/0/workload"),
+            ("metadata", "/metadata/server"),
+            ("digest", "/digest"),
+            ("summary", "/summary/evictedNowPodCount"),
         ] {
             let mut broken = report.clone();
             let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -256,10 +263,10 @@ mod tests {
     #[test]
     fn a_report_with_fields_and_codes_of_a_later_version_can_be_read() {
         let mut json = serde_json::to_value(Example::new().report()).unwrap();
-        json["pods"][0]["hazards"] = serde_json::json!(["from-the-future"]);
-        json["pods"][0]["fromTheFuture"] = true.into();
+        json["affectedPods"][0]["hazards"] = serde_json::json!(["FromTheFuture"]);
+        json["affectedPods"][0]["fromTheFuture"] = true.into();
         assert!(errors::<ImpactReport>(&json).is_empty());
         let report: ImpactReport = serde_json::from_value(json).unwrap();
-        assert_eq!(report.pods[0].hazards, ["from-the-future"]);
+        assert_eq!(report.affected_pods[0].hazards, ["FromTheFuture"]);
     }
 }

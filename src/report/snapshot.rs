@@ -38,8 +38,8 @@ impl SnapshotAccount {
                     incomplete.push(without_kinds(gaps, without, affects));
                 }
                 None => incomplete.push(Incomplete {
-                    what: gap.what.clone(),
-                    why: gap.why.clone(),
+                    missing: gap.what.clone(),
+                    message: gap.why.clone(),
                     affects,
                 }),
             }
@@ -64,8 +64,8 @@ fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomp
     let plurals: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
     let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
     Incomplete {
-        what: plurals.join(", "),
-        why: format!("the input holds no {}: {without}", names.join(", no ")),
+        missing: plurals.join(", "),
+        message: format!("the input holds no {}: {without}", names.join(", no ")),
         affects,
     }
 }
@@ -118,9 +118,9 @@ mod tests {
         ];
         let account = SnapshotAccount::new(&[], &gaps);
         let told = account.incomplete.iter();
-        let told: Vec<&str> = told.map(|gap| &*gap.what).collect();
+        let told: Vec<&str> = told.map(|gap| &*gap.missing).collect();
         assert_eq!(told, ["pods", "replicasets, jobs", "nodes"]);
-        let why = &account.incomplete[1].why;
+        let why = &account.incomplete[1].message;
         assert!(
             why.starts_with("the input holds no ReplicaSet, no Job: "),
             "{why}"

@@ -1,4 +1,6 @@
-//! A taint and its owner as text.
+//! A taint and its owner, as reports write them and as text.
+
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,8 +23,7 @@ pub enum TaintSource {
 /// Whose taint it is: its source and the name of the object, absent for a rule that does not exist.
 ///
 /// `proposed` are the taints of the question, which [`Origin::Proposed`] counts through.
-#[must_use]
-pub fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, Option<String>) {
+fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, Option<String>) {
     match origin {
         Origin::Proposed(index) => {
             let rule = proposed.get(index).and_then(|taint| taint.rule.as_ref());
@@ -33,7 +34,7 @@ pub fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSourc
     }
 }
 
-/// A taint as a rule would set it.
+/// A taint, and what sets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Taint {
@@ -41,77 +42,84 @@ pub struct Taint {
     pub key: String,
     /// The taint's value; empty when it has none.
     pub value: String,
-    /// The effect as it was considered, which for a rule with effect None is NoExecute.
+    /// What it does: None, NoSchedule, NoExecute, or an effect newer than this plugin.
     pub effect: String,
     /// Since when it is there; tolerations count from then. Null when that is not known.
     pub time_added: Option<Time>,
+    /// Where it comes from.
+    pub source: TaintSource,
+    /// Name of the rule or of the slice; null for a rule that does not exist yet, and when it is not
+    /// known.
+    pub source_name: Option<String>,
 }
 
-impl From<&model::Taint> for Taint {
-    fn from(taint: &model::Taint) -> Self {
+impl Taint {
+    /// The taint of a rule, by the rule's name if it exists.
+    #[must_use]
+    pub fn of_rule(taint: &model::Taint, rule: Option<&str>) -> Self {
+        Self::from_source(taint, TaintSource::Rule, rule.map(str::to_owned))
+    }
+
+    /// The taint of a driver, whatever slice it stands in.
+    #[must_use]
+    pub fn of_driver(taint: &model::Taint) -> Self {
+        Self::from_source(taint, TaintSource::ResourceSlice, None)
+    }
+
+    /// The view of a device's taint; `proposed` are the taints of the question, if any.
+    #[must_use]
+    pub fn present(present: &DeviceTaint<'_>, proposed: &[&ProposedTaint]) -> Self {
+        Self::of_origin(present.taint, present.origin, proposed)
+    }
+
+    /// The taint with whose it is; `proposed` are the taints of the question.
+    #[must_use]
+    pub fn of_origin(
+        taint: &model::Taint,
+        origin: Origin<'_>,
+        proposed: &[&ProposedTaint],
+    ) -> Self {
+        let (source, name) = source_of(origin, proposed);
+        Self::from_source(taint, source, name)
+    }
+
+    fn from_source(taint: &model::Taint, source: TaintSource, name: Option<String>) -> Self {
         Self {
             key: taint.key.clone(),
             value: taint.value.clone(),
             effect: taint.effect.to_string(),
             time_added: taint.time_added.map(Time),
-        }
-    }
-}
-
-/// A taint that a device has already.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PresentTaint {
-    /// Where it comes from.
-    pub source: TaintSource,
-    /// Name of the rule or of the slice; null for a rule that does not exist yet.
-    pub name: Option<String>,
-    /// The taint's key.
-    pub key: String,
-    /// The taint's value; empty when it has none.
-    pub value: String,
-    /// What it does: None, NoSchedule, NoExecute, or an effect newer than this plugin.
-    pub effect: String,
-}
-
-impl PresentTaint {
-    /// The view of a device's taint; `proposed` are the taints of the question, if any.
-    #[must_use]
-    pub fn new(present: &DeviceTaint<'_>, proposed: &[&ProposedTaint]) -> Self {
-        let (source, name) = source_of(present.origin, proposed);
-        Self {
             source,
-            name,
-            key: present.taint.key.clone(),
-            value: present.taint.value.clone(),
-            effect: present.taint.effect.to_string(),
+            source_name: name,
         }
     }
 
     /// The taint with whose it is, such as `example.com/ecc=high:NoExecute (driver)`.
     #[must_use]
     pub fn cell(&self) -> String {
-        let taint = spelled(&self.key, &self.value, &self.effect);
-        format!("{taint} ({})", owner(self.source, self.name.as_deref()))
+        format!("{self} ({})", self.owner())
+    }
+
+    /// Whose it is, in words: `rule NAME`, `this taint` for one that does not exist yet, `driver`.
+    #[must_use]
+    pub fn owner(&self) -> String {
+        match (self.source, &self.source_name) {
+            (TaintSource::Rule, Some(name)) => format!("rule {name}"),
+            (TaintSource::Rule, None) => "this taint".to_owned(),
+            (TaintSource::ResourceSlice, _) => "driver".to_owned(),
+        }
     }
 }
 
-/// A taint as people write it: `KEY[=VALUE]:EFFECT`.
-#[must_use]
-pub fn spelled(key: &str, value: &str, effect: &str) -> String {
-    if value.is_empty() {
-        format!("{key}:{effect}")
-    } else {
-        format!("{key}={value}:{effect}")
-    }
-}
-
-/// Whose a taint is, in words: `rule NAME`, `this taint` for one that does not exist yet, `driver`.
-#[must_use]
-pub fn owner(source: TaintSource, name: Option<&str>) -> String {
-    match (source, name) {
-        (TaintSource::Rule, Some(name)) => format!("rule {name}"),
-        (TaintSource::Rule, None) => "this taint".to_owned(),
-        (TaintSource::ResourceSlice, _) => "driver".to_owned(),
+/// As people write it: `KEY[=VALUE]:EFFECT`.
+impl fmt::Display for Taint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            key, value, effect, ..
+        } = self;
+        match value.as_str() {
+            "" => write!(formatter, "{key}:{effect}"),
+            value => write!(formatter, "{key}={value}:{effect}"),
+        }
     }
 }

@@ -19,6 +19,7 @@ use crate::model::{
     Workload,
 };
 use crate::report::ImpactReport;
+use crate::report::reference::ObjectReference;
 
 pub use crate::model::Pod;
 
@@ -391,4 +392,15 @@ pub fn claim_in_use(pod: &Pod) -> ResourceClaim {
         reserved_for: vec![consumer],
         ..claim(pod)
     }
+}
+
+/// The name that is written NAMESPACE/NAME.
+pub(crate) fn full_name(text: &str) -> NamespacedName {
+    let (namespace, name) = text.split_once('/').unwrap();
+    self::name(namespace, name)
+}
+
+/// The object of that name, written NAMESPACE/NAME, whose UID is not known.
+pub(crate) fn reference(text: &str) -> ObjectReference {
+    (&full_name(text)).into()
 }

@@ -7,19 +7,34 @@ use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A point in time; RFC 3339 in UTC wherever it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A point in time; RFC 3339 in UTC wherever it is shown, to the second as in the Kubernetes API.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub Timestamp);
+
+impl Time {
+    /// The time without a part of a second.
+    #[must_use]
+    pub fn to_the_second(self) -> Timestamp {
+        // Every number of seconds that a time has is one that a time can have.
+        Timestamp::from_second(self.0.as_second()).unwrap_or(self.0)
+    }
+
+    /// How many seconds it is after `other`, as both are written; less than zero when it is before.
+    #[must_use]
+    pub fn seconds_from(self, other: Self) -> i64 {
+        self.0.as_second().saturating_sub(other.0.as_second())
+    }
+}
 
 impl fmt::Display for Time {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
+        self.to_the_second().fmt(formatter)
     }
 }
 
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        serializer.collect_str(self)
     }
 }
 
@@ -37,7 +52,7 @@ impl JsonSchema for Time {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A point in time: RFC 3339, UTC.",
+            "description": "A point in time: RFC 3339, UTC, to the second.",
             "type": "string",
             "format": "date-time",
         })
@@ -55,5 +70,7 @@ mod tests {
         assert_eq!(json, r#""2026-11-21T01:00:34Z""#);
         assert_eq!(serde_json::from_str::<Time>(&json).unwrap(), time);
         assert!(serde_json::from_str::<Time>(r#""yesterday""#).is_err());
+        let within = Time("2026-11-21T01:00:34.987Z".parse().unwrap());
+        assert_eq!(serde_json::to_string(&within).unwrap(), json);
     }
 }

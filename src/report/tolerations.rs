@@ -6,24 +6,27 @@ use serde::{Deserialize, Serialize};
 use super::answer::{Answer, beside};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 use super::table::{Column, NONE, Section, Table, View};
+use super::taint::Taint;
+use super::toleration::TolerationView;
 
 /// Taints, the tolerations of each, and every claim and template that tolerates one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TolerationList")]
 pub struct TolerationReport {
-    /// Always `kubectl-devicetaint/v1alpha1`.
+    /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Always `TolerationReport`.
-    #[schemars(extend("const" = "TolerationReport"))]
+    /// Which report this is.
+    #[schemars(extend("const" = "TolerationList"))]
     pub kind: String,
     /// Where it is from.
     pub metadata: Metadata,
-    /// The taints, as `KEY=VALUE:EFFECT`.
-    pub taints: Vec<String>,
+    /// The taints.
+    pub taints: Vec<Taint>,
     /// The claims and templates that tolerate one of them: those that do so by its key first, blanket ones
     /// behind them.
-    pub tolerated_by: Vec<TolerantReport>,
+    pub items: Vec<TolerantReport>,
     /// What is odd, without keeping the question from being answered.
     pub warnings: Vec<Warning>,
     /// What could not be read.
@@ -44,11 +47,14 @@ pub struct TolerantReport {
     pub tolerance: ToleranceReport,
     /// Whether all of its requests that do have admin access, and only watch devices.
     pub admin_access: bool,
-    /// The tolerations that do it: `KEY=VALUE:EFFECT`, with `*` for any.
-    pub tolerations: Vec<String>,
-    /// Whether a taint with effect NoExecute evicts its pods all the same: that takes a toleration with this
-    /// effect, literally.
-    pub evicted_all_the_same: bool,
+    /// The tolerations that do it.
+    pub tolerations: Vec<TolerationView>,
+    /// The tolerations as text has them.
+    #[serde(skip)]
+    pub tolerations_text: Vec<String>,
+    /// Whether a taint with effect NoExecute evicts its pods all the same: to keep them takes a toleration
+    /// with this effect, literally.
+    pub scheduling_only: bool,
     /// The devices that a claim holds, `DRIVER/POOL/DEVICE`.
     pub devices: Vec<String>,
 }
@@ -91,7 +97,7 @@ impl TolerantReport {
             self.kind,
             self.namespace,
             self.name,
-            self.tolerations.join(", ")
+            self.tolerations_text.join(", ")
         )
     }
 
@@ -101,7 +107,7 @@ impl TolerantReport {
         } else {
             self.devices.join(", ")
         };
-        let reach = if self.evicted_all_the_same {
+        let reach = if self.scheduling_only {
             "scheduler"
         } else {
             "both"
@@ -111,7 +117,7 @@ impl TolerantReport {
             self.kind.clone(),
             self.namespace.clone(),
             self.name.clone(),
-            self.tolerations.join(", "),
+            self.tolerations_text.join(", "),
             reach.to_owned(),
             if self.admin_access { "yes" } else { "no" }.to_owned(),
             devices,
@@ -123,7 +129,7 @@ impl TolerationReport {
     /// Who tolerates these taints.
     #[must_use]
     pub fn new(
-        taints: Vec<String>,
+        taints: Vec<Taint>,
         mut tolerated_by: Vec<TolerantReport>,
         metadata: Metadata,
     ) -> Self {
@@ -138,10 +144,10 @@ impl TolerationReport {
         tolerated_by.sort_by_key(key);
         Self {
             api_version: API_VERSION.to_owned(),
-            kind: "TolerationReport".to_owned(),
+            kind: "TolerationList".to_owned(),
             metadata,
             taints,
-            tolerated_by,
+            items: tolerated_by,
             warnings: Vec::new(),
             incomplete: Vec::new(),
         }
@@ -159,7 +165,7 @@ impl TolerationReport {
 impl View for TolerationReport {
     fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        if self.tolerated_by.is_empty() {
+        if self.items.is_empty() {
             return sections;
         }
         sections.push(Section::table(Table {
@@ -173,7 +179,7 @@ impl View for TolerationReport {
                 Column::text("ADMIN").leaves(2),
                 Column::long("DEVICES").leaves(1),
             ],
-            rows: self.tolerated_by.iter().map(TolerantReport::row).collect(),
+            rows: self.items.iter().map(TolerantReport::row).collect(),
         }));
         sections
     }
@@ -183,7 +189,7 @@ impl View for TolerationReport {
             let kind = one.kind.to_ascii_lowercase();
             format!("{kind}/{} -n {}", one.name, one.namespace)
         };
-        self.tolerated_by.iter().map(name).collect()
+        self.items.iter().map(name).collect()
     }
 
     fn missing_from_names(&self) -> Vec<String> {
@@ -205,6 +211,6 @@ impl Answer for TolerationReport {
     }
 
     fn is_empty(&self) -> bool {
-        self.tolerated_by.is_empty()
+        self.items.is_empty()
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::reference;
 use crate::engine::NotEvicted;
 use crate::engine::holders::{NotEvictedReason, UnevictedPod};
 use crate::naming::phrase::{counted, few};
@@ -10,23 +11,24 @@ use crate::naming::phrase::{counted, few};
 /// A pod that uses devices of the rules and is not evicted by them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StayingPod {
+pub struct NotEvictedPod {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
+    /// Distinguishes it from a later pod of the same name.
+    pub uid: Option<String>,
     /// Its node; null when it has none.
     pub node: Option<String>,
-    /// Why it stays, as a code.
-    pub reason: StayReason,
+    /// Why it stays.
+    pub reason: NotEvictedCode,
     /// Why it stays, in words.
     pub message: String,
 }
 
 /// Why a pod stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StayReason {
+pub enum NotEvictedCode {
     /// It tolerates the taints forever.
     Tolerates,
     /// It tolerates the taints, and has administrative access only.
@@ -41,7 +43,7 @@ pub enum StayReason {
     NotEvicted,
 }
 
-impl StayingPod {
+impl NotEvictedPod {
     /// The view of a pod that stays.
     #[must_use]
     pub fn new(staying: &UnevictedPod<'_>) -> Self {
@@ -50,6 +52,7 @@ impl StayingPod {
         Self {
             namespace: pod.name.namespace.to_string(),
             name: pod.name.name.to_string(),
+            uid: reference::known(&pod.uid),
             node: pod.node.as_ref().map(ToString::to_string),
             reason,
             message: message.to_owned(),
@@ -63,20 +66,23 @@ impl StayingPod {
     }
 }
 
-fn words(stay: NotEvictedReason) -> (StayReason, &'static str) {
+fn words(stay: NotEvictedReason) -> (NotEvictedCode, &'static str) {
     match stay {
-        NotEvictedReason::Tolerates => (StayReason::Tolerates, "tolerates the taint"),
+        NotEvictedReason::Tolerates => (NotEvictedCode::Tolerates, "tolerates the taint"),
         NotEvictedReason::Administrates => (
-            StayReason::AdminAccess,
+            NotEvictedCode::AdminAccess,
             "tolerates the taint, has admin access",
         ),
         NotEvictedReason::EffectDoesNotEvict => (
-            StayReason::EffectDoesNotEvict,
+            NotEvictedCode::EffectDoesNotEvict,
             "stays until it ends by itself",
         ),
-        NotEvictedReason::Ended => (StayReason::Ended, "has ended, its claim is not released"),
-        NotEvictedReason::Leaves => (StayReason::Leaving, "was deleted, still terminating"),
-        NotEvictedReason::NotEvicted(why) => (StayReason::NotEvicted, not_evicted(why)),
+        NotEvictedReason::Ended => (
+            NotEvictedCode::Ended,
+            "has ended, its claim is not released",
+        ),
+        NotEvictedReason::Leaves => (NotEvictedCode::Leaving, "was deleted, still terminating"),
+        NotEvictedReason::NotEvicted(why) => (NotEvictedCode::NotEvicted, not_evicted(why)),
     }
 }
 
@@ -97,11 +103,11 @@ fn not_evicted(why: NotEvicted) -> &'static str {
 
 /// That pods stay on the devices, in one line; nothing where none does.
 #[must_use]
-pub fn staying_line(staying: &[StayingPod]) -> Option<String> {
+pub fn not_evicted_line(staying: &[NotEvictedPod]) -> Option<String> {
     if staying.is_empty() {
         return None;
     }
-    let names: Vec<String> = staying.iter().map(StayingPod::line).collect();
+    let names: Vec<String> = staying.iter().map(NotEvictedPod::line).collect();
     let verb = if staying.len() == 1 { "stays" } else { "stay" };
     let pods = counted(staying.len(), "pod");
     Some(format!("{pods} {verb} on the devices: {}", few(&names)))
@@ -116,14 +122,14 @@ mod tests {
     fn who_stays_is_named_with_the_reason() {
         let mut pod = testing::pod("ops", "monitor");
         pod.node = Some("node-7".into());
-        let view = |stay| StayingPod::new(&UnevictedPod { pod: &pod, stay });
-        assert_eq!(staying_line(&[]), None);
+        let view = |stay| NotEvictedPod::new(&UnevictedPod { pod: &pod, stay });
+        assert_eq!(not_evicted_line(&[]), None);
         let both = [
             view(NotEvictedReason::Tolerates),
             view(NotEvictedReason::Administrates),
         ];
         assert_eq!(
-            staying_line(&both).as_deref(),
+            not_evicted_line(&both).as_deref(),
             Some(
                 "2 pods stay on the devices: ops/monitor (tolerates the taint), ops/monitor \
                  (tolerates the taint, has admin access)"
@@ -132,10 +138,10 @@ mod tests {
         let one = view(NotEvictedReason::NotEvicted(NotEvicted::NotScheduled));
         assert_eq!(
             (one.reason, one.node.as_deref()),
-            (StayReason::NotEvicted, Some("node-7"))
+            (NotEvictedCode::NotEvicted, Some("node-7"))
         );
         assert_eq!(
-            staying_line(&[one]).as_deref(),
+            not_evicted_line(&[one]).as_deref(),
             Some("1 pod stays on the devices: ops/monitor (has no node yet)")
         );
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::defects::{self, KnownDefect, ServerDefect};
-use super::metadata::{API_VERSION, Incomplete, Warning};
+use super::metadata::{API_VERSION, Cluster, Incomplete, Metadata, Warning};
 use super::table::{Column, Section, Table, View};
 use crate::engine::Semantics;
 use crate::model::{self, Minor};
@@ -20,15 +20,17 @@ const SHORT: usize = 12;
 #[serde(rename_all = "camelCase")]
 pub struct VersionReport {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
     #[schemars(extend("const" = "VersionReport"))]
     pub kind: String,
+    /// Which server was asked; without context and server where none was, or none has answered.
+    pub metadata: Metadata,
     /// This program.
     pub client: Client,
     /// The server; null when none was asked, or none has answered.
-    pub server: Option<Server>,
+    pub api_server: Option<Server>,
 }
 
 /// This program.
@@ -48,7 +50,7 @@ pub struct Client {
     pub releases: Vec<Release>,
     /// What releases of Kubernetes do wrong around taints, the worst first.
     #[serde(default)]
-    pub defects: Vec<KnownDefect>,
+    pub known_defects: Vec<KnownDefect>,
 }
 
 /// What the program was built from.
@@ -60,9 +62,9 @@ pub struct Build {
     /// The commit; null for a build for development, and where it is not known.
     pub commit: Option<String>,
     /// Whether what was built differs from that commit.
-    pub changed: bool,
+    pub modified: bool,
     /// The day of the commit in UTC, or what the builder said; null when it is not known.
-    pub date: Option<String>,
+    pub commit_date: Option<String>,
     /// The platform that it runs on, as Rust calls it.
     pub target: String,
 }
@@ -113,8 +115,8 @@ pub struct Release {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Server {
-    /// Where it is.
-    pub address: String,
+    /// The server, as its URL.
+    pub server: String,
     /// Its own version, such as `v1.37.0`; null when it does not tell.
     pub version: Option<String>,
     /// The version whose behaviour is applied to it; null when it has no device taints.
@@ -148,8 +150,8 @@ impl Build {
             return format!("{} (commit unknown, {})", self.version, self.target);
         };
         let short: String = commit.chars().take(SHORT).collect();
-        let changed = if self.changed { " with changes" } else { "" };
-        let date = self.date.iter().map(|date| format!(", {date}"));
+        let changed = if self.modified { " with changes" } else { "" };
+        let date = self.commit_date.iter().map(|date| format!(", {date}"));
         let date: String = date.collect();
         let Self {
             version, target, ..
@@ -207,23 +209,25 @@ impl VersionReport {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "VersionReport".to_owned(),
+            metadata: Metadata::default(),
             client: Client {
                 build,
                 oldest_kubernetes: Semantics::OLDEST.to_string(),
                 newest_kubernetes: Semantics::NEWEST.to_string(),
                 reports: reports.collect(),
                 releases: releases.map(|semantics| Release::new(&semantics)).collect(),
-                defects: defects::known(),
+                known_defects: defects::known(),
             },
-            server: None,
+            api_server: None,
         }
     }
 
     /// On the server too.
     #[must_use]
-    pub fn with_server(self, server: Server) -> Self {
+    pub fn with_server(self, server: Server, cluster: Option<&Cluster>) -> Self {
         Self {
-            server: Some(server),
+            metadata: Metadata::of_cluster(cluster),
+            api_server: Some(server),
             ..self
         }
     }
@@ -246,7 +250,7 @@ impl Server {
         let is_rule = |it: &&Resource| it.name == model::Kind::DeviceTaintRule.plural();
         let rules = resources.iter().find(is_rule);
         Self {
-            address,
+            server: address,
             version: git_version,
             semantics: semantics.map(|it| it.version.to_string()),
             serves_rules: rules.is_some_and(|it| it.api_version.is_some()),
@@ -262,7 +266,7 @@ impl Server {
             Some(semantics) => format!("treated like {semantics}"),
             None => "which has no device taints".to_owned(),
         };
-        format!("Server: {version} at {}, {semantics}", self.address)
+        format!("Server: {version} at {}, {semantics}", self.server)
     }
 
     fn table(&self) -> Table {
@@ -288,11 +292,14 @@ impl View for VersionReport {
                 client.oldest_kubernetes, client.newest_kubernetes
             ),
         ])];
-        if let Some(server) = &self.server {
+        if let Some(server) = &self.api_server {
             sections.push(Section::sentences(vec![server.sentence()]));
             sections.push(Section::table(server.table()));
         }
-        let here = self.server.as_ref().map(|server| server.defects.as_slice());
+        let here = self
+            .api_server
+            .as_ref()
+            .map(|server| server.defects.as_slice());
         sections.push(Section::table(defects::table(here)));
         sections
     }
@@ -308,7 +315,7 @@ impl Answer for VersionReport {
     }
 
     fn warnings(&self) -> &[Warning] {
-        self.server
+        self.api_server
             .as_ref()
             .map_or(&[], |server| server.warnings.as_slice())
     }
@@ -326,8 +333,8 @@ mod tests {
         Build {
             version: "1.2.3".to_owned(),
             commit: Some("f2791dd0c1b2a3948576".to_owned()),
-            changed: false,
-            date: Some("2026-11-22".to_owned()),
+            modified: false,
+            commit_date: Some("2026-11-22".to_owned()),
             target: "x86_64-unknown-linux-gnu".to_owned(),
         }
     }
@@ -335,8 +342,8 @@ mod tests {
     #[test]
     fn a_build_is_told_by_its_commit_and_day_as_far_as_they_are_known() {
         let changed = Build {
-            changed: true,
-            date: None,
+            modified: true,
+            commit_date: None,
             ..build()
         };
         let unknown = Build {

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::blocker::Blocker;
 use super::rule_lifecycle::{progress_line, remaining_line, slowest};
-use super::unevicted_pods::StayingPod;
-use super::wait::Left;
+use super::unevicted_pods::NotEvictedPod;
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::holders::UnevictedPod;
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
@@ -27,11 +27,11 @@ pub struct WaitProgress {
     /// How many of them are still left, as last observed.
     pub pods_left: usize,
     /// What remains; only when the wait ends with that.
-    pub left: Vec<Left>,
+    pub left: Vec<Blocker>,
     /// The pods that were deleted by force, by name.
     pub not_released: Vec<UnreleasedPod>,
     /// The pods that use the devices and are not evicted, by name.
-    pub staying: Vec<StayingPod>,
+    pub staying: Vec<NotEvictedPod>,
     /// When the last pod that tolerates the taint for a while is due.
     pub last_due: Option<Timestamp>,
     /// When it was.
@@ -45,13 +45,15 @@ impl WaitProgress {
         let state = state(&seen, &facts);
         let line = match (slowest(facts.left), seen.open.first()) {
             (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
-            (None, Some(open)) => format!("{state}; {}", Left::new(open, now).message),
+            (None, Some(open)) => format!("{state}; {}", Blocker::new(open, now).message),
             (None, None) => state.clone(),
         };
         let left = match seen.step {
-            WaitStep::TimedOut | WaitStep::ComesBack | WaitStep::NotSeenReleased => {
-                seen.open.iter().map(|open| Left::new(open, now)).collect()
-            }
+            WaitStep::TimedOut | WaitStep::ComesBack | WaitStep::NotSeenReleased => seen
+                .open
+                .iter()
+                .map(|open| Blocker::new(open, now))
+                .collect(),
             WaitStep::Met | WaitStep::WaitUntil(_) | WaitStep::ReadAgain | WaitStep::Never(_) => {
                 Vec::new()
             }
@@ -74,7 +76,7 @@ impl WaitProgress {
     /// With who uses the devices and stays.
     #[must_use]
     pub fn with_staying(self, staying: &[UnevictedPod<'_>]) -> Self {
-        let staying = staying.iter().map(StayingPod::new).collect();
+        let staying = staying.iter().map(NotEvictedPod::new).collect();
         Self { staying, ..self }
     }
 
@@ -82,7 +84,7 @@ impl WaitProgress {
     #[must_use]
     pub fn of_rules(seen: Observation<'_>, facts: WaitFacts<'_>, now: Timestamp) -> Self {
         let open = seen.open.iter();
-        let lines: Vec<String> = open.map(|open| Left::new(open, now).message).collect();
+        let lines: Vec<String> = open.map(|open| Blocker::new(open, now).message).collect();
         Self {
             line: few(&lines),
             ..Self::new(seen, facts, now)

@@ -73,7 +73,8 @@ fn hazards() -> String {
         .max()
         .unwrap_or_default();
     let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
-    Hazard::ALL.into_iter().map(line).collect()
+    let hazards: String = Hazard::ALL.into_iter().map(line).collect();
+    format!("{hazards}\nJSON and YAML have them as enumerations: PdbViolated for pdb-violated.\n")
 }
 
 fn guards() -> String {

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::wire::{Documents, decode_protobuf_object};
 
-    const JSON: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u","resourceVersion":"7","generation":2,"creationTimestamp":"2026-11-20T06:00:00Z","labels":{"app.kubernetes.io/managed-by":"kubectl-devicetaint"},"annotations":{"kubectl-devicetaint/reason":"firmware","z":""},"deletionTimestamp":"2026-11-20T07:00:00Z","finalizers":["example.com/hold"],"ownerReferences":[{"uid":"u1"}],"managedFields":[{"manager":"kubectl-edit","operation":"Update","time":"2026-11-20T06:00:00Z","fieldsV1":{"f:spec":{}}}]},"spec":{"deviceSelector":{"driver":"gpu.example.com"},"taint":{"key":"a","effect":"None"}}}"#;
+    const JSON: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u","resourceVersion":"7","generation":2,"creationTimestamp":"2026-11-20T06:00:00Z","labels":{"app.kubernetes.io/managed-by":"kubectl-devicetaint"},"annotations":{"devicetaint.dev/reason":"firmware","z":""},"deletionTimestamp":"2026-11-20T07:00:00Z","finalizers":["example.com/hold"],"ownerReferences":[{"uid":"u1"}],"managedFields":[{"manager":"kubectl-edit","operation":"Update","time":"2026-11-20T06:00:00Z","fieldsV1":{"f:spec":{}}}]},"spec":{"deviceSelector":{"driver":"gpu.example.com"},"taint":{"key":"a","effect":"None"}}}"#;
 
     #[test]
     fn labels_annotations_and_creation_are_read_from_both_encodings() {
@@ -287,7 +287,7 @@ mod tests {
             panic!("a rule");
         };
         assert_eq!(
-            rule.metadata.annotations["kubectl-devicetaint/reason"],
+            rule.metadata.annotations["devicetaint.dev/reason"],
             "firmware"
         );
         assert_eq!(rule.metadata.labels.len(), 1);

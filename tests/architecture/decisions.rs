@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn comparisons_of_what_will_be_printed_are_found() {
-        let words = ["NoExecute", "critical", "podsNow"];
+        let words = ["NoExecute", "critical", "evictedNowPodCount"];
         for (code, expected) in [
             ("effect == \"NoExecute\"", true),
             ("taint.effect != \"Anything\"", true),
@@ -157,15 +157,15 @@ mod tests {
             ("taint.effect == Effect::NoExecute.as_str()", false),
             ("taint.effect.as_str() == other", true),
             ("pod.hazards.iter().any(|code| code == hazard.code())", true),
-            ("bounds.get(\"podsNow\")", true),
+            ("bounds.get(\"evictedNowPodCount\")", true),
             ("match code { \"critical\" => 1, _ => 2 }", true),
             (
                 "match code { Some(\"critical\" | \"x\") => 1, _ => 2 }",
                 true,
             ),
             ("taint.effect == Effect::NoExecute", false),
-            ("name == \"podsLater\"", false),
-            ("(\"podsNow\", totals.now)", false),
+            ("name == \"evictedLaterPodCount\"", false),
+            ("(\"evictedNowPodCount\", totals.now)", false),
             ("rule.name.as_str() == other", false),
         ] {
             let file = syn::parse_str(&format!("fn f() {{ let _ = {code}; }}")).expect("code");

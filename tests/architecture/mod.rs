@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use kubectl_devicetaint::assess::{Guard, Hazard, Outcome, Signal};
+use kubectl_devicetaint::report::casing::pascal_case;
 use kubectl_devicetaint::topics::Topic;
 use layout::{Layout, circles};
 use names::{Name, names};
@@ -326,14 +327,14 @@ const PARSERS: [&[&str]; 4] = [
 
 /// The names under which reports write counts that decisions are made on.
 const COUNTS: [&str; 8] = [
-    "podsNow",
-    "podsLater",
-    "podsCritical",
-    "podsUnmanaged",
-    "budgetsViolated",
-    "workloadsDown",
-    "claimsUnplaceable",
-    "devicesAvailable",
+    "evictedNowPodCount",
+    "evictedLaterPodCount",
+    "criticalPodCount",
+    "unmanagedPodCount",
+    "violatedBudgetCount",
+    "downWorkloadCount",
+    "unplaceableClaimCount",
+    "availableDeviceCount",
 ];
 
 #[test]
@@ -345,7 +346,16 @@ fn decisions_are_made_on_types() {
         Outcome::Terminating,
         Outcome::NotEvicted,
     ];
-    let mut words = vec!["NoExecute", "NoSchedule", "danger", "notice"];
+    let in_reports = Hazard::ALL.map(|hazard| pascal_case(hazard.code()));
+    let mut words = vec![
+        "NoExecute",
+        "NoSchedule",
+        "danger",
+        "notice",
+        "Danger",
+        "Notice",
+    ];
+    words.extend(in_reports.iter().map(String::as_str));
     words.extend(outcomes.map(Outcome::as_str));
     words.extend(Hazard::ALL.map(Hazard::code));
     words.extend(Signal::ALL.map(Signal::name));

@@ -382,8 +382,13 @@ fn a_time_that_cannot_be_calculated_with_is_a_warning_about_its_rule() {
             .devicetaint_limited("preview --rule far --from cluster.yaml --from rule.json -o json");
         let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a report");
         // As for the controller, these pods have to leave, and not for a long time.
-        assert_eq!(report["summary"]["podsLater"], 3, "{}", run.shown());
-        let first = &report["summary"]["firstEviction"];
+        assert_eq!(
+            report["summary"]["evictedLaterPodCount"],
+            3,
+            "{}",
+            run.shown()
+        );
+        let first = &report["summary"]["firstEvictionTime"];
         assert_eq!(first, "9999-12-30T22:00:00Z", "{}", run.shown());
         let told = "DeviceTaintRule far has a time in timeAdded that is out of range";
         assert!(run.shown().contains(told), "{}", run.shown());

@@ -70,7 +70,7 @@ fn who_tolerates_a_taint_is_listed_with_blanket_tolerations_apart() {
         "tolerations example.com/maintenance:NoExecute --who {EXAMPLE} -o json"
     ));
     let report = parsed(&run);
-    let found = report["toleratedBy"].as_array().expect("a list");
+    let found = report["items"].as_array().expect("a list");
     let tolerances: Vec<&str> = found
         .iter()
         .filter_map(|one| one["tolerance"].as_str())
@@ -83,7 +83,7 @@ fn who_tolerates_a_taint_is_listed_with_blanket_tolerations_apart() {
         tolerances.is_sorted_by(|one, other| one >= other),
         "named first: {report}"
     );
-    let scheduler_only = found.iter().any(|one| one["evictedAllTheSame"] == true);
+    let scheduler_only = found.iter().any(|one| one["schedulingOnly"] == true);
     assert!(
         scheduler_only,
         "a toleration without effect is good for the scheduler alone: {report}"

@@ -364,7 +364,7 @@ fn attributes_have_columns_and_unknown_ones_get_the_nearest() {
     ");
     let run = devices("gpu.example.com/node-7/gpu-0 --show-attributes -o json");
     let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
-    let row = &report["devices"][0];
+    let row = &report["items"][0];
     assert!(
         row["attributes"].is_object() && row["capacity"].is_object(),
         "{row}"
@@ -389,8 +389,8 @@ fn devices_are_counted_node_by_node_and_in_all() {
             .map(|node| node[field].as_u64().expect("a number"))
             .sum()
     };
-    for field in ["devices", "allocated", "tainted"] {
-        assert_eq!(report["summary"][field], sum(field), "{field}");
+    for field in ["deviceCount", "allocatedDeviceCount", "taintedDeviceCount"] {
+        assert_eq!(report["deviceCounts"][field], sum(field), "{field}");
         assert!(sum(field) > 0);
     }
 }

@@ -180,7 +180,7 @@ fn the_verdict_is_that_of_preview_for_a_taint_that_is_asked_about() {
         "preview {taint} --from examples/cluster.yaml -o json"
     ));
     let previewed = previewed.json();
-    let pods = previewed["pods"].as_array().expect("pods");
+    let pods = previewed["affectedPods"].as_array().expect("pods");
     assert!(pods.len() > 4);
     for pod in pods {
         let name = format!(
@@ -189,36 +189,29 @@ fn the_verdict_is_that_of_preview_for_a_taint_that_is_asked_about() {
             pod["name"].as_str().unwrap()
         );
         let explained = explain(&format!("{name} {taint} -o json")).json();
-        let verdict = &explained["subjects"][0]["verdict"];
-        let expected = match pod["outcome"].as_str().unwrap() {
-            "EvictedNow" | "EvictedLater" => "evicted",
-            "Tolerates" => "tolerates",
-            "Terminating" => "terminating",
-            "NotEvicted" => "not-evicted",
-            other => panic!("{other}"),
-        };
-        assert_eq!(verdict["code"], expected, "{name}");
-        assert_eq!(verdict["at"], pod["evictAt"], "{name}");
+        let verdict = &explained["items"][0]["verdict"];
+        assert_eq!(verdict["outcome"], pod["outcome"], "{name}");
+        assert_eq!(verdict["evictionTime"], pod["evictionTime"], "{name}");
     }
 }
 
 #[test]
 fn a_change_is_told_with_the_lines_that_a_manifest_needs() {
     let explained = explain("research/fold-jsg5p -o json").json();
-    let changes = explained["subjects"][0]["changes"].as_array().unwrap();
+    let changes = explained["items"][0]["fixes"].as_array().unwrap();
     let toleration = changes
         .iter()
-        .find(|change| change["change"] == "with-toleration");
+        .find(|change| change["type"] == "WithToleration");
     assert_eq!(
         toleration.unwrap()["toleration"],
         json!({"key": "example.com/decommission", "operator": "Exists", "effect": "NoExecute"})
     );
     let rule = changes
         .iter()
-        .find(|change| change["change"] == "without-taint")
+        .find(|change| change["type"] == "WithoutTaint")
         .unwrap();
     assert_eq!(rule["rule"], "node-10-decommission");
-    assert_eq!(rule["verdict"]["code"], "untouched");
+    assert_eq!(rule["verdict"]["outcome"], "Untouched");
 }
 
 /// A pod with a claim of its own, `extra` in its spec, beside `others`.
@@ -226,8 +219,8 @@ fn cluster(pods: &[Value], others: &[Value]) -> Folder {
     let items: Vec<&Value> = pods.iter().chain(others).collect();
     let kinds = "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass,Node";
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"annotations": {
-        "kubectl-devicetaint/observed-at": "2026-11-21T01:00:00Z",
-        "kubectl-devicetaint/kinds": kinds,
+        "devicetaint.dev/observed-at": "2026-11-21T01:00:00Z",
+        "devicetaint.dev/kinds": kinds,
     }}});
     Folder::new().with("cluster.json", list.to_string())
 }
@@ -256,8 +249,8 @@ fn the_verdict_of_a_pod_that_waits_is_that_it_waits() {
     for name in ["lost", "classless"] {
         let run = folder.devicetaint(&format!("explain pod/{name} --from cluster.json -o json"));
         assert_eq!(
-            run.json()["subjects"][0]["verdict"]["code"],
-            "waiting",
+            run.json()["items"][0]["verdict"]["outcome"],
+            "Waiting",
             "{name}"
         );
     }
@@ -290,9 +283,9 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
         }]);
         let folder = cluster(&[waiting], &others);
         let run = folder.devicetaint("explain pod/early --from cluster.json -o json");
-        let explained = run.json()["subjects"][0].clone();
-        let why = explained["why"].as_array().expect("reasons").iter();
-        let lines = [&explained["answer"]].into_iter().chain(why);
+        let explained = run.json()["items"][0].clone();
+        let why = explained["messages"].as_array().expect("reasons").iter();
+        let lines = [&explained["message"]].into_iter().chain(why);
         let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
         lines.join("\n")
     };
@@ -457,8 +450,8 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
         device.stderr
     );
     let json = run("-o json").json();
-    assert_eq!(json["subjects"][0]["verdict"]["code"], "unknown");
-    assert_eq!(json["subjects"][0]["changes"], json!([]));
+    assert_eq!(json["items"][0]["verdict"]["outcome"], "Unknown");
+    assert_eq!(json["items"][0]["fixes"], json!([]));
 }
 
 #[test]

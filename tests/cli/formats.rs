@@ -79,19 +79,19 @@ fn preview_as_wide_table() {
 fn preview_as_json() {
     assert_snapshot!(preview("-o json").shown(), @r#"
     {
-      "apiVersion": "kubectl-devicetaint/v1alpha1",
+      "apiVersion": "devicetaint.dev/v1alpha1",
       "kind": "ImpactReport",
       "metadata": {
-        "source": "Files",
         "context": null,
+        "server": null,
         "serverVersion": null,
+        "dataSource": "Files",
         "semantics": "1.37",
-        "observedAt": "2026-11-20T10:15:00Z",
-        "resourceVersions": {},
-        "digest": "sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4",
-        "hardwareDigest": "hardware:ae883105370b894b326b598b2513bea9e0eb69f9c14afd538353db6361e90feb"
+        "observedTime": "2026-11-20T10:15:00Z"
       },
-      "taints": [
+      "digest": "sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4",
+      "hardwareDigest": "hardware:ae883105370b894b326b598b2513bea9e0eb69f9c14afd538353db6361e90feb",
+      "proposedTaints": [
         {
           "rule": null,
           "selector": {
@@ -99,51 +99,53 @@ fn preview_as_json() {
             "pool": "node-9",
             "device": "gpu-1"
           },
-          "reach": "Described",
+          "selectorScope": "Described",
           "taint": {
             "key": "example.com/xid",
             "value": "",
             "effect": "NoExecute",
-            "timeAdded": "2026-11-20T10:15:00Z"
+            "timeAdded": "2026-11-20T10:15:00Z",
+            "source": "Rule",
+            "sourceName": null
           },
           "counts": {
-            "publishedDevices": 1,
-            "allocatedDevices": 1,
-            "pods": 1,
-            "namespaces": 1
+            "publishedDeviceCount": 1,
+            "allocationCount": 1,
+            "evictedPodCount": 1,
+            "namespaceCount": 1
           },
           "controllerMessage": "1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update."
         }
       ],
       "summary": {
-        "devices": 1,
-        "claims": 1,
-        "pods": 1,
-        "podsNow": 1,
-        "podsLater": 0,
-        "podsTolerating": 0,
-        "podsTerminating": 0,
-        "podsNotEvicted": 0,
-        "podsCritical": 0,
-        "podsUnmanaged": 1,
-        "namespaces": 1,
-        "nodes": 1,
-        "workloads": 1,
-        "budgetsViolated": 0,
-        "workloadsDown": 0,
+        "deviceCount": 1,
+        "claimCount": 1,
+        "evictedPodCount": 1,
+        "evictedNowPodCount": 1,
+        "evictedLaterPodCount": 0,
+        "toleratingPodCount": 0,
+        "terminatingPodCount": 0,
+        "notEvictedPodCount": 0,
+        "criticalPodCount": 0,
+        "unmanagedPodCount": 1,
+        "namespaceCount": 1,
+        "nodeCount": 1,
+        "workloadCount": 1,
+        "violatedBudgetCount": 0,
+        "downWorkloadCount": 0,
         "severities": {
-          "ok": 0,
-          "notice": 0,
-          "warning": 1,
-          "danger": 0
+          "okPodCount": 0,
+          "noticePodCount": 0,
+          "warningPodCount": 1,
+          "dangerPodCount": 0
         },
-        "claimsUnplaceable": 0,
-        "devicesAvailable": 15,
-        "devicesOfClass": 40,
-        "firstEviction": "2026-11-20T10:15:00Z",
-        "lastEviction": "2026-11-20T10:15:00Z"
+        "unplaceableClaimCount": 0,
+        "availableDeviceCount": 15,
+        "classDeviceCount": 40,
+        "firstEvictionTime": "2026-11-20T10:15:00Z",
+        "lastEvictionTime": "2026-11-20T10:15:00Z"
       },
-      "pods": [
+      "affectedPods": [
         {
           "namespace": "research",
           "name": "xid-triage",
@@ -151,23 +153,26 @@ fn preview_as_json() {
           "node": "node-9",
           "phase": "Running",
           "outcome": "EvictedNow",
-          "evictAt": "2026-11-20T10:15:00Z",
+          "evictionTime": "2026-11-20T10:15:00Z",
           "evictInSeconds": 0,
           "causes": [
             {
-              "source": "Rule",
-              "name": null,
+              "taint": {
+                "key": "example.com/xid",
+                "value": "",
+                "effect": "NoExecute",
+                "timeAdded": "2026-11-20T10:15:00Z",
+                "source": "Rule",
+                "sourceName": null
+              },
               "device": "gpu.example.com/node-9/gpu-1",
-              "key": "example.com/xid",
-              "value": "",
-              "effect": "NoExecute",
-              "at": "2026-11-20T10:15:00Z"
+              "evictionTime": "2026-11-20T10:15:00Z"
             }
           ],
-          "claims": [
+          "usedClaims": [
             {
               "name": "xid-triage",
-              "devices": [
+              "allocations": [
                 {
                   "request": "gpu",
                   "device": "gpu.example.com/node-9/gpu-1"
@@ -182,50 +187,55 @@ fn preview_as_json() {
           "priorityClassName": "",
           "gracePeriodSeconds": 30,
           "hazards": [
-            "unmanaged",
-            "long-grace"
+            "Unmanaged",
+            "LongGrace"
           ],
-          "severity": "warning",
+          "severity": "Warning",
           "findings": [
             {
-              "code": "unmanaged",
-              "severity": "warning",
+              "hazard": "Unmanaged",
+              "severity": "Warning",
               "message": "has no controller: nothing recreates it"
             },
             {
-              "code": "long-grace",
-              "severity": "notice",
+              "hazard": "LongGrace",
+              "severity": "Notice",
               "message": "has a grace period of 30s and keeps the device until then"
             }
           ],
           "notes": []
         }
       ],
-      "devices": [
+      "selectedDevices": [
         {
           "device": "gpu.example.com/node-9/gpu-1",
           "node": "node-9",
           "published": true,
           "claims": [
-            "research/xid-triage"
+            {
+              "namespace": "research",
+              "name": "xid-triage",
+              "uid": "00271117-03b3-4e0c-9f71-a94480f25e58"
+            }
           ],
           "taints": [
             {
-              "source": "ResourceSlice",
-              "name": "node-9-gpu.example.com-n5qb6",
               "key": "gpu.example.com/unhealthy",
               "value": "xid-79",
-              "effect": "NoExecute"
+              "effect": "NoExecute",
+              "timeAdded": "2026-11-20T08:02:33Z",
+              "source": "ResourceSlice",
+              "sourceName": "node-9-gpu.example.com-n5qb6"
             }
           ],
-          "freeAt": "2026-11-20T10:15:30Z",
-          "notFreed": null
+          "releaseTime": "2026-11-20T10:15:30Z",
+          "notReleasedReason": null
         }
       ],
       "budgets": [],
       "workloads": [],
       "replacements": {
-        "claims": [
+        "claimReplacements": [
           {
             "namespace": "research",
             "name": "xid-triage",
@@ -233,25 +243,25 @@ fn preview_as_json() {
             "requests": [
               {
                 "request": "gpu",
-                "needs": 1,
-                "devices": 2
+                "neededDeviceCount": 1,
+                "availableDeviceCount": 2
               }
             ],
             "notModelled": []
           }
         ],
-        "atMostTogether": 1,
+        "maxPlaceableClaimCount": 1,
         "available": {
-          "classes": [
+          "deviceClassNames": [
             "dedicated-gpu.example.com",
             "gpu.example.com"
           ],
-          "devices": 15,
-          "of": 40
+          "availableDeviceCount": 15,
+          "classDeviceCount": 40
         }
       },
       "siblings": [],
-      "guards": [],
+      "guardResults": [],
       "warnings": [],
       "incomplete": []
     }
@@ -262,81 +272,85 @@ fn preview_as_json() {
 #[test]
 fn preview_as_yaml() {
     assert_snapshot!(preview("-o yaml").shown(), @r#"
-    apiVersion: kubectl-devicetaint/v1alpha1
+    apiVersion: devicetaint.dev/v1alpha1
     kind: ImpactReport
     metadata:
-      source: Files
       context: null
+      server: null
       serverVersion: null
+      dataSource: Files
       semantics: "1.37"
-      observedAt: "2026-11-20T10:15:00Z"
-      resourceVersions: {}
-      digest: sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4
-      hardwareDigest: hardware:ae883105370b894b326b598b2513bea9e0eb69f9c14afd538353db6361e90feb
-    taints:
+      observedTime: "2026-11-20T10:15:00Z"
+    digest: sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4
+    hardwareDigest: hardware:ae883105370b894b326b598b2513bea9e0eb69f9c14afd538353db6361e90feb
+    proposedTaints:
     - rule: null
       selector:
         driver: gpu.example.com
         pool: node-9
         device: gpu-1
-      reach: Described
+      selectorScope: Described
       taint:
         key: example.com/xid
         value: ""
         effect: NoExecute
         timeAdded: "2026-11-20T10:15:00Z"
+        source: Rule
+        sourceName: null
       counts:
-        publishedDevices: 1
-        allocatedDevices: 1
-        pods: 1
-        namespaces: 1
+        publishedDeviceCount: 1
+        allocationCount: 1
+        evictedPodCount: 1
+        namespaceCount: 1
       controllerMessage: 1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     summary:
-      devices: 1
-      claims: 1
-      pods: 1
-      podsNow: 1
-      podsLater: 0
-      podsTolerating: 0
-      podsTerminating: 0
-      podsNotEvicted: 0
-      podsCritical: 0
-      podsUnmanaged: 1
-      namespaces: 1
-      nodes: 1
-      workloads: 1
-      budgetsViolated: 0
-      workloadsDown: 0
+      deviceCount: 1
+      claimCount: 1
+      evictedPodCount: 1
+      evictedNowPodCount: 1
+      evictedLaterPodCount: 0
+      toleratingPodCount: 0
+      terminatingPodCount: 0
+      notEvictedPodCount: 0
+      criticalPodCount: 0
+      unmanagedPodCount: 1
+      namespaceCount: 1
+      nodeCount: 1
+      workloadCount: 1
+      violatedBudgetCount: 0
+      downWorkloadCount: 0
       severities:
-        ok: 0
-        notice: 0
-        warning: 1
-        danger: 0
-      claimsUnplaceable: 0
-      devicesAvailable: 15
-      devicesOfClass: 40
-      firstEviction: "2026-11-20T10:15:00Z"
-      lastEviction: "2026-11-20T10:15:00Z"
-    pods:
+        okPodCount: 0
+        noticePodCount: 0
+        warningPodCount: 1
+        dangerPodCount: 0
+      unplaceableClaimCount: 0
+      availableDeviceCount: 15
+      classDeviceCount: 40
+      firstEvictionTime: "2026-11-20T10:15:00Z"
+      lastEvictionTime: "2026-11-20T10:15:00Z"
+    affectedPods:
     - namespace: research
       name: xid-triage
       uid: a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
       node: node-9
       phase: Running
       outcome: EvictedNow
-      evictAt: "2026-11-20T10:15:00Z"
+      evictionTime: "2026-11-20T10:15:00Z"
       evictInSeconds: 0
       causes:
-      - source: Rule
-        name: null
+      - taint:
+          key: example.com/xid
+          value: ""
+          effect: NoExecute
+          timeAdded: "2026-11-20T10:15:00Z"
+          source: Rule
+          sourceName: null
         device: gpu.example.com/node-9/gpu-1
-        key: example.com/xid
-        value: ""
-        effect: NoExecute
-        at: "2026-11-20T10:15:00Z"
-      claims:
+        evictionTime: "2026-11-20T10:15:00Z"
+      usedClaims:
       - name: xid-triage
-        devices:
+        allocations:
         - request: gpu
           device: gpu.example.com/node-9/gpu-1
       owner: null
@@ -346,52 +360,55 @@ fn preview_as_yaml() {
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards:
-      - unmanaged
-      - long-grace
-      severity: warning
+      - Unmanaged
+      - LongGrace
+      severity: Warning
       findings:
-      - code: unmanaged
-        severity: warning
+      - hazard: Unmanaged
+        severity: Warning
         message: "has no controller: nothing recreates it"
-      - code: long-grace
-        severity: notice
+      - hazard: LongGrace
+        severity: Notice
         message: has a grace period of 30s and keeps the device until then
       notes: []
-    devices:
+    selectedDevices:
     - device: gpu.example.com/node-9/gpu-1
       node: node-9
       published: true
       claims:
-      - research/xid-triage
+      - namespace: research
+        name: xid-triage
+        uid: 00271117-03b3-4e0c-9f71-a94480f25e58
       taints:
-      - source: ResourceSlice
-        name: node-9-gpu.example.com-n5qb6
-        key: gpu.example.com/unhealthy
+      - key: gpu.example.com/unhealthy
         value: xid-79
         effect: NoExecute
-      freeAt: "2026-11-20T10:15:30Z"
-      notFreed: null
+        timeAdded: "2026-11-20T08:02:33Z"
+        source: ResourceSlice
+        sourceName: node-9-gpu.example.com-n5qb6
+      releaseTime: "2026-11-20T10:15:30Z"
+      notReleasedReason: null
     budgets: []
     workloads: []
     replacements:
-      claims:
+      claimReplacements:
       - namespace: research
         name: xid-triage
         placeable: true
         requests:
         - request: gpu
-          needs: 1
-          devices: 2
+          neededDeviceCount: 1
+          availableDeviceCount: 2
         notModelled: []
-      atMostTogether: 1
+      maxPlaceableClaimCount: 1
       available:
-        classes:
+        deviceClassNames:
         - dedicated-gpu.example.com
         - gpu.example.com
-        devices: 15
-        of: 40
+        availableDeviceCount: 15
+        classDeviceCount: 40
     siblings: []
-    guards: []
+    guardResults: []
     warnings: []
     incomplete: []
     [exit status: 0]
@@ -467,41 +484,50 @@ fn devices_as_wide_table() {
 fn devices_as_json() {
     assert_snapshot!(devices("-o json").shown(), @r#"
     {
-      "apiVersion": "kubectl-devicetaint/v1alpha1",
+      "apiVersion": "devicetaint.dev/v1alpha1",
       "kind": "DeviceList",
       "metadata": {
-        "source": "Files",
         "context": null,
+        "server": null,
         "serverVersion": null,
+        "dataSource": "Files",
         "semantics": "1.37",
-        "observedAt": "2026-11-20T10:15:00Z",
-        "resourceVersions": {}
+        "observedTime": "2026-11-20T10:15:00Z"
       },
-      "devices": [
+      "items": [
         {
           "device": "gpu.example.com/node-9/gpu-1",
           "node": "node-9",
           "allocated": true,
           "free": false,
-          "allocations": 1,
-          "adminAllocations": 0,
+          "allocationCount": 1,
+          "adminAllocationCount": 0,
           "published": true,
           "taints": [
             {
-              "source": "ResourceSlice",
-              "name": "node-9-gpu.example.com-n5qb6",
               "key": "gpu.example.com/unhealthy",
               "value": "xid-79",
-              "effect": "NoExecute"
+              "effect": "NoExecute",
+              "timeAdded": "2026-11-20T08:02:33Z",
+              "source": "ResourceSlice",
+              "sourceName": "node-9-gpu.example.com-n5qb6"
             }
           ],
           "dedications": [],
           "claims": [
-            "research/xid-triage"
+            {
+              "namespace": "research",
+              "name": "xid-triage",
+              "uid": "00271117-03b3-4e0c-9f71-a94480f25e58"
+            }
           ],
           "adminClaims": [],
           "pods": [
-            "research/xid-triage"
+            {
+              "namespace": "research",
+              "name": "xid-triage",
+              "uid": "a131a6bd-80ee-4c1c-aab9-52c1d01f0c53"
+            }
           ],
           "adminPods": []
         },
@@ -510,8 +536,8 @@ fn devices_as_json() {
           "node": "node-9",
           "allocated": false,
           "free": true,
-          "allocations": 0,
-          "adminAllocations": 0,
+          "allocationCount": 0,
+          "adminAllocationCount": 0,
           "published": true,
           "taints": [],
           "dedications": [],
@@ -521,20 +547,20 @@ fn devices_as_json() {
           "adminPods": []
         }
       ],
-      "summary": {
-        "devices": 2,
-        "allocated": 1,
-        "inUseThroughParts": 0,
-        "tainted": 1
+      "deviceCounts": {
+        "deviceCount": 2,
+        "allocatedDeviceCount": 1,
+        "partlyUsedDeviceCount": 0,
+        "taintedDeviceCount": 1
       },
       "nodes": [
         {
           "node": "node-9",
-          "known": true,
-          "devices": 2,
-          "allocated": 1,
-          "inUseThroughParts": 0,
-          "tainted": 1
+          "nodeKnown": true,
+          "deviceCount": 2,
+          "allocatedDeviceCount": 1,
+          "partlyUsedDeviceCount": 0,
+          "taintedDeviceCount": 1
         }
       ],
       "warnings": [],
@@ -547,42 +573,47 @@ fn devices_as_json() {
 #[test]
 fn devices_as_yaml() {
     assert_snapshot!(devices("-o yaml").shown(), @r#"
-    apiVersion: kubectl-devicetaint/v1alpha1
+    apiVersion: devicetaint.dev/v1alpha1
     kind: DeviceList
     metadata:
-      source: Files
       context: null
+      server: null
       serverVersion: null
+      dataSource: Files
       semantics: "1.37"
-      observedAt: "2026-11-20T10:15:00Z"
-      resourceVersions: {}
-    devices:
+      observedTime: "2026-11-20T10:15:00Z"
+    items:
     - device: gpu.example.com/node-9/gpu-1
       node: node-9
       allocated: true
       free: false
-      allocations: 1
-      adminAllocations: 0
+      allocationCount: 1
+      adminAllocationCount: 0
       published: true
       taints:
-      - source: ResourceSlice
-        name: node-9-gpu.example.com-n5qb6
-        key: gpu.example.com/unhealthy
+      - key: gpu.example.com/unhealthy
         value: xid-79
         effect: NoExecute
+        timeAdded: "2026-11-20T08:02:33Z"
+        source: ResourceSlice
+        sourceName: node-9-gpu.example.com-n5qb6
       dedications: []
       claims:
-      - research/xid-triage
+      - namespace: research
+        name: xid-triage
+        uid: 00271117-03b3-4e0c-9f71-a94480f25e58
       adminClaims: []
       pods:
-      - research/xid-triage
+      - namespace: research
+        name: xid-triage
+        uid: a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
       adminPods: []
     - device: gpu.example.com/node-9/gpu-3
       node: node-9
       allocated: false
       free: true
-      allocations: 0
-      adminAllocations: 0
+      allocationCount: 0
+      adminAllocationCount: 0
       published: true
       taints: []
       dedications: []
@@ -590,18 +621,18 @@ fn devices_as_yaml() {
       adminClaims: []
       pods: []
       adminPods: []
-    summary:
-      devices: 2
-      allocated: 1
-      inUseThroughParts: 0
-      tainted: 1
+    deviceCounts:
+      deviceCount: 2
+      allocatedDeviceCount: 1
+      partlyUsedDeviceCount: 0
+      taintedDeviceCount: 1
     nodes:
     - node: node-9
-      known: true
-      devices: 2
-      allocated: 1
-      inUseThroughParts: 0
-      tainted: 1
+      nodeKnown: true
+      deviceCount: 2
+      allocatedDeviceCount: 1
+      partlyUsedDeviceCount: 0
+      taintedDeviceCount: 1
     warnings: []
     incomplete: []
     [exit status: 0]

@@ -65,7 +65,7 @@ fn a_number_alone_is_found_by_every_command() {
         );
         let report: Value = serde_json::from_str(&previewed.stdout).expect("JSON");
         assert_eq!(
-            report["devices"][0]["device"], DEVICE,
+            report["selectedDevices"][0]["device"], DEVICE,
             "{number}: {report:#}"
         );
         let explained = run(&folder, &format!("explain {number}"));

@@ -228,6 +228,8 @@ fn hazards_are_explained() {
     tolerates-schedule-only  replacements are scheduled here and evicted again: no
                              NoExecute toleration without tolerationSeconds
     foreign-taint            is also evicted by another rule or by a driver's taint
+
+    JSON and YAML have them as enumerations: PdbViolated for pdb-violated.
     [exit status: 0]
     ");
 }
@@ -363,7 +365,7 @@ fn a_namespace_where_it_narrows_nothing_is_refused() {
     assert_snapshot!(run.shown(), @"
     [stderr]
     error: --namespace applies only to `devices`, `explain` and `podresources list`
-    hint: taints affect pods in every namespace; to filter them: -o json, field pods[].namespace
+    hint: taints affect pods in every namespace; to filter them: -o json, field affectedPods[].namespace
     hint: omit --namespace
     [exit status: 2]
     ");

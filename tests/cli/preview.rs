@@ -11,7 +11,7 @@ fn preview(flags: &str) -> Run {
 #[test]
 fn one_device_is_asked_about_without_a_taint() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @"
-    gpu.example.com/node-7/gpu-0   taint kubectl-devicetaint/preview:NoExecute
+    gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
@@ -114,7 +114,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     [exit status: 4]
     ");
     let report = preview("gpu.example.com/node-7/* a:NoExecute -o json").json();
-    let claims = report["replacements"]["claims"].as_array();
+    let claims = report["replacements"]["claimReplacements"].as_array();
     let beyond: Vec<String> = claims
         .into_iter()
         .flatten()
@@ -124,7 +124,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     "notebooks": []
     "embed-5f6b8c9d77-f6ln5-gpu-kq8sm": []
     "embed-5f6b8c9d77-mdd2q-gpu-72g96": []
-    "rerank-6b4d9f8c5-wxh7f-gpu-cknml": ["capacity"]
+    "rerank-6b4d9f8c5-wxh7f-gpu-cknml": ["Capacity"]
     "#);
 }
 
@@ -219,7 +219,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     The last pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (a pod stays), 4 (a pod returns), 1 (no pod of its claim is known).
     [stderr]
     warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
-    warning: the proposed taint kubectl-devicetaint/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
+    warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
     [exit status: 0]
     ");
     assert_snapshot!(preview("*/*/*").shown(), @r#"
@@ -628,7 +628,9 @@ fn tripped_guard_leaves_one_json_document_on_stdout() {
     let run = preview("gpu.example.com/node-7/gpu-0 --abort-if pods.evicted>2 -o json");
     assert_eq!(run.code, 4);
     assert_eq!(run.json()["kind"], "ImpactReport");
-    assert_snapshot!(run.json()["guards"], @r#"[{"expression":"pods.evicted>2","tripped":true,"value":3,"whole":null}]"#);
+    assert_snapshot!(run.json()["guardResults"], @r#"
+    [{"count":3,"expression":"pods.evicted>2","totalCount":null,"tripped":true}]
+    "#);
     assert_snapshot!(run.stderr, @"
     warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
     error: guard tripped: pods.evicted>2
@@ -677,7 +679,7 @@ fn versions_differ_in_what_they_evict() {
         ));
         let report = run.json();
         let semantics = report["metadata"]["semantics"].as_str().map(str::to_owned);
-        (semantics, report["summary"]["pods"].as_u64())
+        (semantics, report["summary"]["evictedPodCount"].as_u64())
     };
     for (version, semantics, pods) in [
         ("1.33", "1.33", 3),

@@ -183,7 +183,7 @@ fn rules_of_a_dump_are_listed_with_what_they_hit() {
         "devicetaintrule.resource.k8s.io/node-8-power\n"
     );
     let labelled = devicetaint(&format!(
-        "list --from {EXAMPLE} -l kubectl-devicetaint/batch=9c41d7e02b --no-headers"
+        "list --from {EXAMPLE} -l devicetaint.dev/batch=9c41d7e02b --no-headers"
     ));
     assert_eq!(labelled.stdout.lines().count(), 1, "{}", labelled.shown());
     let none = devicetaint(&format!("list --from {EXAMPLE} -l a=b"));
@@ -224,9 +224,11 @@ fn rules_of_files_are_printed_as_they_stand_in_them() {
     });
     let list = |more: &str| folder.devicetaint(&format!("list --from . {more}"));
     let mut printed = list("-o json").json();
-    let counts = printed.as_object_mut().and_then(|all| all.remove("rules"));
+    let counts = printed
+        .as_object_mut()
+        .and_then(|all| all.remove("ruleSummaries"));
     let counted = counts.map(|counts| counts[0].clone()).unwrap_or_default();
-    assert_eq!(counted["name"], "alone");
+    assert_eq!(counted["rule"], "alone");
     assert_eq!(
         printed,
         json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": [
@@ -272,7 +274,7 @@ fn what_was_printed_is_listed_like_the_files_it_is_from() {
     let again = folder.devicetaint("list --from rules.json -o json");
     assert_eq!(again.json()["items"], raw.json()["items"]);
     // The rules alone do not tell whom they evict.
-    let pods = |list: Value| list["rules"][0]["pods"].clone();
+    let pods = |list: Value| list["ruleSummaries"][0]["evictedPodCount"].clone();
     assert_eq!(
         (pods(raw.json()), pods(again.json())),
         (json!(1), Value::Null)
@@ -394,7 +396,7 @@ fn rules_are_taken_as_they_are_printed_and_several_at_a_time() {
     let run = devicetaint(&format!("preview --rule {} --from {EXAMPLE}", names[0]));
     assert_eq!(run.code, 0, "{}", run.shown());
     let several = devicetaint(&line("describe -o json")).json();
-    assert_eq!(several["kind"], "List");
+    assert_eq!(several["kind"], "RuleDescriptionList");
     assert_eq!(several["items"].as_array().map(Vec::len), Some(2));
     let partly = devicetaint(&format!("describe {} nobody --from {EXAMPLE}", names[0]));
     assert!(partly.stdout.contains("Name: "), "{}", partly.shown());

@@ -189,10 +189,10 @@ fn a_guard_whose_value_is_not_known_trips_and_says_why() {
         run.stdout
     );
     let json = guarded("pods.evicted>0 -o json").json();
-    assert_eq!(json["guards"][0]["value"], serde_json::Value::Null);
-    assert_eq!(json["guards"][0]["tripped"], true);
+    assert_eq!(json["guardResults"][0]["count"], serde_json::Value::Null);
+    assert_eq!(json["guardResults"][0]["tripped"], true);
     assert_eq!(
-        json["taints"][0]["controllerMessage"],
+        json["proposedTaints"][0]["controllerMessage"],
         serde_json::Value::Null
     );
     // Which devices are selected depends on slices and claims, not on pods.
@@ -403,9 +403,9 @@ fn a_dump_is_redacted_and_answers_as_it_did() {
         let mut counts = report["summary"].clone();
         let fields = counts.as_object_mut().expect("counts");
         for unsure in [
-            "claimsUnplaceable",
-            "devicesAvailable",
-            "devicesOfClass",
+            "unplaceableClaimCount",
+            "availableDeviceCount",
+            "classDeviceCount",
             "bounds",
         ] {
             fields.remove(unsure);
@@ -414,7 +414,9 @@ fn a_dump_is_redacted_and_answers_as_it_did() {
     };
     assert_eq!(counts(&redacted), counts(&open));
     let placeable = |report: &serde_json::Value| {
-        let claims = report["replacements"]["claims"].as_array().cloned();
+        let claims = report["replacements"]["claimReplacements"]
+            .as_array()
+            .cloned();
         let claims = claims.into_iter().flatten();
         claims.fold(
             [0_u32; 3],
@@ -434,7 +436,7 @@ fn a_dump_is_redacted_and_answers_as_it_did() {
     assert!(0 < no_redacted && no_redacted < no, "{no_redacted} of {no}");
     assert_eq!(unknown, 0);
     assert_eq!(yes_redacted, yes);
-    assert_eq!(redacted["incomplete"][0]["what"], "replacements");
+    assert_eq!(redacted["incomplete"][0]["missing"], "replacements");
     let packed = std::fs::read(folder.path("redacted.json.gz")).expect("a file");
     let mut text = String::new();
     std::io::Read::read_to_string(
@@ -452,7 +454,7 @@ fn a_snapshot_without_rules_is_a_complete_dump() {
     let kinds =
         "ResourceSlice,ResourceClaim,DeviceTaintRule,DeviceClass,Pod,Node,PodDisruptionBudget";
     let noted = json!({"apiVersion": "v1", "kind": "List", "items": objects,
-        "metadata": {"annotations": {"kubectl-devicetaint/kinds": kinds}}});
+        "metadata": {"annotations": {"devicetaint.dev/kinds": kinds}}});
     let folder = Folder::new()
         .with("noted.json", noted.to_string())
         .with("kubectl.json", list(&objects));

@@ -49,13 +49,16 @@ fn several_clusters_answer_side_by_side() {
     assert_eq!(reports["kind"], "ClusterReports");
     let contexts = ["prod-eu", "prod-us"];
     for (place, name) in contexts.into_iter().enumerate() {
-        let cluster = &reports["clusters"][place];
+        let cluster = &reports["items"][place];
         assert_eq!(cluster["context"], name);
-        assert_eq!(cluster["report"]["summary"]["pods"], 1, "{cluster:#}");
+        assert_eq!(
+            cluster["report"]["summary"]["evictedPodCount"], 1,
+            "{cluster:#}"
+        );
         assert_eq!(cluster["report"]["metadata"]["context"], name);
         assert_eq!(cluster["error"], Value::Null);
     }
-    assert_eq!(reports["guards"][0]["value"], 2, "{reports:#}");
+    assert_eq!(reports["guardResults"][0]["count"], 2, "{reports:#}");
 
     // Neither is too much, but both together are.
     world
@@ -83,7 +86,7 @@ fn several_clusters_answer_side_by_side() {
         .run(&format!("list {rule} --contexts prod -o json"))
         .ended(0);
     let reports = json(&run);
-    let listed = &reports["clusters"][1]["report"]["items"][0]["metadata"]["name"];
+    let listed = &reports["items"][1]["report"]["items"][0]["metadata"]["name"];
     assert_eq!(*listed, rule);
     for format in ["yaml", "markdown", "wide"] {
         let run = world.run(&format!("devices DRIVER --contexts prod -o {format}"));
@@ -113,13 +116,16 @@ fn a_cluster_that_is_gone_is_named_and_is_no_reason_to_go_on() {
         let run = world.run(&format!("{line} {both}")).ended(6);
         let reports = json(&run);
         let gap = &reports["incomplete"][0];
-        assert_eq!(gap["what"], "cluster of context gone", "{reports:#}");
+        assert_eq!(gap["missing"], "cluster of context gone", "{reports:#}");
         assert!(
-            gap["why"].as_str().expect("text").contains("cannot reach"),
+            gap["message"]
+                .as_str()
+                .expect("text")
+                .contains("cannot reach"),
             "{gap}"
         );
-        assert_eq!(reports["clusters"][0]["report"], Value::Null);
-        assert!(reports["clusters"][1]["report"].is_object());
+        assert_eq!(reports["items"][0]["report"], Value::Null);
+        assert!(reports["items"][1]["report"].is_object());
         world.run(&format!("{line} {both} --strict")).ended(6);
     }
     let table = world.run(&format!("devices DRIVER {both}")).ended(6);

@@ -22,13 +22,13 @@ const LATE: Duration = Duration::from_secs(3);
 
 /// What the program prints in the pod.
 fn printed() -> String {
-    let device = json!({"device": "gpu.example.com/node-7/gpu-0", "claim": "ml/gpu", "shareId": null, "cdiDevices": []});
-    let container =
-        json!({"name": "main", "devices": [device], "pluginDevices": [], "cpus": [], "memory": []});
+    let device = json!({"device": "gpu.example.com/node-7/gpu-0", "claim": {"namespace": "ml", "name": "gpu", "uid": null}, "shareID": null, "cdiDevices": []});
+    let container = json!({"name": "main", "dynamicResources": [device], "pluginDevices": [], "cpus": [], "memory": []});
     json!({
-        "apiVersion": "kubectl-devicetaint/v1alpha1", "kind": "PodResourcesReport", "dialect": "v1",
-        "pods": [{"namespace": "ml", "name": "train", "containers": [container], "cpus": [], "memory": []}],
-        "prepared": [], "allocatable": null, "warnings": [],
+        "apiVersion": "devicetaint.dev/v1alpha1", "kind": "PodResourcesList", "podResourcesVersion": "v1",
+        "metadata": {"context": null, "server": null, "serverVersion": null, "dataSource": "Kubelet"},
+        "items": [{"namespace": "ml", "name": "train", "uid": null, "containers": [container], "cpus": [], "memory": []}],
+        "preparedClaims": [], "allocatable": null, "warnings": [],
     })
     .to_string()
 }
@@ -176,15 +176,12 @@ fn what_a_kubelet_says_from_afar_is_compared_with_the_cluster() {
     assert_eq!(status, Some(4), "{stderr}");
     let told: Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(told["node"], *stage.node);
-    let devices = told["devices"].as_array().expect("devices");
+    let devices = told["items"].as_array().expect("devices");
     assert_eq!(devices.len(), 1, "{stdout}");
     assert_eq!(devices[0]["device"], "gpu.example.com/node-7/gpu-0");
-    let reasons = devices[0]["reasons"].as_array().expect("reasons").iter();
-    let codes: Vec<&Value> = reasons.map(|reason| &reason["code"]).collect();
-    assert_eq!(
-        codes,
-        ["in-use", "in-use-and-free", "driver-down", "not-tainted"]
-    );
+    let reasons = devices[0]["objections"].as_array().expect("reasons").iter();
+    let codes: Vec<&Value> = reasons.map(|reason| &reason["reason"]).collect();
+    assert_eq!(codes, ["InUse", "InUseAndFree", "DriverDown", "NotTainted"]);
     assert_eq!(stage.pods(), [] as [Value; 0]);
 }
 
@@ -200,9 +197,9 @@ fn a_wait_asks_a_kubelet_from_afar() {
         &format!("{driver}/{node}/gpu-0"),
     );
     let mut free: Value = serde_json::from_str(&printed()).expect("JSON");
-    free["pods"] = json!([]);
+    free["items"] = json!([]);
     let free = free.to_string();
-    for (printed, code, reasons) in [(free, 0, &[][..]), (held, 5, &["in-use"])] {
+    for (printed, code, reasons) in [(free, 0, &[][..]), (held, 5, &["InUse"])] {
         let prefix = format!("/api/v1/namespaces/{}/pods/devicetaint-", stage.namespace);
         let harm = [Fault::Late(LATE), log(printed)].into_iter().zip(1..);
         stage
@@ -231,7 +228,7 @@ fn a_wait_asks_a_kubelet_from_afar() {
         let (status, stdout, stderr) = ended(child);
         assert_eq!(status, Some(code), "{stderr}");
         let told: Value = serde_json::from_str(&stdout).expect("JSON");
-        let left = told["left"].as_array().expect("what is left").iter();
+        let left = told["blockers"].as_array().expect("what is left").iter();
         let found: Vec<&str> = left.filter_map(|left| left["reason"].as_str()).collect();
         assert_eq!(found, reasons, "{told}");
         assert_eq!(stage.pods(), [] as [Value; 0]);

@@ -61,11 +61,11 @@ fn published_preview_is_the_controllers_to_the_letter() {
 
     let line = format!("{driver} example.com/broken=yes:NoExecute --publish -o json");
     let report: Value = serde_json::from_str(&text(&preview(plane, &line))).expect("JSON");
-    let published = &report["published"][0];
+    let published = &report["publishedRules"][0];
     assert_eq!(published["agrees"], true, "{published}");
     assert_eq!(
         published["condition"]["message"],
-        report["taints"][0]["controllerMessage"]
+        report["proposedTaints"][0]["controllerMessage"]
     );
     assert_eq!(published["condition"]["observedGeneration"], 1);
 
@@ -81,7 +81,7 @@ fn published_preview_is_the_controllers_to_the_letter() {
     for part in [
         "EvictionInProgress",
         "1 pod would be evicted",
-        "kubectl-devicetaint/batch",
+        "devicetaint.dev/batch",
     ] {
         assert!(described.contains(part), "{part} in:\n{described}");
     }
@@ -106,7 +106,7 @@ fn several_devices_are_published_as_several_rules() {
         "{driver}/node-{driver}/gpu-0 {driver}/node-{driver}/gpu-1 --publish --cleanup -o json"
     );
     let report: Value = serde_json::from_str(&text(&preview(plane, &line))).expect("JSON");
-    let agrees: Vec<_> = report["published"]
+    let agrees: Vec<_> = report["publishedRules"]
         .as_array()
         .into_iter()
         .flatten()
@@ -181,7 +181,7 @@ fn silence_of_the_controller_is_never_agreement() {
         stderr(&output)
     );
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let published = &report["published"][0];
+    let published = &report["publishedRules"][0];
     assert_eq!(
         (&published["condition"], &published["agrees"]),
         (&Value::Null, &Value::Null)

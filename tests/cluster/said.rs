@@ -112,10 +112,10 @@ impl Said {
         let output = self.asked(&[&question[..], &cluster].concat());
         let told: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
-        let devices = told["devices"].as_array().expect("devices").iter();
+        let devices = told["items"].as_array().expect("devices").iter();
         let codes = devices.map(|device| {
-            let reasons = device["reasons"].as_array().expect("reasons").iter();
-            let codes = reasons.map(|reason| reason["code"].as_str().expect("a code"));
+            let reasons = device["objections"].as_array().expect("reasons").iter();
+            let codes = reasons.map(|reason| reason["reason"].as_str().expect("a code"));
             codes.collect::<Vec<_>>().join(" ")
         });
         (output.status.code(), codes.collect())
@@ -161,7 +161,7 @@ pub(super) fn everything() -> Value {
         json!({"driverName": "gpu.example.com", "poolName": "node-0", "deviceName": device, "cdiDevices": cdi})
     };
     let mut share = resource("gpu-2", &["g=0", "g=1", "g=2"]);
-    share["shareId"] = json!("8a4f");
+    share["shareID"] = json!("8a4f");
     let claim = json!({
         "claimName": "gpus", "claimNamespace": "ml",
         "claimResources": [resource("gpu-0", &["g=0"]), resource("gpu-1", &["g=0", "g=1"]), share],
@@ -214,12 +214,12 @@ fn every_shape_is_shown_and_what_is_newer_is_skipped() {
         ml          train   (pod)       memory: 4096 bytes                          <none>    0        <none>
         "); }
         let listed = data(&server.asked(&["list", "-o", "json"]));
-        let main = &listed["pods"][1]["containers"][0];
+        let main = &listed["items"][1]["containers"][0];
         // What the runtime was told for earlier devices is not told again.
-        assert_eq!(main["devices"][1]["cdiDevices"], json!(["g=1"]));
-        assert_eq!(main["devices"][2]["shareId"], "8a4f");
+        assert_eq!(main["dynamicResources"][1]["cdiDevices"], json!(["g=1"]));
+        assert_eq!(main["dynamicResources"][2]["shareID"], "8a4f");
         assert_eq!(main["pluginDevices"][1]["ids"], json!(["a", "b"]));
-        assert_eq!(listed["pods"][1]["cpus"], json!([0, 1, 2, 3]));
+        assert_eq!(listed["items"][1]["cpus"], json!([0, 1, 2, 3]));
         let shown = text(&server.asked(&["allocatable"]));
         insta::allow_duplicates! { insta::assert_snapshot!(shown, @"
         RESOURCE             NUMA
@@ -228,7 +228,7 @@ fn every_shape_is_shown_and_what_is_newer_is_skipped() {
         memory: 8192 bytes   <none>
         "); }
         let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
-        assert_eq!(got["pods"][0], listed["pods"][1]);
+        assert_eq!(got["items"][0], listed["items"][1]);
         assert_eq!(
             text(&server.asked(&["list", "-n", "other", "-o", "name"])),
             ""
@@ -264,11 +264,11 @@ pub(super) fn cluster(node: &str) -> Value {
 
 #[test]
 fn what_the_kubelet_says_is_compared_with_the_cluster() {
-    const USED: &str = "in-use claimed";
+    const USED: &str = "InUse Claimed";
     let server = Said::start("well", &everything(), &json!({}));
     let here = cluster("node-0");
     let checked = |cluster: &Value| server.checked("node-0", cluster);
-    let unread = "notes-unread";
+    let unread = "NotesUnread";
     let all = |used: &str, rest: &str, last: &str| {
         let codes = [used, used, used, rest, last].map(|codes| codes.trim().to_owned());
         (Some(4), codes.to_vec())
@@ -276,7 +276,7 @@ fn what_the_kubelet_says_is_compared_with_the_cluster() {
     let without_notes = format!("{USED} {unread}");
     assert_eq!(checked(&here), all(&without_notes, unread, unread));
     server.note();
-    assert_eq!(checked(&here), all(USED, "", "prepared"));
+    assert_eq!(checked(&here), all(USED, "", "Prepared"));
     let mut unreserved = here.clone();
     unreserved["items"][1]["status"]["reservedFor"] =
         json!([{"resource": "pods", "name": "other", "uid": "o"}]);
@@ -286,11 +286,11 @@ fn what_the_kubelet_says_is_compared_with_the_cluster() {
         .as_array_mut()
         .expect("items")
         .push(other);
-    let expected = all("in-use not-reserved claimed", "", "prepared");
+    let expected = all("InUse NotReserved Claimed", "", "Prepared");
     assert_eq!(checked(&unreserved), expected);
     let mut freed = here.clone();
     freed["items"][1]["status"] = json!({});
-    let expected = all("in-use in-use-and-free", "", "prepared");
+    let expected = all("InUse InUseAndFree", "", "Prepared");
     assert_eq!(checked(&freed), expected);
     let mut driverless = here;
     driverless["items"][0]["spec"]["driver"] = json!("other.example.com");
@@ -299,7 +299,7 @@ fn what_the_kubelet_says_is_compared_with_the_cluster() {
     assert!(
         found
             .iter()
-            .filter(|codes| codes.contains("driver-down"))
+            .filter(|codes| codes.contains("DriverDown"))
             .count()
             >= 4,
         "{found:?}"
@@ -319,7 +319,7 @@ fn a_kubelet_that_cannot_say_what_is_in_use_frees_nothing() {
         assert_eq!(status, Some(4));
         assert_eq!(found.len(), 5);
         assert!(
-            found.iter().all(|codes| codes.contains("kubelet-blind")),
+            found.iter().all(|codes| codes.contains("KubeletBlind")),
             "{mood}: {found:?}"
         );
     }
@@ -336,14 +336,14 @@ fn a_kubelet_is_known_by_its_pods_or_by_the_name_of_its_machine() {
     let (status, found) = server.checked("node-0", &idle);
     assert_eq!(status, Some(4));
     assert!(
-        found.iter().all(|codes| codes.contains("node-unproven")),
+        found.iter().all(|codes| codes.contains("NodeUnproven")),
         "{found:?}"
     );
     let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     let name = name.trim();
     idle["items"][0]["spec"]["nodeName"] = json!(name);
     let (_, found) = server.checked(name, &idle);
-    assert_eq!(found[..4], ["notes-unread"; 4], "{found:?}");
+    assert_eq!(found[..4], ["NotesUnread"; 4], "{found:?}");
     // What it has prepared is on that node.
     let mut idle = cluster("node-1");
     idle["items"][0] = cluster("node-0")["items"][0].take();
@@ -468,7 +468,7 @@ fn a_check_tells_hardware_that_was_exchanged_under_its_rule() {
         json!({
             "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
             "metadata": {"name": "pulled", "uid": "r", "annotations": {
-                "kubectl-devicetaint/identity": json!({"gpu.example.com/uuid": uuid}).to_string(),
+                "devicetaint.dev/identity": json!({"gpu.example.com/uuid": uuid}).to_string(),
             }},
             "spec": {
                 "deviceSelector": {"driver": "gpu.example.com", "pool": "node-0", "device": "gpu-3"},
@@ -544,7 +544,7 @@ fn every_question_is_answered_in_every_format() {
 fn a_node_on_which_nothing_runs_has_an_answer() {
     let server = Said::start("well", &json!({}), &json!({}));
     let listed = data(&server.asked(&["list", "-o", "json"]));
-    assert_eq!(listed["pods"], json!([]));
+    assert_eq!(listed["items"], json!([]));
     let nothing = json!({"pluginDevices": [], "cpus": [], "memory": []});
     let told = data(&server.asked(&["allocatable", "-o", "json"]));
     assert_eq!(told["allocatable"], nothing);
@@ -562,7 +562,7 @@ fn ten_thousand_pods_are_listed_in_a_moment() {
     let relay = Relay::start(&server.socket(), Harm::None);
     let began = Instant::now();
     let listed = data(&relay.asked(&["list", "-o", "json"]));
-    assert_eq!(listed["pods"].as_array().map(Vec::len), Some(10_000));
+    assert_eq!(listed["items"].as_array().map(Vec::len), Some(10_000));
     // More than a client takes that is not told to take more.
     assert!(relay.passed() > 4 << 20, "{}", relay.passed());
     assert!(
@@ -577,9 +577,9 @@ fn older_kubelets_say_less_and_that_is_said() {
     let old = Said::start("old", &everything(), &allocatable());
     let output = old.asked(&["list", "-o", "json"]);
     let listed = data(&output);
-    assert_eq!(listed["dialect"], "v1alpha1");
+    assert_eq!(listed["podResourcesVersion"], "v1alpha1");
     assert_eq!(
-        listed["pods"][1]["containers"][0]["pluginDevices"][0]["ids"],
+        listed["items"][1]["containers"][0]["pluginDevices"][0]["ids"],
         json!(["a", "b", "c"])
     );
     let said = String::from_utf8_lossy(&output.stderr);
@@ -597,7 +597,7 @@ fn older_kubelets_say_less_and_that_is_said() {
             "{said}"
         );
         let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
-        assert_eq!(got["pods"][0]["name"], "train");
+        assert_eq!(got["items"][0]["name"], "train");
         let (_, said) = refusal(&server.asked(&["get", "ml/nobody"]));
         assert!(said.contains("does not list pod ml/nobody"), "{said}");
     }

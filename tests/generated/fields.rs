@@ -120,7 +120,8 @@ fn link(title: &str, reference: &str) -> String {
     format!("[{name}](#{anchor})")
 }
 
-fn description(schema: &Value) -> String {
+/// What a schema says of itself, in one line.
+pub fn description(schema: &Value) -> String {
     let empty = Map::new();
     let fields = schema.as_object().unwrap_or(&empty);
     let description = fields.get("description").and_then(Value::as_str);

@@ -8,6 +8,7 @@ mod man;
 mod manual;
 mod recording;
 mod regions;
+mod vocabulary;
 
 use std::env;
 use std::fs;
@@ -17,6 +18,7 @@ use std::process::Command;
 use kubectl_devicetaint::assess::{Hazard, Signal};
 use kubectl_devicetaint::cluster::Role;
 use kubectl_devicetaint::error::ExitStatus;
+use kubectl_devicetaint::report::casing::pascal_case;
 use kubectl_devicetaint::report::schema;
 use regions::filled;
 
@@ -49,10 +51,14 @@ fn assert_current(path: &str, generated: &str) {
 
 #[test]
 fn schemas_are_those_of_the_report_types() {
+    let mut names = Vec::new();
     for (name, schema) in schema::files().into_iter().chain(schema::inputs()) {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         assert_current(&format!("schemas/{name}"), &text);
+        names.push(name.to_owned());
     }
+    names.sort();
+    assert_only("schemas", &names);
 }
 
 /// What stands above a role.
@@ -165,17 +171,30 @@ fn table<const N: usize>(head: &str, rows: [(String, &str); N]) -> String {
     format!("| {head} | meaning |\n|---|---|\n{}", rows.concat())
 }
 
+/// The hazards with what they are called in text and in JSON.
+fn hazards() -> String {
+    let rows = Hazard::ALL.map(|hazard| {
+        let (code, meaning) = (hazard.code(), manual::text(hazard.meaning()));
+        format!("| `{code}` | `{}` | {meaning} |\n", pascal_case(code))
+    });
+    format!(
+        "| hazard | in JSON and YAML | meaning |\n|---|---|---|\n{}",
+        rows.concat()
+    )
+}
+
 #[test]
 fn tables_of_the_book_are_those_of_the_program() {
     assert_region("SUMMARY.md", "commands", &manual::contents());
     assert_region("commands.md", "commands", &manual::table());
     let codes = ExitStatus::ALL.map(|status| (status.code().to_string(), status.meaning()));
     assert_region("exit-codes.md", "exit-codes", &table("code", codes));
-    let hazards = Hazard::ALL.map(|hazard| (hazard.code().to_owned(), hazard.meaning()));
-    assert_region("hazards.md", "hazards", &table("hazard", hazards));
+    assert_region("hazards.md", "hazards", &hazards());
     let signals = Signal::ALL.map(|signal| (signal.name().to_owned(), signal.meaning()));
     assert_region("guards.md", "signals", &table("signal", signals));
     let schemas = schema::files().map(|(name, schema)| (name, schema.to_value()));
+    let reports: Vec<_> = schemas.iter().map(|(_, schema)| schema.clone()).collect();
+    assert_region("reports.md", "vocabulary", &vocabulary::table(&reports));
     assert_region("reports.md", "fields", &fields::tables(&schemas));
     let inputs = schema::inputs().map(|(name, schema)| (name, schema.to_value()));
     assert_region("guards.md", "policy", &fields::tables(&inputs));

@@ -11,7 +11,7 @@ use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, Verdict, preview};
 use kubectl_devicetaint::model::{Pod, Reading};
 use kubectl_devicetaint::report::explain::{
-    Explained, ExplainedVerdict, SingleChange, VerdictCode, explain_pod,
+    ChangeType, Explained, ExplainedVerdict, PodOutcome, SingleChange, explain_pod,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use serde_json::{Value, json};
@@ -128,20 +128,23 @@ impl<'a> Look<'a> {
             for pod in &snapshot.pods {
                 let hit = impact.pods.iter().find(|hit| hit.pod.name == pod.name);
                 let expected = match hit.map(|hit| &hit.verdict) {
-                    None => (VerdictCode::Untouched, None),
-                    Some(Verdict::Evicted { at }) => (VerdictCode::Evicted, Some(*at)),
-                    Some(Verdict::Tolerates) => (VerdictCode::Tolerates, None),
-                    Some(Verdict::Terminating) => (VerdictCode::Terminating, None),
-                    Some(Verdict::NotEvicted(_)) => (VerdictCode::NotEvicted, None),
+                    None => (PodOutcome::Untouched, None),
+                    Some(Verdict::Evicted { at }) if *at <= now() => {
+                        (PodOutcome::EvictedNow, Some(*at))
+                    }
+                    Some(Verdict::Evicted { at }) => (PodOutcome::EvictedLater, Some(*at)),
+                    Some(Verdict::Tolerates) => (PodOutcome::Tolerates, None),
+                    Some(Verdict::Terminating) => (PodOutcome::Terminating, None),
+                    Some(Verdict::NotEvicted(_)) => (PodOutcome::NotEvicted, None),
                 };
                 let verdict = self.explained(pod, question).verdict.expect("of a pod");
-                let code = match verdict.code {
+                let code = match verdict.outcome {
                     // No taint touches a pod whose claims have no devices yet.
-                    VerdictCode::Waiting => VerdictCode::Untouched,
+                    PodOutcome::Waiting => PodOutcome::Untouched,
                     code => code,
                 };
                 assert_eq!(
-                    (code, verdict.at.map(|at| at.0)),
+                    (code, verdict.eviction_time.map(|at| at.0)),
                     expected,
                     "case {place}: {} {question:?}",
                     pod.name
@@ -168,13 +171,13 @@ impl<'a> Look<'a> {
         for pod in &self.reading.snapshot.pods {
             let explained = self.explained(pod, &[]);
             let before = explained.verdict.expect("of a pod");
-            for change in &explained.changes {
+            for change in &explained.fixes {
                 let Some(after) = &change.verdict else {
                     continue;
                 };
                 let told = format!(
                     "case {place}: {}: {}: {}",
-                    pod.name, change.text, change.then
+                    pod.name, change.message, change.outcome_message
                 );
                 assert_ne!(*after, before, "{told}");
                 let mut objects = self.case.objects();
@@ -224,23 +227,21 @@ impl Predicted {
 
 /// The second of virtual time in which the pod goes, if it does so before the end.
 fn second(verdict: &ExplainedVerdict) -> Option<i64> {
-    let at = verdict
-        .at
-        .filter(|_| verdict.code == VerdictCode::Evicted)?;
+    let at = verdict.eviction_time?;
     let second = (at.0.as_second() - START).max(0);
     (second <= HORIZON).then_some(second)
 }
 
 /// Makes the change in the objects of the API, by what the report says of it.
 fn make(change: &SingleChange, pod: &Pod, objects: &mut Objects) {
-    match change.change.as_str() {
-        "without-taint" if change.rule.is_some() => {
+    match change.change_type {
+        ChangeType::WithoutTaint if change.rule.is_some() => {
             objects
                 .rules
                 .retain(|rule| rule["metadata"]["name"] != json!(change.rule));
         }
-        "without-taint" => without_driver_taint(change, objects),
-        "with-no-execute" => {
+        ChangeType::WithoutTaint => without_driver_taint(change, objects),
+        ChangeType::WithNoExecute => {
             let mut rules = objects.rules.iter_mut();
             let rule = rules.find(|rule| rule["metadata"]["name"] == json!(change.rule));
             let taint = &mut rule.expect("the rule")["spec"]["taint"];
@@ -248,18 +249,18 @@ fn make(change: &SingleChange, pod: &Pod, objects: &mut Objects) {
             // The server sets it anew, and `escalate` does so where the server does not.
             taint["timeAdded"] = json!(now().to_string());
         }
-        "with-taint" => {
+        ChangeType::WithTaint => {
             let [driver, pool, device] = parts(change);
             objects.rules.push(json!({
                 "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
                 "metadata": {"name": "change", "uid": "uid-change", "generation": 1, "resourceVersion": "1"},
                 "spec": {
                     "deviceSelector": {"driver": driver, "pool": pool, "device": device},
-                    "taint": {"key": "kubectl-devicetaint/preview", "effect": "NoExecute", "timeAdded": "2000-01-01T00:00:00Z"},
+                    "taint": {"key": "devicetaint.dev/preview", "effect": "NoExecute", "timeAdded": "2000-01-01T00:00:00Z"},
                 },
             }));
         }
-        "with-toleration" | "without-toleration" => {
+        ChangeType::WithToleration | ChangeType::WithoutToleration => {
             let wanted = serde_json::to_value(&change.toleration).expect("JSON");
             let claim = claim(change, objects);
             let results = claim["status"]["allocation"]["devices"]["results"]
@@ -270,7 +271,7 @@ fn make(change: &SingleChange, pod: &Pod, objects: &mut Objects) {
                     .as_array()
                     .cloned()
                     .unwrap_or_default();
-                if change.change == "with-toleration" {
+                if change.change_type == ChangeType::WithToleration {
                     tolerations.push(wanted.clone());
                 } else {
                     tolerations.retain(|one| !is_same(one, &wanted));
@@ -278,12 +279,12 @@ fn make(change: &SingleChange, pod: &Pod, objects: &mut Objects) {
                 result["tolerations"] = json!(tolerations);
             }
         }
-        "scheduled" => {
+        ChangeType::Scheduled => {
             let mut pods = objects.pods.iter_mut();
             let pod = pods.find(|one| one["metadata"]["uid"] == *pod.uid.as_str());
             pod.expect("the pod")["spec"]["nodeName"] = "node".into();
         }
-        "reserved" => {
+        ChangeType::Reserved => {
             let claim = claim(change, objects);
             let mut users = claim["status"]["reservedFor"]
                 .as_array()
@@ -292,13 +293,12 @@ fn make(change: &SingleChange, pod: &Pod, objects: &mut Objects) {
             users.push(json!({"resource": "pods", "name": pod.name.name.as_str(), "uid": pod.uid.as_str()}));
             claim["status"]["reservedFor"] = json!(users);
         }
-        "owned" => {
+        ChangeType::Owned => {
             claim(change, objects)["metadata"]["ownerReferences"] = json!([{
                 "apiVersion": "v1", "kind": "Pod", "name": pod.name.name.as_str(),
                 "uid": pod.uid.as_str(), "controller": true,
             }]);
         }
-        other => panic!("no such change: {other}"),
     }
 }
 
@@ -309,15 +309,11 @@ fn parts(change: &SingleChange) -> [String; 3] {
 }
 
 fn claim<'o>(change: &SingleChange, objects: &'o mut Objects) -> &'o mut Value {
-    let (namespace, name) = change
-        .claim
-        .as_deref()
-        .expect("a claim")
-        .split_once('/')
-        .expect("both");
+    let wanted = change.claim.as_ref().expect("a claim");
     let mut claims = objects.claims.iter_mut();
     let found = claims.find(|claim| {
-        claim["metadata"]["namespace"] == *namespace && claim["metadata"]["name"] == *name
+        claim["metadata"]["namespace"] == wanted.namespace
+            && claim["metadata"]["name"] == wanted.name
     });
     found.expect("the claim")
 }
@@ -334,7 +330,8 @@ fn without_driver_taint(change: &SingleChange, objects: &mut Objects) {
             .flatten();
         for published in devices.filter(|one| one["name"] == *device) {
             if let Some(taints) = published["taints"].as_array_mut() {
-                taints.retain(|taint| Some(spelled(taint)) != change.taint);
+                let gone = change.taint.as_ref().map(ToString::to_string);
+                taints.retain(|taint| Some(spelled(taint)) != gone);
             }
         }
     }

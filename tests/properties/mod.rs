@@ -120,9 +120,9 @@ fn report_of(objects: &[Value], asked: &[ProposedTaint], semantics: &Semantics) 
 /// When each pod is evicted; pods that are not are left out.
 fn evictions(report: &ImpactReport) -> BTreeMap<String, Timestamp> {
     let evicted = report
-        .pods
+        .affected_pods
         .iter()
-        .filter_map(|pod| Some((pod.uid.clone(), pod.evict_at.as_ref()?.0)));
+        .filter_map(|pod| Some((pod.uid.clone(), pod.eviction_time.as_ref()?.0)));
     evicted.collect()
 }
 
@@ -226,13 +226,13 @@ proptest! {
     ) {
         let alone = report_of(&objects, std::slice::from_ref(&first), &semantics);
         let both = report_of(&objects, &[first.clone(), second], &semantics);
-        prop_assert_eq!(&both.taints[0].counts, &alone.taints[0].counts);
+        prop_assert_eq!(&both.proposed_taints[0].counts, &alone.proposed_taints[0].counts);
         let without: Vec<Value> = objects
             .into_iter()
             .filter(|object| object["kind"] != "DeviceTaintRule")
             .collect();
         let quiet = report_of(&without, &[first], &semantics);
-        prop_assert_eq!(&quiet.taints[0].counts, &alone.taints[0].counts);
+        prop_assert_eq!(&quiet.proposed_taints[0].counts, &alone.proposed_taints[0].counts);
     }
 
     /// A toleration without key and seconds is for every taint and forever. Without its effect it
@@ -245,7 +245,7 @@ proptest! {
     ) {
         let report = report_of(&tolerating_everything(&objects), &[asked], &semantics);
         prop_assert_eq!(evictions(&report), BTreeMap::new());
-        prop_assert_eq!(report.taints[0].counts.pods, 0);
+        prop_assert_eq!(report.proposed_taints[0].counts.evicted_pod_count, 0);
     }
 
     /// Only NoExecute evicts; a taint that nobody can act on hits nobody by itself.
@@ -259,9 +259,9 @@ proptest! {
         let driver = driver_name(driver);
         let asked = question(Some(&driver), None, None, 0, effect.into());
         let report = report_of(&objects, &[asked], &semantics);
-        prop_assert_eq!(report.taints[0].counts.pods, 0);
-        for pod in &report.pods {
-            let by_the_taint = pod.causes.iter().any(|cause| cause.effect == effect);
+        prop_assert_eq!(report.proposed_taints[0].counts.evicted_pod_count, 0);
+        for pod in &report.affected_pods {
+            let by_the_taint = pod.causes.iter().any(|cause| cause.taint.effect == effect);
             prop_assert!(!by_the_taint, "{:?}", pod.causes);
         }
     }
@@ -277,18 +277,18 @@ proptest! {
         let report = report_of(&objects, &[first, second], &semantics);
         let summary = &report.summary;
         let times: Vec<Timestamp> = evictions(&report).into_values().collect();
-        prop_assert_eq!(summary.pods, times.len());
-        prop_assert_eq!(summary.pods, summary.pods_now + summary.pods_later);
-        prop_assert_eq!(summary.pods_now, times.iter().filter(|at| **at <= now()).count());
-        prop_assert_eq!(summary.first_eviction.as_ref().map(|time| time.0), times.iter().min().copied());
-        prop_assert_eq!(summary.last_eviction.as_ref().map(|time| time.0), times.iter().max().copied());
-        prop_assert_eq!(summary.devices, report.devices.len());
-        let others = summary.pods_tolerating + summary.pods_terminating + summary.pods_not_evicted;
-        prop_assert_eq!(summary.pods + others, report.pods.len());
-        let ordered = report.pods.is_sorted_by_key(|pod| (pod.namespace.clone(), pod.name.clone()));
+        prop_assert_eq!(summary.evicted_pod_count, times.len());
+        prop_assert_eq!(summary.evicted_pod_count, summary.evicted_now_pod_count + summary.evicted_later_pod_count);
+        prop_assert_eq!(summary.evicted_now_pod_count, times.iter().filter(|at| **at <= now()).count());
+        prop_assert_eq!(summary.first_eviction_time.as_ref().map(|time| time.0), times.iter().min().copied());
+        prop_assert_eq!(summary.last_eviction_time.as_ref().map(|time| time.0), times.iter().max().copied());
+        prop_assert_eq!(summary.device_count, report.selected_devices.len());
+        let others = summary.tolerating_pod_count + summary.terminating_pod_count + summary.not_evicted_pod_count;
+        prop_assert_eq!(summary.evicted_pod_count + others, report.affected_pods.len());
+        let ordered = report.affected_pods.is_sorted_by_key(|pod| (pod.namespace.clone(), pod.name.clone()));
         prop_assert!(ordered);
-        for pod in &report.pods {
-            prop_assert!(pod.causes.is_sorted_by_key(|cause| cause.at.0), "{:?}", pod.causes);
+        for pod in &report.affected_pods {
+            prop_assert!(pod.causes.is_sorted_by_key(|cause| cause.eviction_time.0), "{:?}", pod.causes);
         }
     }
 
@@ -329,12 +329,12 @@ proptest! {
         seconds in prop_oneof![-100_000i64..0, 1i64..100_000],
     ) {
         let report = report_of(&objects, &[asked], &semantics);
-        for (place, pod) in report.pods.iter().enumerate() {
-            let Some(at) = pod.evict_at else { continue };
+        for (place, pod) in report.affected_pods.iter().enumerate() {
+            let Some(at) = pod.eviction_time else { continue };
             let at = at.0 + jiff::SignedDuration::from_secs(seconds);
             let mut value = serde_json::to_value(&report).expect("JSON");
-            value["pods"][place]["evictAt"] = json!(at.to_string());
-            value["pods"][place]["evictInSeconds"] = json!(at.duration_since(now()).as_secs());
+            value["affectedPods"][place]["evictionTime"] = json!(at.to_string());
+            value["affectedPods"][place]["evictInSeconds"] = json!(at.duration_since(now()).as_secs());
             prop_assert!(ExpectedReport::parse(&value.to_string()).is_err(), "{value}");
         }
     }

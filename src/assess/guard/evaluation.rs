@@ -469,8 +469,8 @@ mod tests {
             now: testing::now(),
         };
         let report = ImpactReport::new(&impact, &basis, &limits);
-        let result = &report.guards[0];
-        assert_eq!((result.value, result.at_least), (None, Some(0)));
+        let result = &report.guard_results[0];
+        assert_eq!((result.count, result.at_least), (None, Some(0)));
         assert_eq!(
             report.refusal().as_deref(),
             Some("guard tripped: pods.evicted>0, the value is unknown (missing: pods)")

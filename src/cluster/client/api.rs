@@ -81,6 +81,19 @@ impl ApiClient {
         self.shared.context.as_deref()
     }
 
+    /// The server's own version, once it was asked for and told.
+    #[must_use]
+    pub fn server_version(&self) -> Option<String> {
+        self.observations(|observations| observations.git_version.clone())
+    }
+
+    /// Notes the server's own version.
+    pub(in crate::cluster) fn note_version(&self, git_version: &str) {
+        self.observations(|observations| {
+            observations.git_version = Some(git_version.to_owned());
+        });
+    }
+
     /// The server's clock: the latest time that any of its answers bore, to the second. What something
     /// on the way answers in its place does not count.
     ///

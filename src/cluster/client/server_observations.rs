@@ -14,6 +14,8 @@ use crate::cluster::Permission;
 pub(in crate::cluster) struct ServerObservations {
     /// The latest time that an answer bore.
     pub(in crate::cluster) time: Option<Timestamp>,
+    /// Its own version, as it last said it.
+    pub(in crate::cluster) git_version: Option<String>,
     /// Each text once.
     pub(in crate::cluster) warnings: Vec<String>,
     /// What the user was not allowed to do.

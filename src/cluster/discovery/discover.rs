@@ -139,7 +139,10 @@ pub(in crate::cluster) async fn git_version(
     client: &ApiClient,
 ) -> Result<Option<String>, ClusterError> {
     match document::<ServerVersion>(client, "/version".to_owned()).await {
-        Ok(server) => Ok(Some(server.git_version)),
+        Ok(server) => {
+            client.note_version(&server.git_version);
+            Ok(Some(server.git_version))
+        }
         // Only a luxury: everything else works without it.
         Err(ClusterError::Forbidden { .. } | ClusterError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),

@@ -6,15 +6,15 @@ use jiff::Timestamp;
 
 use super::InputError;
 use crate::cluster::Saved;
-use crate::model::{Kind, Minor, Saving};
+use crate::model::{Kind, Minor, Saving, in_group};
 use crate::wire::{ListMeta, TypeMeta};
 
 /// When the cluster was read, in RFC 3339.
-const OBSERVED_AT: &str = "kubectl-devicetaint/observed-at";
+const OBSERVED_AT: &str = in_group!("observed-at");
 /// The kinds that were asked for, separated by commas: there may be none of some of them.
-const KINDS: &str = "kubectl-devicetaint/kinds";
+const KINDS: &str = in_group!("kinds");
 /// The server's own version, such as `v1.37.0`.
-const SERVER_VERSION: &str = "kubectl-devicetaint/server-version";
+const SERVER_VERSION: &str = in_group!("server-version");
 
 /// What the annotations of a saved list say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

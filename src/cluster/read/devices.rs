@@ -122,6 +122,7 @@ async fn read_with(
         snapshot,
         source: Source::Cluster {
             context: client.context().map(str::to_owned),
+            server: Some(client.server().url.clone()),
             server_version: served.git_version.clone(),
         },
         // The server's clock, because deadlines count from times that its components wrote.

@@ -54,8 +54,11 @@ fn is_contradiction(error: &ClusterError) -> bool {
 /// The reading with the version that was not known when it began.
 fn told_by(reading: Reading, served: ServedKinds) -> Reading {
     let source = match reading.source {
-        Source::Cluster { context, .. } => Source::Cluster {
+        Source::Cluster {
+            context, server, ..
+        } => Source::Cluster {
             context,
+            server,
             server_version: served.git_version,
         },
         Source::Files => Source::Files,

@@ -58,6 +58,7 @@ impl Watched {
             snapshot: Snapshot::default(),
             source: Source::Cluster {
                 context: client.context().map(str::to_owned),
+                server: Some(client.server().url.clone()),
                 server_version: served.git_version.clone(),
             },
             observed_at: client.server_time(),

@@ -18,7 +18,7 @@ pub(crate) struct RuleArgs {
 
     /// Rules with these labels
     ///
-    /// For example kubectl-devicetaint/batch=9c41d7e02b, the label of all rules of one `add`.
+    /// For example devicetaint.dev/batch=9c41d7e02b, the label of all rules of one `add`.
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 }

@@ -22,7 +22,7 @@ pub(super) fn print(
     };
     // Before it is printed: a failure to print must not be followed by a second document.
     context.accounted();
-    let report = report.clone().in_cluster(context.cluster());
+    let report = report.clone().in_cluster(context.cluster().as_ref());
     Ok(context.printer.emit(&render(&report, page)?)?)
 }
 

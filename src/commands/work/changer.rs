@@ -28,7 +28,7 @@ use crate::decide::{
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
-use crate::report::change::{ChangeOutcome, ChangedRule};
+use crate::report::change::{ChangedRule, RuleResult};
 use crate::report::command_event::EventDetail;
 
 /// Whether each change is printed as it is made.
@@ -149,7 +149,7 @@ impl<'a> Changer<'a> {
         let object = draft.object(self.rules.api_version());
         let name = draft.name.clone();
         let Some(mode) = self.begin(&name, Sending::Creation) else {
-            self.done(made_as(&draft, ChangeOutcome::Created))?;
+            self.done(made_as(&draft, RuleResult::Created))?;
             return Ok(object);
         };
         // Whom another effect would hit was not looked at.
@@ -160,29 +160,29 @@ impl<'a> Changer<'a> {
         let first = cluster::ObjectChange::Create {
             object: object.clone(),
         };
-        let mut verb = ChangeOutcome::Created;
+        let mut verb = RuleResult::Created;
         let wanted = draft.without_maker();
         let made = self.rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             // What this run has made is created, whatever a second answer says.
             let is_ours = fact.is_some_and(|rule| self.writer.has_made(rule));
             // Set anew each time, since another race may end otherwise than the one before.
-            verb = ChangeOutcome::Created;
+            verb = RuleResult::Created;
             match decide::add::step(wanted.clone(), fact, &terms) {
                 Ok(AddStep::Create(_)) => ConflictAction::Send(cluster::ObjectChange::Create {
                     object: object.clone(),
                 }),
                 Ok(AddStep::Change { rule, patch, .. }) => {
-                    verb = made_or(is_ours, ChangeOutcome::Configured);
+                    verb = made_or(is_ours, RuleResult::Configured);
                     ConflictAction::Send(patched(&rule, &self.writer.sign_patch(patch)))
                 }
                 Ok(AddStep::Keep { .. }) => {
-                    verb = made_or(is_ours, ChangeOutcome::Unchanged);
+                    verb = made_or(is_ours, RuleResult::Unchanged);
                     let object = found.map(|stored| stored.object.clone());
                     ConflictAction::End(Ok(object.unwrap_or_default()))
                 }
                 Err(failure) => {
-                    verb = made_or(is_ours, ChangeOutcome::Failed);
+                    verb = made_or(is_ours, RuleResult::Failed);
                     ConflictAction::End(Err(failure))
                 }
             }
@@ -195,14 +195,14 @@ impl<'a> Changer<'a> {
             Ok(ChangeResult::Removed(_)) => Ok(object),
             Ok(ChangeResult::Ended(Ok(object), doubt)) => {
                 let made = made_as(&draft, verb);
-                self.done(if verb == ChangeOutcome::Unchanged {
+                self.done(if verb == RuleResult::Unchanged {
                     doubted(made, doubt)
                 } else {
                     made
                 })?;
                 Ok(object)
             }
-            Ok(ChangeResult::Ended(Err(failure), _)) if verb == ChangeOutcome::Created => {
+            Ok(ChangeResult::Ended(Err(failure), _)) if verb == RuleResult::Created => {
                 Err(self.lost_again(made_as(&draft, verb), failure))
             }
             Ok(ChangeResult::Ended(Err(failure), doubt)) => {
@@ -326,7 +326,7 @@ impl<'a> Changer<'a> {
                 Ok(Some(before))
             }
             Ok(ChangeResult::Ended(Ok(()), doubt)) => {
-                let unchanged = ChangedRule::new(&name, ChangeOutcome::Unchanged);
+                let unchanged = ChangedRule::new(&name, RuleResult::Unchanged);
                 self.done(doubted(unchanged, doubt))?;
                 Ok(None)
             }
@@ -394,8 +394,7 @@ impl<'a> Changer<'a> {
         };
         self.context.ledger.done(name, verb);
         if back == Revert::GiveBack {
-            self.outcomes
-                .add(as_it_was(before, ChangeOutcome::Reverted));
+            self.outcomes.add(as_it_was(before, RuleResult::Reverted));
             self.tell();
         }
         Ok(back)
@@ -403,7 +402,7 @@ impl<'a> Changer<'a> {
 
     /// Notes and prints that a rule is as wanted.
     pub(crate) fn unchanged(&mut self, rule: &DeviceTaintRule) -> Result<(), Failure> {
-        self.done(as_it_was(rule, ChangeOutcome::Unchanged))
+        self.done(as_it_was(rule, RuleResult::Unchanged))
     }
 
     /// Says something about the change, which a report of it has among its notes.
@@ -430,9 +429,9 @@ impl<'a> Changer<'a> {
     /// Tells as events what became of the rules since that was told last.
     fn tell(&mut self) {
         for rule in self.outcomes.rules().iter().skip(self.told) {
-            let event = EventDetail::Rule {
+            let event = EventDetail::RuleChanged {
                 dry_run: self.change.dry_run,
-                rule: rule.clone(),
+                change: rule.clone(),
             };
             self.context.happens(event);
         }
@@ -459,7 +458,7 @@ impl<'a> Changer<'a> {
             if rule.changed == Some(false) {
                 ledger.unchanged(&rule.name);
             } else {
-                ledger.done(&rule.name, rule.outcome.as_str());
+                ledger.done(&rule.name, rule.result.as_str());
             }
         }
         let line = rule.line(self.change.dry_run);
@@ -476,9 +475,9 @@ impl<'a> Changer<'a> {
         let outcome = match doubt {
             ChangeDoubt::None => {
                 self.context.ledger.failed();
-                ChangeOutcome::Failed
+                RuleResult::Failed
             }
-            ChangeDoubt::MayBeMade => ChangeOutcome::Unknown,
+            ChangeDoubt::MayBeMade => RuleResult::Unknown,
         };
         self.outcomes.ended(name, outcome, &failure);
         self.tell();
@@ -487,7 +486,7 @@ impl<'a> Changer<'a> {
 
     /// The command cannot go on, since what it has `done` was changed again by somebody else.
     fn lost_again(&mut self, done: ChangedRule, failure: Failure) -> Failure {
-        self.context.ledger.done(&done.name, done.outcome.as_str());
+        self.context.ledger.done(&done.name, done.result.as_str());
         self.outcomes.add(done.with_error(failure.to_string()));
         self.tell();
         failure
@@ -497,10 +496,10 @@ impl<'a> Changer<'a> {
     pub(super) fn failed(&mut self, name: &str, error: ClusterError) -> Failure {
         // A change whose answer was lost stays under way in the account.
         let outcome = if error.is_unknown() {
-            ChangeOutcome::Unknown
+            RuleResult::Unknown
         } else {
             self.context.ledger.failed();
-            ChangeOutcome::Failed
+            RuleResult::Failed
         };
         if error.is_invalid() {
             let advice = "correct it, and run the command again";
@@ -514,12 +513,8 @@ impl<'a> Changer<'a> {
 }
 
 /// Created, where this run has made it, else `other`.
-fn made_or(is_ours: bool, other: ChangeOutcome) -> ChangeOutcome {
-    if is_ours {
-        ChangeOutcome::Created
-    } else {
-        other
-    }
+fn made_or(is_ours: bool, other: RuleResult) -> RuleResult {
+    if is_ours { RuleResult::Created } else { other }
 }
 
 /// A rule that is as wanted, and may be so by a change whose answer was lost.

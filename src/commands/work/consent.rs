@@ -17,9 +17,9 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::Minor;
 use crate::output::question::{self, QuestionError};
 use crate::output::wrap::hanging;
-use crate::report::change::{Cluster, DryRun};
+use crate::report::change::DryRun;
 use crate::report::impact::ExpectedReport;
-use crate::report::metadata::Warning;
+use crate::report::metadata::{Cluster, Warning};
 
 /// How much harm is agreed to, as it was said.
 #[derive(Debug)]

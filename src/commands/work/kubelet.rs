@@ -18,7 +18,7 @@ use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET, notes_beside};
 use crate::model::{DeviceTaintRule, Dialect, InUse, NodeName, PreparedClaim, Warning};
-use crate::report::wait::Left;
+use crate::report::blocker::Blocker;
 
 /// How often a kubelet is asked that has not given everything back.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -235,14 +235,14 @@ impl Verifier {
         &self,
         end: Instant,
         context: &Context,
-    ) -> Result<Vec<Left>, Failure> {
+    ) -> Result<Vec<Blocker>, Failure> {
         loop {
             let left = match self.left(end, context).await {
                 Ok(left) if left.is_empty() => return Ok(left),
                 Ok(left) => left,
                 // A kubelet that begins anew is silent for a while, and still holds what it held.
                 Err(failure) if failure.status() == ExitStatus::TryAgain => {
-                    vec![Left::silent(&failure.to_string())]
+                    vec![Blocker::silent(&failure.to_string())]
                 }
                 Err(failure) => return Err(failure),
             };
@@ -253,11 +253,11 @@ impl Verifier {
         }
     }
 
-    async fn left(&self, end: Instant, context: &Context) -> Result<Vec<Left>, Failure> {
+    async fn left(&self, end: Instant, context: &Context) -> Result<Vec<Blocker>, Failure> {
         let (in_use, prepared) = self.ask(end, context).await?;
         let held = still_held(&self.wanted, &in_use, &prepared).into_iter();
         Ok(held
-            .map(|(device, objection)| Left::held(&device, &objection))
+            .map(|(device, objection)| Blocker::held(&device, &objection))
             .collect())
     }
 

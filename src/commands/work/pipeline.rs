@@ -27,7 +27,7 @@ use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Uid};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::unevicted_pods::staying_line;
+use crate::report::unevicted_pods::not_evicted_line;
 
 /// What becomes of rules whose evictions are not over in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ impl Pipeline<'_> {
                     "{rules} {}: all evicted pods have ended",
                     names.join(", ")
                 ));
-                if let Some(line) = staying_line(&waited.staying) {
+                if let Some(line) = not_evicted_line(&waited.staying) {
                     context.printer.note(&line);
                 }
                 Ok(())

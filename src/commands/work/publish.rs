@@ -70,7 +70,7 @@ impl<'a> Publication<'a> {
         // All rules are there by now, so that one limit is enough for all answers.
         let began = Instant::now();
         let mut answers = Vec::with_capacity(self.drafts.len());
-        for (draft, taint) in self.drafts.iter().zip(&report.taints) {
+        for (draft, taint) in self.drafts.iter().zip(&report.proposed_taints) {
             let expected = taint.controller_message.as_deref();
             answers.push(self.wait(draft, expected, began).await?);
         }

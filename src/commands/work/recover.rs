@@ -13,7 +13,8 @@ use crate::engine::settle::Patience;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Gap};
 use crate::output::StatusLine;
-use crate::report::wait::{Left, WaitReport};
+use crate::report::blocker::Blocker;
+use crate::report::wait::WaitReport;
 
 /// How often is looked; what makes pods is read by lists.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -76,17 +77,22 @@ impl Recover<'_> {
         }
         let mut evicted = Vec::new();
         for history in describe(self.rules, view, &sources) {
-            for line in &history.not_known {
+            for line in &history.unknown {
                 context.printer.warn(&format!("unknown: {line}"));
             }
-            evicted.extend(history.evicted);
+            evicted.extend(history.evicted_pods);
         }
         // A pod that several rules evicted is in the history of each.
         evicted.sort_by(|one, other| {
-            (&one.namespace, &one.name, one.at).cmp(&(&other.namespace, &other.name, other.at))
+            (&one.namespace, &one.name, one.eviction_time).cmp(&(
+                &other.namespace,
+                &other.name,
+                other.eviction_time,
+            ))
         });
         evicted.dedup_by(|one, other| {
-            (&one.namespace, &one.name, one.at) == (&other.namespace, &other.name, other.at)
+            (&one.namespace, &one.name, one.eviction_time)
+                == (&other.namespace, &other.name, other.eviction_time)
         });
         Ok(recovery(&evicted, &sources.reading))
     }
@@ -95,7 +101,7 @@ impl Recover<'_> {
         &self,
         found: &Recovery,
         began: Instant,
-        left: Option<Vec<Left>>,
+        left: Option<Vec<Blocker>>,
     ) -> Result<WaitReport, Failure> {
         let lost = found.lost_lines();
         // Told only once everything else has recovered: what is lost does not keep others from it.
@@ -114,7 +120,7 @@ impl Recover<'_> {
         let names = known.map(|rule| rule.name.to_string());
         Ok(WaitReport {
             waited_seconds: began.elapsed().as_secs(),
-            pods: found.pods,
+            seen_pod_count: found.pods,
             ..WaitReport::recovered(names.collect(), left)
         })
     }
@@ -122,15 +128,15 @@ impl Recover<'_> {
 
 /// What is left when the time is over: workloads that have not recovered, what does not come back by itself, and
 /// where neither is, that the recovery has not lasted.
-fn left_of(found: &Recovery) -> Vec<Left> {
+fn left_of(found: &Recovery) -> Vec<Blocker> {
     let lost = found
         .lost_lines()
         .into_iter()
-        .map(|text| Left::recovering("", "", text));
-    let left: Vec<Left> = found.open.iter().cloned().chain(lost).collect();
+        .map(|text| Blocker::recovering("", "", text));
+    let left: Vec<Blocker> = found.open.iter().cloned().chain(lost).collect();
     if left.is_empty() {
         let text = "all workloads have recovered, but not yet for --settle".to_owned();
-        return vec![Left::recovering("", "", text)];
+        return vec![Blocker::recovering("", "", text)];
     }
     left
 }

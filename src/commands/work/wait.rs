@@ -19,10 +19,11 @@ use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitSt
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid};
 use crate::output::StatusLine;
+use crate::report::blocker::{Blocker, BlockerReason};
 use crate::report::command_event::EventDetail;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::unevicted_pods::StayingPod;
-use crate::report::wait::{Left, LeftReason, WaitReport, goal_name};
+use crate::report::unevicted_pods::NotEvictedPod;
+use crate::report::wait::{WaitReport, goal_name};
 use crate::report::wait_progress::WaitProgress;
 
 /// What is waited for, and what to say to whoever leaves.
@@ -43,10 +44,10 @@ pub(crate) enum WaitEnd {
     /// What was waited for is the case.
     Met,
     /// The time is over, or more time would change nothing; what remains.
-    TimedOut(Vec<Left>),
+    TimedOut(Vec<Blocker>),
     /// It is the case as far as the API goes; these pods were deleted by force, and their nodes were not seen to
     /// release what they held.
-    NotReleased(Vec<Left>),
+    NotReleased(Vec<Blocker>),
 }
 
 /// A wait that is over.
@@ -56,7 +57,7 @@ pub(crate) struct WaitResult {
     /// Number of pods to evict that were seen.
     pub(crate) pods: usize,
     /// Who uses the devices and stays.
-    pub(crate) staying: Vec<StayingPod>,
+    pub(crate) staying: Vec<NotEvictedPod>,
     /// How long it lasted.
     pub(crate) took: Duration,
 }
@@ -70,8 +71,8 @@ impl WaitResult {
         };
         WaitReport {
             waited_seconds: self.took.as_secs(),
-            pods: self.pods,
-            staying: self.staying.clone(),
+            seen_pod_count: self.pods,
+            not_evicted_pods: self.staying.clone(),
             ..WaitReport::new(wait.goal, wait.names(), left)
         }
     }
@@ -226,8 +227,8 @@ impl Wait<'_> {
         context.happens(EventDetail::Progress {
             goal: goal_name(self.goal).to_owned(),
             rules: self.names(),
-            pods: progress.pods,
-            pods_left: progress.pods_left,
+            seen_pod_count: progress.pods,
+            remaining_pod_count: progress.pods_left,
             message: progress.line.clone(),
         });
         *told = Some(state.clone());
@@ -243,8 +244,8 @@ impl Wait<'_> {
 }
 
 /// The time is over, or more time would change nothing, and this is left.
-pub(crate) fn timed_out(timeout: Duration, left: &[Left]) -> Failure {
-    let comes_back = |left: &Left| left.reason == LeftReason::ComesBack;
+pub(crate) fn timed_out(timeout: Duration, left: &[Blocker]) -> Failure {
+    let comes_back = |left: &Blocker| left.reason == BlockerReason::ComesBack;
     let text = if left.iter().any(comes_back) {
         "the wait cannot succeed: evicted pods are replaced and evicted again".to_owned()
     } else {

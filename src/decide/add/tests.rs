@@ -127,7 +127,7 @@ fn the_first_owner_of_a_rule_keeps_it() {
         step.notes(),
         [
             "rule drain was added by another command and keeps its batch: \
-             kubectl-devicetaint/batch=first, not mine"
+             devicetaint.dev/batch=first, not mine"
         ]
     );
     let kubectl = foreign("drain", "kubectl-create");

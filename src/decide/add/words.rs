@@ -115,7 +115,7 @@ mod tests {
             (
                 "several",
                 vec![created("a", "b"), created("c", "b")],
-                "-l kubectl-devicetaint/batch=b",
+                "-l devicetaint.dev/batch=b",
             ),
             (
                 "one of them is in another batch",

@@ -6,11 +6,11 @@ use super::misspelt_name::wrong_name;
 use super::parse::{Choice, ChoiceBasis};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Warning};
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Warning, in_group};
 use crate::naming::taint;
 
 /// The taint that is looked at when nobody has named one.
-const DEFAULT_TAINT: &str = "kubectl-devicetaint/preview:NoExecute";
+const DEFAULT_TAINT: &str = in_group!("preview:NoExecute");
 
 impl Choice {
     /// The taints that this means in `snapshot` at `now`. `manifests` are what stands in the files, and

@@ -7,7 +7,7 @@ use crate::engine::tolerate::tolerates_eviction;
 use crate::model::{Effect, Taint};
 use crate::report::dedications::{
     DedicatedDeviceReport, DedicatedUsage, Dedication, DedicationPolicy, Enforcement,
-    PolicyConditionReport,
+    PolicyStateReport,
 };
 use crate::report::tolerations::{ToleranceReport, TolerantReport};
 
@@ -33,13 +33,14 @@ pub fn reported(state: &DedicationState) -> Dedication {
         effect: effect.map(ToString::to_string),
         namespaces,
         namespace_selector: selector,
-        allow: terms.map_or_else(Vec::new, |terms| terms.allowed.iter().cloned().collect()),
+        allowed_namespaces: terms
+            .map_or_else(Vec::new, |terms| terms.allowed.iter().cloned().collect()),
         allow_admin_access: terms.is_some_and(|terms| terms.admin_access == AdminAccess::Allowed),
         enforcement: enforcement(state),
         policies: state.policies.iter().map(policy).collect(),
         rules: state.rules.clone(),
-        devices: state.devices.iter().map(device).collect(),
-        claims_lacking_toleration: state.lacking.iter().map(ToString::to_string).collect(),
+        dedicated_devices: state.devices.iter().map(device).collect(),
+        claims_lacking_toleration: state.lacking.iter().map(Into::into).collect(),
         tolerated_by_others: others.map(|one| tolerant_report(one, &taints)).collect(),
     }
 }
@@ -49,7 +50,7 @@ fn enforcement(state: &DedicationState) -> Enforcement {
     match state.is_enforced() {
         Some(true) if rules_are_as_made(state) => Enforcement::Enforced,
         Some(true) => Enforcement::NotEnforced,
-        Some(false) if state.policies.iter().all(is_missing) => Enforcement::TaintAlone,
+        Some(false) if state.policies.iter().all(is_missing) => Enforcement::TaintOnly,
         Some(false) => Enforcement::NotEnforced,
         None => Enforcement::Unknown,
     }
@@ -71,16 +72,16 @@ fn rules_are_as_made(state: &DedicationState) -> bool {
 
 fn policy(state: &PolicyState) -> DedicationPolicy {
     let (condition, messages) = match &state.condition {
-        PolicyCondition::AsMade => (PolicyConditionReport::AsMade, Vec::new()),
-        PolicyCondition::Missing => (PolicyConditionReport::Missing, Vec::new()),
-        PolicyCondition::NotOurs => (PolicyConditionReport::NotOurs, Vec::new()),
-        PolicyCondition::Changed(lines) => (PolicyConditionReport::Changed, lines.clone()),
-        PolicyCondition::Unknown(why) => (PolicyConditionReport::Unknown, vec![why.clone()]),
+        PolicyCondition::AsMade => (PolicyStateReport::AsMade, Vec::new()),
+        PolicyCondition::Missing => (PolicyStateReport::Missing, Vec::new()),
+        PolicyCondition::NotOurs => (PolicyStateReport::NotOurs, Vec::new()),
+        PolicyCondition::Changed(lines) => (PolicyStateReport::Changed, lines.clone()),
+        PolicyCondition::Unknown(why) => (PolicyStateReport::Unknown, vec![why.clone()]),
     };
     DedicationPolicy {
         kind: state.kind.kind().as_str().to_owned(),
         name: state.name.clone(),
-        condition,
+        policy_state: condition,
         messages,
     }
 }
@@ -102,7 +103,7 @@ fn device(device: &DedicatedDevice) -> DedicatedDeviceReport {
         Some(users) if users.iter().any(DeviceUser::is_other) => DedicatedUsage::Unknown,
         Some(_) => DedicatedUsage::Used,
     };
-    let claims = users.map(|users| users.iter().map(|user| user.claim.to_string()).collect());
+    let claims = users.map(|users| users.iter().map(|user| (&user.claim).into()).collect());
     DedicatedDeviceReport {
         device: device.id.to_string(),
         rule: device.rule.clone(),
@@ -136,8 +137,9 @@ pub fn tolerant_report(one: &Tolerant, taints: &[Taint]) -> TolerantReport {
             Tolerance::Blanket => ToleranceReport::Blanket,
         },
         admin_access: one.admin_access,
-        tolerations: one.by.iter().map(ToString::to_string).collect(),
-        evicted_all_the_same: !evicting.iter().any(stays),
+        tolerations: one.by.iter().map(Into::into).collect(),
+        tolerations_text: one.by.iter().map(ToString::to_string).collect(),
+        scheduling_only: !evicting.iter().any(stays),
         devices: one.devices.iter().map(ToString::to_string).collect(),
     }
 }
@@ -266,7 +268,7 @@ mod tests {
                 "all are missing",
                 [0; 4].map(|_| PolicyCondition::Missing),
                 Effect::NoSchedule,
-                Enforcement::TaintAlone,
+                Enforcement::TaintOnly,
             ),
         ] {
             assert_eq!(
@@ -288,7 +290,7 @@ mod tests {
                 by: vec![toleration(written)],
                 devices: Vec::new(),
             };
-            tolerant_report(&one, &terms("a", &["a"]).tolerated()).evicted_all_the_same
+            tolerant_report(&one, &terms("a", &["a"]).tolerated()).scheduling_only
         };
         assert!(of("dedicated:") && of("dedicated=a:NoSchedule"));
         assert!(!of("dedicated=a:NoExecute"));

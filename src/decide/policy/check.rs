@@ -148,7 +148,7 @@ impl Policies {
         }
         let lines: Vec<String> = violations.iter().map(Violation::line).collect();
         let failure = Failure::refused(format!("{}; nothing was changed", lines.join("; ")));
-        let unsaid = violations.iter().any(|found| found.code == "not-said");
+        let unsaid = violations.iter().any(|found| found.reason == "NotSaid");
         Err(if unsaid {
             failure.hint(
                 "set it with --reason or --ticket of `add`, which also updates an existing rule",
@@ -226,16 +226,16 @@ fn flags(requirement: Requirement) -> &'static str {
 
 fn touches(policy: &Policy, asked: &CheckedRule, protected: &Protected) -> Violation {
     let devices = device::format(&protected.device);
-    let because: String = protected
-        .because
+    let why: String = protected
+        .message
         .iter()
         .map(|why| format!(": {why}"))
         .collect();
     Violation {
         policy: policy.name.clone(),
-        code: "protected-device".to_owned(),
+        reason: "ProtectedDevice".to_owned(),
         message: format!(
-            "{} selects {devices}, which must not be tainted{because}",
+            "{} selects {devices}, which must not be tainted{why}",
             asked.what
         ),
     }
@@ -244,7 +244,7 @@ fn touches(policy: &Policy, asked: &CheckedRule, protected: &Protected) -> Viola
 fn lacks(policy: &Policy, asked: &CheckedRule, requirement: Requirement) -> Violation {
     Violation {
         policy: policy.name.clone(),
-        code: "not-said".to_owned(),
+        reason: "NotSaid".to_owned(),
         message: format!("{} needs {}", asked.what, words(requirement)),
     }
 }
@@ -261,7 +261,7 @@ mod tests {
     fn policies(never: &[&str], require: &[Requirement]) -> Policies {
         let protected = |text: &&str| Protected {
             device: device::parse(text).unwrap(),
-            because: Some("its screen".to_owned()),
+            message: Some("its screen".to_owned()),
         };
         Policies(vec![Policy {
             name: "team.yaml".to_owned(),
@@ -283,7 +283,7 @@ mod tests {
     fn codes(policies: &Policies, asked: CheckedRule, minor: u32) -> Vec<String> {
         let semantics = Semantics::of(Minor { minor, patch: None }).unwrap();
         let found = policies.violations(&[asked], &semantics).into_iter();
-        found.map(|found| found.code).collect()
+        found.map(|found| found.reason).collect()
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
                 forbidden,
                 "{never} {selector:?} {effect}"
             );
-            assert!(found.iter().all(|code| code == "protected-device"));
+            assert!(found.iter().all(|code| code == "ProtectedDevice"));
         }
     }
 
@@ -379,12 +379,12 @@ mod tests {
             let found = codes(&policies(&[], required), notes(reason, ticket), 37);
             assert_eq!(
                 found,
-                vec!["not-said"; missing],
+                vec!["NotSaid"; missing],
                 "{required:?} {reason:?} {ticket:?}"
             );
         }
         let bare = asked(Some(selector("gpu-0")), "None");
-        assert_eq!(codes(&policies(&[], &[Reason]), bare, 37), ["not-said"]);
+        assert_eq!(codes(&policies(&[], &[Reason]), bare, 37), ["NotSaid"]);
     }
 
     #[test]
@@ -411,10 +411,10 @@ mod tests {
         assert!(later(&Policies::default(), &looked_at).is_empty());
         let there = asked(Some(selector("gpu-0")), "None");
         assert!(later(&policies, &there).is_empty(), "it is missed at once");
-        assert_eq!(codes(&policies, looked_at, 37), ["protected-device"]);
+        assert_eq!(codes(&policies, looked_at, 37), ["ProtectedDevice"]);
         let bare = rule("NoExecute");
         let found = codes(&policies, CheckedRule::proposed(&proposed, Some(&bare)), 37);
-        assert_eq!(found, ["protected-device", "not-said"]);
+        assert_eq!(found, ["ProtectedDevice", "NotSaid"]);
     }
 
     #[test]
@@ -432,7 +432,7 @@ mod tests {
         there.metadata.annotations = note(RuleMetadata::TICKET);
         let both = [Requirement::Reason, Requirement::Ticket];
         let created = ProposedRule::from(&AddStep::Create(draft.clone())).asked();
-        assert_eq!(codes(&policies(&[], &both), created, 37), ["not-said"]);
+        assert_eq!(codes(&policies(&[], &both), created, 37), ["NotSaid"]);
         let kept = ProposedRule::from(&AddStep::Keep {
             draft,
             rule: Box::new(there),

@@ -7,14 +7,14 @@ use crate::model::{Content, Field, SourceNode};
 use crate::naming::device;
 use crate::naming::nearest::nearest;
 use crate::report::metadata::API_VERSION;
-use crate::report::policy::{DeviceTaintPolicy, PolicyKind, PolicyVersion, Protected, Requirement};
+use crate::report::policy::{DeviceTaintPolicy, Protected, Requirement};
 
 /// What a policy calls itself.
 const KIND: &str = "DeviceTaintPolicy";
 /// The fields of a policy.
 const FIELDS: [&str; 5] = ["apiVersion", "kind", "guards", "require", "neverTaint"];
 /// The fields of devices that are not to be tainted.
-const OF_PROTECTED: [&str; 2] = ["device", "because"];
+const OF_PROTECTED: [&str; 2] = ["device", "message"];
 
 /// What is wrong with a file, and where.
 struct Problem {
@@ -75,8 +75,8 @@ fn terms(written: &SourceNode) -> Result<DeviceTaintPolicy, Problem> {
     one_of(needed("apiVersion")?, API_VERSION)?;
     one_of(needed("kind")?, KIND)?;
     Ok(DeviceTaintPolicy {
-        api_version: PolicyVersion::V1alpha1,
-        kind: PolicyKind::DeviceTaintPolicy,
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
         guards: each(fields, "guards", guard)?,
         require: each(fields, "require", requirement)?,
         never_taint: each(fields, "neverTaint", protected)?,
@@ -175,13 +175,13 @@ fn protected(written: &SourceNode) -> Result<Protected, Problem> {
         return Err(Problem::at(written.line, "device is missing"));
     };
     let parsed = device::parse(text(&field.value, "device")?);
-    let because = named("because").map(|field| text(&field.value, "because"));
+    let message = named("message").map(|field| text(&field.value, "message"));
     Ok(Protected {
         device: parsed.map_err(|error| {
             let known = "use DRIVER/POOL/DEVICE with * for any, or the name of a driver";
             Problem::at(field.value.line, error.to_string()).hint(known)
         })?,
-        because: because.transpose()?.map(str::to_owned),
+        message: message.transpose()?.map(str::to_owned),
     })
 }
 
@@ -192,7 +192,7 @@ mod tests {
     use crate::report::schema;
     use crate::wire::parse_with_positions;
 
-    const HEAD: &str = "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\n";
+    const HEAD: &str = "apiVersion: devicetaint.dev/v1alpha1\nkind: DeviceTaintPolicy\n";
 
     fn read(rest: &str) -> Result<Policy, Failure> {
         policy(
@@ -204,12 +204,12 @@ mod tests {
     #[test]
     fn a_policy_is_what_its_file_says() {
         let found = read(
-            "guards:\n- pods.evicted>20\n- 'pods.critical>0'\nrequire: [reason, ticket]\nneverTaint:\n- device: gpu.example.com/login-1/*\n  because: its screen\n- device: net.example.com\n",
+            "guards:\n- pods.evicted>20\n- 'pods.critical>0'\nrequire: [Reason, Ticket]\nneverTaint:\n- device: gpu.example.com/login-1/*\n  message: its screen\n- device: net.example.com\n",
         );
         let terms = found.unwrap().terms;
         assert_eq!(terms.guards.len(), 2);
         assert_eq!(terms.require, [Requirement::Reason, Requirement::Ticket]);
-        assert_eq!(terms.never_taint[0].because.as_deref(), Some("its screen"));
+        assert_eq!(terms.never_taint[0].message.as_deref(), Some("its screen"));
         let named = device::format(&terms.never_taint[1].device);
         assert_eq!(named, "net.example.com/*/*");
     }
@@ -240,9 +240,9 @@ mod tests {
             ("guards:\n", "line 3: guards has to be a list", ""),
             ("guards:\n- 5\n", "line 4: a guard must be a string", ""),
             (
-                "require: [reson]\n",
-                "line 3: \"reson\" is not a field that can be required",
-                "did you mean reason?",
+                "require: [Reson]\n",
+                "line 3: \"Reson\" is not a field that can be required",
+                "did you mean Reason?",
             ),
             (
                 "neverTaint:\n- device: a/b\n",
@@ -255,19 +255,19 @@ mod tests {
                 "DRIVER/POOL/DEVICE",
             ),
             (
-                "neverTaint:\n- because: x\n",
+                "neverTaint:\n- message: x\n",
                 "line 4: device is missing",
                 "",
             ),
             (
                 "neverTaint:\n- device: a\n  becuase: x\n",
                 "line 5: unknown field \"becuase\"",
-                "did you mean because?",
+                "did you mean message?",
             ),
             (
                 "neverTaint:\n- gpu.example.com\n",
                 "line 4: devices that must not be tainted has fields",
-                "device, because",
+                "device, message",
             ),
             (
                 "allow: []\n",
@@ -300,11 +300,11 @@ mod tests {
             ("", "line"),
             ("- a\n", "line 1: a policy has fields"),
             (
-                "apiVersion: kubectl-devicetaint/v2\nkind: DeviceTaintPolicy\n",
-                "line 1: apiVersion is \"kubectl-devicetaint/v2\"",
+                "apiVersion: devicetaint.dev/v2\nkind: DeviceTaintPolicy\n",
+                "line 1: apiVersion is \"devicetaint.dev/v2\"",
             ),
             (
-                "apiVersion: kubectl-devicetaint/v1alpha1\nkind: Policy\n",
+                "apiVersion: devicetaint.dev/v1alpha1\nkind: Policy\n",
                 "line 2: kind is \"Policy\"",
             ),
         ] {
@@ -338,8 +338,8 @@ mod tests {
         assert!(validator.is_valid(&value("neverTaint:\n- device: a\n")));
         for wrong in [
             "gaurds: []\n",
-            "require: [reson]\n",
-            "neverTaint:\n- because: x\n",
+            "require: [Reson]\n",
+            "neverTaint:\n- message: x\n",
             "guards: 5\n",
         ] {
             assert!(!validator.is_valid(&value(wrong)), "{wrong}");

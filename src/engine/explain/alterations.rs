@@ -12,7 +12,7 @@ use crate::engine::tolerate::Deadline;
 use crate::engine::{NotEvicted, Origin, ProposedTaint};
 use crate::model::{
     ConsumerReference, Controller, DeviceId, DeviceSelector, Effect, NamespacedName, ObjectName,
-    Operator, Pod, ResourceClaim, Snapshot, Taint, Toleration,
+    Operator, Pod, ResourceClaim, Snapshot, Taint, Toleration, in_group,
 };
 
 /// How many changes are tried for one pod.
@@ -70,7 +70,7 @@ pub struct Alteration {
 }
 
 /// The key of a taint that nobody has named.
-pub const PLACEHOLDER_KEY: &str = "kubectl-devicetaint/preview";
+pub const PLACEHOLDER_KEY: &str = in_group!("preview");
 
 /// Every single change that decides whether the pod is evicted, then those that move the moment. Each was
 /// tried: made, and asked about again.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::origin::{origin, published, since};
 use super::pod_context::verdict_of;
 use super::request_text::{terms_of, terms_path};
-use super::step::{About, FieldSource, Step};
+use super::step::{FieldReference, Step, StepType};
 use super::verdict::describe;
-use super::view::{Explained, SubjectKind};
+use super::view::Explained;
 use crate::assess::Basis;
 use crate::assess::completeness;
 use crate::engine::allocator::{CandidateClaim, Exclusion, TaintOwner, candidate_claims};
@@ -71,7 +71,7 @@ pub fn explain_device(
             since(evaluated.taint, basis.now)
         );
         let evicts = evaluated.taint.effect == Effect::NoExecute && evaluated.acts;
-        Step::new(About::Taint, text, source).holding(evicts)
+        Step::new(StepType::Taint, text, source).satisfied(evicts)
     });
     let steps = [teller.published(publication)]
         .into_iter()
@@ -80,9 +80,9 @@ pub fn explain_device(
         .chain(teller.siblings())
         .chain(candidates.iter().map(|candidate| candidate_step(candidate)));
     Some(Explained {
-        answer,
+        message: answer,
         steps: steps.collect(),
-        ..Explained::of(SubjectKind::Device, id.to_string())
+        ..Explained::of_device(id)
     })
 }
 
@@ -122,8 +122,8 @@ impl<'t> DeviceSteps<'t> {
                     id.pool
                 );
                 let path = format!(".spec.devices[{place}]");
-                let source = FieldSource::new("ResourceSlice", &slice.name, path);
-                Step::new(About::Pool, text, source).holding(true)
+                let source = FieldReference::new("ResourceSlice", &slice.name, path);
+                Step::new(StepType::Pool, text, source).satisfied(true)
             }
             Publication::Outdated(slice, newest) => {
                 let text = format!(
@@ -131,13 +131,13 @@ impl<'t> DeviceSteps<'t> {
                     slice.pool.generation, id.pool
                 );
                 let path = ".spec.pool.generation";
-                let source = FieldSource::new("ResourceSlice", &slice.name, path);
-                Step::new(About::Pool, text, source).holding(false)
+                let source = FieldReference::new("ResourceSlice", &slice.name, path);
+                Step::new(StepType::Pool, text, source).satisfied(false)
             }
             Publication::Nowhere => {
                 let text = "not published: known only from the claims that it is allocated to";
                 let holds = (!self.is_unread(Kind::ResourceSlice)).then_some(false);
-                Step::new(About::Pool, text, None).holding(holds)
+                Step::new(StepType::Pool, text, None).satisfied(holds)
             }
         }
     }
@@ -170,18 +170,18 @@ impl<'t> DeviceSteps<'t> {
             text.push_str(&format!(", {amount} of {name}"));
         }
         let path = format!(".status.allocation.devices.results[{place}]");
-        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let source = FieldReference::new("ResourceClaim", &claim.name, path);
         let pods = claim.reserved_for.iter().enumerate();
         let pods = pods.map(|(place, consumer)| self.consumer(claim, place, consumer));
-        Step::new(About::Claim, text, source).with(pods)
+        Step::new(StepType::Claim, text, source).with(pods)
     }
 
     fn consumer(&self, claim: &ResourceClaim, place: usize, consumer: &ConsumerReference) -> Step {
         let path = format!(".status.reservedFor[{place}]");
-        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let source = FieldReference::new("ResourceClaim", &claim.name, path);
         if &*consumer.resource != "pods" {
             let text = format!("reserved for {} {}", consumer.resource, consumer.name);
-            return Step::new(About::Reservation, text, source);
+            return Step::new(StepType::Reservation, text, source);
         }
         let name = NamespacedName {
             namespace: claim.name.namespace.clone(),
@@ -200,7 +200,7 @@ impl<'t> DeviceSteps<'t> {
             None if self.is_unread(Kind::Pod) => format!("pod {name}, which could not be read"),
             None => format!("pod {name}, which does not exist: the reservation is outdated"),
         };
-        Step::new(About::Pod, text, source)
+        Step::new(StepType::Pod, text, source)
     }
 
     /// Other parts of the same hardware.
@@ -228,7 +228,7 @@ impl<'t> DeviceSteps<'t> {
                     format!("allocated to {}", holders.join(", "))
                 };
                 let text = format!("on the same hardware: {other}, {held}");
-                Step::new(About::Sibling, text, published(&other, snapshot))
+                Step::new(StepType::Sibling, text, published(&other, snapshot))
             })
             .collect()
     }
@@ -280,8 +280,8 @@ fn candidate_step(candidate: &CandidateClaim<'_>) -> Step {
     });
     let (name, path) = asked.unwrap_or_default();
     let text = format!("request {name} of waiting claim {} {could}", claim.name);
-    let source = FieldSource::new("ResourceClaim", &claim.name, path);
-    Step::new(About::Candidate, text, source).holding(candidate.exclusions.is_empty())
+    let source = FieldReference::new("ResourceClaim", &claim.name, path);
+    Step::new(StepType::Candidate, text, source).satisfied(candidate.exclusions.is_empty())
 }
 
 fn against(exclusion: &Exclusion) -> String {

@@ -6,111 +6,71 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::request_text::terms_path;
-use super::step::{About, FieldSource, Step};
+use super::step::{FieldReference, Step, StepType};
 use super::verdict::{ExplainedVerdict, describe};
 use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::alterations::{RequestToleration, rule_of};
 use crate::engine::explain::{Chain, ClaimEntry, ExplainInput, PodVerdict, VerdictChange};
-use crate::model::{ClaimSource, DeviceId, NamespacedName, Operator, RequestKind, Toleration};
+use crate::model::{self, ClaimSource, DeviceId, NamespacedName, RequestKind, Toleration};
+use crate::report::reference::ObjectReference;
+use crate::report::taint::Taint;
+use crate::report::toleration::TolerationView;
 
 /// What a change does for a pod that waits.
 const THERE_WOULD_BE: &str = "devices would be available";
+
+/// What a change is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ChangeType {
+    /// A taint goes.
+    #[default]
+    WithoutTaint,
+    /// A taint comes.
+    WithTaint,
+    /// The effect of a rule becomes NoExecute.
+    WithNoExecute,
+    /// A request has one more toleration.
+    WithToleration,
+    /// A request has one toleration less.
+    WithoutToleration,
+    /// The pod gets a node.
+    Scheduled,
+    /// A claim is reserved for the pod.
+    Reserved,
+    /// A claim was generated for the pod.
+    Owned,
+}
 
 /// A change of one thing that would alter what becomes of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SingleChange {
-    /// What is changed: without-taint, with-toleration, without-toleration, with-no-execute, with-taint,
-    /// scheduled, reserved, owned.
-    pub change: String,
+    /// What is changed.
+    #[serde(rename = "type")]
+    pub change_type: ChangeType,
     /// What it is, in words.
-    pub text: String,
+    pub message: String,
     /// What to do for it, in words; null for what only shows what the outcome depends on.
     pub fix: Option<String>,
     /// What becomes of the pod then, by everything that is there; null for a pod that waits and could be
     /// placed then.
     pub verdict: Option<ExplainedVerdict>,
     /// What becomes of the pod then, in words.
-    pub then: String,
+    pub outcome_message: String,
     /// Where the change is made; null where it is made in what was asked about.
-    pub source: Option<FieldSource>,
+    pub field_ref: Option<FieldReference>,
     /// The rule that would go, or change; null for others.
     pub rule: Option<String>,
     /// The device whose taint comes or goes; null for others.
     pub device: Option<String>,
-    /// The taint that comes or goes, as KEY[=VALUE]:EFFECT; null for others.
-    pub taint: Option<String>,
-    /// The claim that is changed, as NAMESPACE/NAME; null for others.
-    pub claim: Option<String>,
+    /// The taint that goes; null for others.
+    pub taint: Option<Taint>,
+    /// The claim that is changed; null for others.
+    pub claim: Option<ObjectReference>,
     /// The request that is changed, as the allocation names it; null for others.
     pub request: Option<String>,
     /// The toleration that comes or goes, with the fields of the API; null for others.
-    pub toleration: Option<ExplainedToleration>,
-}
-
-/// A toleration, with the fields of the API.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ExplainedToleration {
-    /// The key; absent for every key.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub key: String,
-    /// How values are compared.
-    pub operator: String,
-    /// The value, where values are compared.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub value: String,
-    /// The effect; absent for every effect.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effect: Option<String>,
-    /// For how long; absent for ever.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub toleration_seconds: Option<i64>,
-}
-
-impl From<&Toleration> for ExplainedToleration {
-    fn from(toleration: &Toleration) -> Self {
-        let is_equal = toleration.operator == Operator::Equal;
-        Self {
-            key: toleration.key.clone(),
-            operator: toleration.operator.as_str().to_owned(),
-            value: if is_equal {
-                toleration.value.clone()
-            } else {
-                String::new()
-            },
-            effect: toleration.effect.as_ref().map(ToString::to_string),
-            toleration_seconds: toleration.seconds,
-        }
-    }
-}
-
-impl ExplainedToleration {
-    /// As it is written in a claim, line by line.
-    fn lines(&self) -> Vec<String> {
-        let mut fields = Vec::new();
-        if !self.key.is_empty() {
-            fields.push(format!("key: {}", self.key));
-        }
-        fields.push(format!("operator: {}", self.operator));
-        if !self.value.is_empty() {
-            fields.push(format!("value: {:?}", self.value));
-        }
-        fields.extend(
-            self.effect
-                .as_ref()
-                .map(|effect| format!("effect: {effect}")),
-        );
-        let seconds = self.toleration_seconds;
-        fields.extend(seconds.map(|seconds| format!("tolerationSeconds: {seconds}")));
-        let fields = fields.into_iter().enumerate();
-        fields
-            .map(|(place, field)| {
-                let sign = if place == 0 { "- " } else { "  " };
-                format!("{sign}{field}")
-            })
-            .collect()
-    }
+    pub toleration: Option<TolerationView>,
 }
 
 impl SingleChange {
@@ -122,43 +82,48 @@ impl SingleChange {
         input: &ExplainInput<'_>,
     ) -> Self {
         Self {
-            verdict: Some(ExplainedVerdict::new(verdict)),
-            then: describe(verdict, chain.pod, input.now),
+            verdict: Some(ExplainedVerdict::new(verdict, input.now)),
+            outcome_message: describe(verdict, chain.pod, input.now),
             ..of(change, chain, input)
         }
     }
 
     /// Without the taint, which stands there if it is a driver's, there would be devices for a pod that waits.
-    pub(super) fn releasing(owner: &TaintOwner, taint: &str, at: Option<FieldSource>) -> Self {
-        let then = THERE_WOULD_BE.to_owned();
+    pub(super) fn releasing(
+        owner: &TaintOwner,
+        taint: &model::Taint,
+        at: Option<FieldReference>,
+    ) -> Self {
         let rule = |name: &str| Self {
-            change: "without-taint".to_owned(),
-            text: format!("without the taint of rule {name}"),
+            change_type: ChangeType::WithoutTaint,
+            message: format!("without the taint of rule {name}"),
             fix: Some(format!("remove rule {name}")),
-            source: FieldSource::new("DeviceTaintRule", name, ".spec.taint"),
+            outcome_message: THERE_WOULD_BE.to_owned(),
+            field_ref: FieldReference::new("DeviceTaintRule", name, ".spec.taint"),
             rule: Some(name.to_owned()),
-            taint: Some(taint.to_owned()),
+            taint: Some(Taint::of_rule(taint, Some(name))),
             ..Self::default()
         };
-        let made = match owner {
+        match owner {
             TaintOwner::Rule(name) => rule(name.as_str()),
             TaintOwner::Proposed(_) => Self {
-                text: "without the proposed taint".to_owned(),
+                message: "without the proposed taint".to_owned(),
                 fix: None,
-                source: FieldSource::question(),
+                field_ref: FieldReference::question(),
                 rule: None,
+                taint: Some(Taint::of_rule(taint, None)),
                 ..rule("")
             },
             TaintOwner::Driver(device, taint) => Self {
-                text: format!("without the driver's taint {taint} on {device}"),
+                message: format!("without the driver's taint {taint} on {device}"),
                 fix: Some(driver_removes(taint, device)),
-                source: at,
+                field_ref: at,
                 rule: None,
                 device: Some(device.to_string()),
+                taint: Some(Taint::of_driver(taint)),
                 ..rule("")
             },
-        };
-        Self { then, ..made }
+        }
     }
 
     /// With a toleration of what keeps devices out there would be some for a pod that waits.
@@ -168,16 +133,16 @@ impl SingleChange {
         toleration: &Toleration,
     ) -> Self {
         Self {
-            change: "with-toleration".to_owned(),
-            text: format!("with one more toleration in request {name} of a new claim"),
+            change_type: ChangeType::WithToleration,
+            message: format!("with one more toleration in request {name} of a new claim"),
             fix: Some(format!(
                 "tolerate {toleration} in request {name} of a new claim"
             )),
-            then: THERE_WOULD_BE.to_owned(),
-            source: FieldSource::new("ResourceClaim", claim, path),
-            claim: Some(claim.to_string()),
+            outcome_message: THERE_WOULD_BE.to_owned(),
+            field_ref: FieldReference::new("ResourceClaim", claim, path),
+            claim: Some(claim.into()),
             request: Some(name),
-            toleration: Some(ExplainedToleration::from(toleration)),
+            toleration: Some(TolerationView::from(toleration)),
             ..Self::default()
         }
     }
@@ -185,19 +150,26 @@ impl SingleChange {
     /// The changes as steps that are made together, and what that comes to.
     pub(super) fn steps(together: &[Self]) -> Vec<Step> {
         let each = together.iter();
-        let each = each.map(|one| Step::new(About::Change, &*one.text, one.source.clone()));
+        let each =
+            each.map(|one| Step::new(StepType::Change, &*one.message, one.field_ref.clone()));
         let then = together.first();
-        let then = then.map(|one| Step::new(About::Note, format!("then: {}", one.then), None));
+        let then = then.map(|one| {
+            Step::new(
+                StepType::Note,
+                format!("then: {}", one.outcome_message),
+                None,
+            )
+        });
         each.chain(then).collect()
     }
 
     /// The change as a step, with the lines of a toleration that comes.
     pub(super) fn step(&self) -> Step {
-        let text = format!("{}: {}", self.text, self.then);
+        let text = format!("{}: {}", self.message, self.outcome_message);
         let toleration = self.toleration.iter();
-        let lines = toleration.flat_map(ExplainedToleration::lines);
-        let lines = lines.map(|line| Step::new(About::Note, line, None));
-        Step::new(About::Change, text, self.source.clone()).with(lines)
+        let lines = toleration.flat_map(TolerationView::lines);
+        let lines = lines.map(|line| Step::new(StepType::Note, line, None));
+        Step::new(StepType::Change, text, self.field_ref.clone()).with(lines)
     }
 }
 
@@ -223,29 +195,29 @@ fn origin_of(claim: &NamespacedName, chain: &Chain<'_>) -> String {
 
 fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> SingleChange {
     let rule = rule_of(change, input).map(ToString::to_string);
-    let named = |word: &str, text: String| SingleChange {
-        change: word.to_owned(),
-        text,
+    let named = |change_type: ChangeType, message: String| SingleChange {
+        change_type,
+        message,
         rule: rule.clone(),
         ..SingleChange::default()
     };
     let of_rule = |path: &str| match &rule {
-        Some(rule) => FieldSource::new("DeviceTaintRule", rule, path),
-        None => FieldSource::question(),
+        Some(rule) => FieldReference::new("DeviceTaintRule", rule, path),
+        None => FieldReference::question(),
     };
     let whose = rule.as_ref().map_or_else(
         || "the proposed taint".to_owned(),
         |rule| format!("rule {rule}"),
     );
     let of_claim = |claim: &NamespacedName, path: &str| {
-        let source = FieldSource::new("ResourceClaim", claim, path);
-        (source, Some(claim.to_string()))
+        let source = FieldReference::new("ResourceClaim", claim, path);
+        (source, Some(ObjectReference::from(claim)))
     };
     match change {
         VerdictChange::WithoutRule(_) => SingleChange {
-            source: of_rule(""),
+            field_ref: of_rule(""),
             fix: rule.as_ref().map(|rule| format!("remove rule {rule}")),
-            ..named("without-taint", format!("without {whose}"))
+            ..named(ChangeType::WithoutTaint, format!("without {whose}"))
         },
         VerdictChange::WithNoExecute(_) => {
             // With this plugin it is so in every version.
@@ -256,28 +228,28 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
             };
             let text = format!("with effect NoExecute of {whose}{renewed}");
             SingleChange {
-                source: of_rule(".spec.taint.effect"),
-                ..named("with-no-execute", text)
+                field_ref: of_rule(".spec.taint.effect"),
+                ..named(ChangeType::WithNoExecute, text)
             }
         }
         VerdictChange::WithoutDriverTaint { device, taint } => SingleChange {
             fix: Some(driver_removes(taint, device)),
             device: Some(device.to_string()),
-            taint: Some(taint.to_string()),
+            taint: Some(Taint::of_driver(taint)),
             ..named(
-                "without-taint",
+                ChangeType::WithoutTaint,
                 format!("without the driver's taint {taint} on {device}"),
             )
         },
         VerdictChange::WithTaint(device) => SingleChange {
             device: Some(device.to_string()),
             ..named(
-                "with-taint",
+                ChangeType::WithTaint,
                 format!("with a NoExecute taint on {device} that it does not tolerate"),
             )
         },
         VerdictChange::WithToleration(wanted) => SingleChange {
-            text: format!(
+            message: format!(
                 "with one more toleration in request {}, before the claim is allocated",
                 wanted.request
             ),
@@ -288,33 +260,47 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
                 wanted.request,
                 origin_of(&wanted.claim, chain)
             )),
-            ..with_toleration(named("with-toleration", String::new()), wanted, chain)
+            ..with_toleration(
+                named(ChangeType::WithToleration, String::new()),
+                wanted,
+                chain,
+            )
         },
         VerdictChange::WithoutToleration(unwanted) => SingleChange {
-            text: format!(
+            message: format!(
                 "without the toleration {} in request {}, before the claim is allocated",
                 unwanted.toleration, unwanted.request
             ),
-            ..with_toleration(named("without-toleration", String::new()), unwanted, chain)
+            ..with_toleration(
+                named(ChangeType::WithoutToleration, String::new()),
+                unwanted,
+                chain,
+            )
         },
         VerdictChange::Scheduled => SingleChange {
-            source: FieldSource::new("Pod", &chain.pod.name, ".spec.nodeName"),
-            ..named("scheduled", "once it has a node".to_owned())
+            field_ref: FieldReference::new("Pod", &chain.pod.name, ".spec.nodeName"),
+            ..named(ChangeType::Scheduled, "once it has a node".to_owned())
         },
         VerdictChange::Reserved(claim) => {
             let (source, claim) = of_claim(claim, ".status.reservedFor");
             SingleChange {
-                source,
+                field_ref: source,
                 claim,
-                ..named("reserved", "once the claim is reserved for it".to_owned())
+                ..named(
+                    ChangeType::Reserved,
+                    "once the claim is reserved for it".to_owned(),
+                )
             }
         }
         VerdictChange::Owned(claim) => {
             let (source, claim) = of_claim(claim, ".metadata.ownerReferences");
             SingleChange {
-                source,
+                field_ref: source,
                 claim,
-                ..named("owned", "if the claim had been generated for it".to_owned())
+                ..named(
+                    ChangeType::Owned,
+                    "if the claim had been generated for it".to_owned(),
+                )
             }
         }
     }
@@ -328,10 +314,10 @@ fn with_toleration(
     let path = request_path(wanted, chain).map(|path| format!("{path}.tolerations"));
     let path = path.unwrap_or_else(|| ".spec.devices.requests".to_owned());
     SingleChange {
-        source: FieldSource::new("ResourceClaim", &wanted.claim, path),
-        claim: Some(wanted.claim.to_string()),
+        field_ref: FieldReference::new("ResourceClaim", &wanted.claim, path),
+        claim: Some((&wanted.claim).into()),
         request: Some(wanted.request.to_string()),
-        toleration: Some(ExplainedToleration::from(&wanted.toleration)),
+        toleration: Some(TolerationView::from(&wanted.toleration)),
         ..change
     }
 }

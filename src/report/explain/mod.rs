@@ -35,10 +35,10 @@ pub mod view;
 pub mod waiting;
 
 pub use device::explain_device;
-pub use fixes::SingleChange;
+pub use fixes::{ChangeType, SingleChange};
 pub use pod::{explain_pod, explain_pod_without_claims, explain_unread_pod};
 pub use rule::explain_rule;
-pub use step::{About, FieldSource, Step};
-pub use verdict::{ExplainedVerdict, VerdictCode};
+pub use step::{FieldReference, Step, StepType};
+pub use verdict::{ExplainedVerdict, PodOutcome};
 pub use view::{Explained, Explanation, RuleEviction, SubjectKind};
 pub use waiting::{Excluded, RootCauseCode, WaitingRequest};

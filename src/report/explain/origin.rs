@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::step::FieldSource;
+use super::step::FieldReference;
 use crate::engine::explain::{ExplainInput, Publication};
 use crate::engine::{Origin, ProposedTaint};
 use crate::model::{Device, DeviceId, ResourceSlice, Snapshot, Taint};
@@ -13,12 +13,12 @@ pub(super) fn origin(
     origin: Origin<'_>,
     (place, publication): (Option<usize>, Publication<'_>),
     input: &ExplainInput<'_>,
-) -> (String, Option<FieldSource>) {
+) -> (String, Option<FieldReference>) {
     match origin {
         Origin::Proposed(number) => of_rule(input.taints.get(number), number, input),
         Origin::Rule(name) => (
             format!("rule {name}"),
-            FieldSource::new("DeviceTaintRule", name, ".spec.taint"),
+            FieldReference::new("DeviceTaintRule", name, ".spec.taint"),
         ),
         Origin::ResourceSlice(slice) => {
             let device = match publication {
@@ -32,7 +32,7 @@ pub(super) fn origin(
                 });
             (
                 "the driver".to_owned(),
-                FieldSource::new("ResourceSlice", slice, path),
+                FieldReference::new("ResourceSlice", slice, path),
             )
         }
     }
@@ -42,7 +42,7 @@ fn of_rule(
     taint: Option<&ProposedTaint>,
     number: usize,
     input: &ExplainInput<'_>,
-) -> (String, Option<FieldSource>) {
+) -> (String, Option<FieldReference>) {
     match taint.and_then(|taint| taint.rule.as_ref()) {
         Some(rule) => {
             let assumed = if number < input.assumed {
@@ -52,18 +52,21 @@ fn of_rule(
             };
             (
                 format!("rule {rule}{assumed}"),
-                FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
+                FieldReference::new("DeviceTaintRule", rule, ".spec.taint"),
             )
         }
-        None => ("proposed, no rule yet".to_owned(), FieldSource::question()),
+        None => (
+            "proposed, no rule yet".to_owned(),
+            FieldReference::question(),
+        ),
     }
 }
 
 /// Where a device is published, in the newest generation of its pool.
-pub(super) fn published(id: &DeviceId, snapshot: &Snapshot) -> Option<FieldSource> {
+pub(super) fn published(id: &DeviceId, snapshot: &Snapshot) -> Option<FieldReference> {
     let (slice, place, _) = find(id, snapshot)?;
     let path = format!(".spec.devices[{place}]");
-    FieldSource::new("ResourceSlice", &slice.name, path)
+    FieldReference::new("ResourceSlice", &slice.name, path)
 }
 
 /// Where a taint that the driver has set stands on a device that it publishes.
@@ -71,11 +74,11 @@ pub(super) fn published_taint(
     id: &DeviceId,
     taint: &Taint,
     snapshot: &Snapshot,
-) -> Option<FieldSource> {
+) -> Option<FieldReference> {
     let (slice, place, device) = find(id, snapshot)?;
     let taint = device.taints.iter().position(|known| known == taint)?;
     let path = format!(".spec.devices[{place}].taints[{taint}]");
-    FieldSource::new("ResourceSlice", &slice.name, path)
+    FieldReference::new("ResourceSlice", &slice.name, path)
 }
 
 fn find<'a>(

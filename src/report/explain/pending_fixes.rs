@@ -36,7 +36,7 @@ pub(super) fn changes(
             TaintOwner::Driver(device, taint) => published_taint(device, taint, question.snapshot),
             TaintOwner::Rule(_) | TaintOwner::Proposed(_) => None,
         };
-        let gone = SingleChange::releasing(owner, &taint.to_string(), at);
+        let gone = SingleChange::releasing(owner, taint, at);
         if matches!(found.root_cause, RootCause::TaintCombination(_)) {
             together.push(gone);
         } else {

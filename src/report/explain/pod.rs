@@ -6,10 +6,10 @@ use super::origin::{origin, since};
 use super::pod_context::PodContext;
 use super::request_text::request_step;
 use super::root_cause::{scheduler_message, ungenerated};
-use super::step::{About, FieldSource, Step};
+use super::step::{FieldReference, Step, StepType};
 use super::toleration;
 use super::verdict::{ExplainedVerdict, describe, moment};
-use super::view::{Explained, SubjectKind};
+use super::view::Explained;
 use super::waiting::{self, PendingReasons};
 use crate::assess::Basis;
 use crate::engine::explain::{
@@ -19,7 +19,6 @@ use crate::engine::explain::{
 use crate::engine::tolerate::Deadline;
 use crate::engine::{NotEvicted, ProposedTaint, complete_pools};
 use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim};
-use crate::naming::pod::arguments;
 use crate::report::impact::note::not_evicted;
 
 /// The whole chain of a pod: as things are, or with the taints that are asked about; and what could not
@@ -39,7 +38,7 @@ pub fn explain_pod(
         basis,
     };
     let outcome = input.verdict(pod, &chain);
-    let waits = waiting::of(&chain, assumed, basis);
+    let mut waits = waiting::of(&chain, assumed, basis);
     let is_waiting =
         outcome == PodVerdict::Untouched && (waits.is_some() || teller.lacks_a_claim());
     let verdict = if !teller.knows(outcome) {
@@ -47,58 +46,50 @@ pub fn explain_pod(
     } else if is_waiting {
         ExplainedVerdict::WAITING
     } else {
-        ExplainedVerdict::new(outcome)
+        ExplainedVerdict::new(outcome, basis.now)
     };
-    let (mut changes, mut together, mut why) = Default::default();
+    let (mut fixes, mut combined_fix, mut messages) = Default::default();
     if verdict != ExplainedVerdict::UNKNOWN {
-        (changes, together) = self::changes(&chain, &input);
-        why = deciding_links(outcome, &chain, &input);
+        (fixes, combined_fix) = self::fixes(&chain, &input);
+        messages = deciding_links(outcome, &chain, &input);
     }
     let links = chain.links.iter();
     let steps = links
         .map(|link| teller.link(link, waits.as_ref()))
         .collect();
     let answer = teller.answer(outcome, &verdict, waits.as_ref());
-    let blame = waits.as_ref().map(|waits| waits.code);
-    let mut requests = Vec::new();
-    if let Some(waits) = waits {
-        changes.extend(waits.changes);
-        together.extend(waits.together);
-        requests = waits.requests;
-        why = waits.why;
+    if let Some(waits) = &mut waits {
+        fixes.append(&mut waits.fixes);
+        combined_fix.append(&mut waits.combined_fix);
+        messages = std::mem::take(&mut waits.why);
     } else if is_waiting {
-        why.extend(scheduler_message(&chain));
+        messages.extend(scheduler_message(&chain));
     }
     let explained = Explained {
-        answer,
-        why,
+        message: answer,
+        messages,
         verdict: Some(verdict),
-        blame,
+        blocked_by: waits.as_ref().map(|waits| waits.code),
         steps,
-        changes,
-        together,
-        requests,
-        ..Explained::of(SubjectKind::Pod, named(&pod.name))
+        fixes,
+        combined_fix,
+        waiting_requests: waits.map_or_else(Vec::new, |waits| waits.requests),
+        ..Explained::of_pod(pod.into())
     };
     (explained, chain.gaps.clone())
 }
 
 /// What would alter what becomes of the pod: each by itself, or only all together.
-fn changes(chain: &Chain<'_>, input: &ExplainInput<'_>) -> (Vec<SingleChange>, Vec<SingleChange>) {
+fn fixes(chain: &Chain<'_>, input: &ExplainInput<'_>) -> (Vec<SingleChange>, Vec<SingleChange>) {
     let altering = alterations(input, chain);
-    let together = combined_alteration(input, chain, &altering);
+    let combined = combined_alteration(input, chain, &altering);
     let told = |change: &VerdictChange, verdict| SingleChange::new(change, verdict, chain, input);
     let single = altering.iter().map(|one| told(&one.change, one.verdict));
-    let together = together.iter().flat_map(|(changes, verdict)| {
+    let combined = combined.iter().flat_map(|(changes, verdict)| {
         let changes = changes.iter();
         changes.map(|change| told(change, *verdict))
     });
-    (single.collect(), together.collect())
-}
-
-/// A pod as `-o name` prints it.
-fn named(name: &NamespacedName) -> String {
-    arguments(name.namespace.as_str(), name.name.as_str())
+    (single.collect(), combined.collect())
 }
 
 /// What can still be said of a pod that may not be read: the claims that are reserved for its name.
@@ -113,32 +104,32 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
         let devices = results.enumerate().map(|(place, result)| {
             let path = format!(".status.allocation.devices.results[{place}]");
             Step::new(
-                About::Device,
+                StepType::Device,
                 format!("device {}", result.device),
-                FieldSource::new("ResourceClaim", &claim.name, path),
+                FieldReference::new("ResourceClaim", &claim.name, path),
             )
         });
         let path = format!(".status.reservedFor[{place}]");
-        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let source = FieldReference::new("ResourceClaim", &claim.name, path);
         let text = format!(
             "claim {} is reserved for a pod of that name",
             claim.name.name
         );
-        Some(Step::new(About::Claim, text, source).with(devices))
+        Some(Step::new(StepType::Claim, text, source).with(devices))
     });
     let mut steps: Vec<Step> = steps.collect();
     if steps.is_empty() {
         let text = "no claim that was read is reserved for a pod of that name";
-        steps.push(Step::new(About::Claim, text, None));
+        steps.push(Step::new(StepType::Claim, text, None));
     }
     let missing = format!("the pod cannot be read: {why}");
-    let source = FieldSource::new("Pod", name, "");
-    steps.insert(0, Step::new(About::Missing, missing, source));
+    let source = FieldReference::new("Pod", name, "");
+    steps.insert(0, Step::new(StepType::Missing, missing, source));
     Explained {
-        answer: "outcome unknown: the pod cannot be read".to_owned(),
+        message: "outcome unknown: the pod cannot be read".to_owned(),
         verdict: Some(ExplainedVerdict::UNKNOWN),
         steps,
-        ..Explained::of(SubjectKind::Pod, named(name))
+        ..Explained::of_pod(name.into())
     }
 }
 
@@ -146,12 +137,12 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
 #[must_use]
 pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
     let text = "it references no claim, so it uses no device";
-    let source = FieldSource::new("Pod", name, ".spec.resourceClaims");
+    let source = FieldReference::new("Pod", name, ".spec.resourceClaims");
     Explained {
-        answer: "stays: it uses no device, so no taint affects it".to_owned(),
-        verdict: Some(ExplainedVerdict::new(PodVerdict::Untouched)),
-        steps: vec![Step::new(About::Missing, text, source).holding(false)],
-        ..Explained::of(SubjectKind::Pod, named(name))
+        message: "stays: it uses no device, so no taint affects it".to_owned(),
+        verdict: Some(ExplainedVerdict::UNTOUCHED),
+        steps: vec![Step::new(StepType::Missing, text, source).satisfied(false)],
+        ..Explained::of_pod(name.into())
     }
 }
 
@@ -206,7 +197,7 @@ impl PodSteps<'_, '_> {
         }
         let told = describe(outcome, self.chain.pod, now);
         if let Some(waits) = waits {
-            return waits.blame.clone();
+            return waits.message.clone();
         }
         if outcome == PodVerdict::Untouched && self.lacks_a_claim() {
             return self.absent_claim();
@@ -288,14 +279,14 @@ impl PodSteps<'_, '_> {
                 ".status.extendedResourceClaimStatus".to_owned(),
             ),
         };
-        let step = Step::new(About::Claim, text, FieldSource::new("Pod", pod, path));
+        let step = Step::new(StepType::Claim, text, FieldReference::new("Pod", pod, path));
         let Some(claim) = link.claim else {
             let text = if self.is_unread(Kind::ResourceClaim) {
                 "claims could not be read: its devices are unknown"
             } else {
                 "claim not found: it was deleted, or is not created yet"
             };
-            return step.with([Step::new(About::Missing, text, None).holding(false)]);
+            return step.with([Step::new(StepType::Missing, text, None).satisfied(false)]);
         };
         let requests = self.requests(link, claim, waits);
         let is_reserved = claim.allocation.is_some() || !claim.reserved_for.is_empty();
@@ -304,14 +295,14 @@ impl PodSteps<'_, '_> {
     }
 
     fn missing(&self, text: &str, path: &str) -> Step {
-        let source = FieldSource::new("Pod", &self.chain.pod.name, path);
-        Step::new(About::Missing, text, source).holding(false)
+        let source = FieldReference::new("Pod", &self.chain.pod.name, path);
+        Step::new(StepType::Missing, text, source).satisfied(false)
     }
 
     fn reservation(&self, link: &ClaimLink<'_>, claim: &ResourceClaim) -> Step {
         let at = |place: usize| {
             let path = format!(".status.reservedFor[{place}]");
-            FieldSource::new("ResourceClaim", &claim.name, path)
+            FieldReference::new("ResourceClaim", &claim.name, path)
         };
         let (text, source) = match link.reservation {
             Reservation::Current(place) => ("reserved for this pod".to_owned(), at(place)),
@@ -326,7 +317,7 @@ impl PodSteps<'_, '_> {
             ),
             Reservation::Absent => (
                 "not reserved for this pod, so the pod does not use it".to_owned(),
-                FieldSource::new("ResourceClaim", &claim.name, ".status.reservedFor"),
+                FieldReference::new("ResourceClaim", &claim.name, ".status.reservedFor"),
             ),
         };
         let obstacle = link.validity.flatten();
@@ -334,7 +325,7 @@ impl PodSteps<'_, '_> {
             Some(obstacle) => format!("{text}; ignored: {}", because(obstacle)),
             None => text,
         };
-        Step::new(About::Reservation, text, source).holding(link.validity == Some(None))
+        Step::new(StepType::Reservation, text, source).satisfied(link.validity == Some(None))
     }
 
     /// What the claim asks for, each with the devices that it got.
@@ -345,7 +336,7 @@ impl PodSteps<'_, '_> {
         waits: Option<&PendingReasons>,
     ) -> Vec<Step> {
         if claim.allocation.is_none() {
-            let source = FieldSource::new("ResourceClaim", &claim.name, ".status.allocation");
+            let source = FieldReference::new("ResourceClaim", &claim.name, ".status.allocation");
             let text = "not allocated: it has no device";
             let mut waiting = waits.map_or_else(Vec::new, |waits| waits.steps_of(claim));
             if waiting.is_empty() {
@@ -355,8 +346,8 @@ impl PodSteps<'_, '_> {
                     .extend(requests.map(|(place, request)| request_step(claim, place, request)));
             }
             return vec![
-                Step::new(About::Missing, text, source)
-                    .holding(false)
+                Step::new(StepType::Missing, text, source)
+                    .satisfied(false)
                     .with(waiting),
             ];
         }
@@ -391,7 +382,7 @@ impl PodSteps<'_, '_> {
             text.push_str(&format!(", share {share}"));
         }
         let path = format!(".status.allocation.devices.results[{}]", held.place);
-        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let source = FieldReference::new("ResourceClaim", &claim.name, path);
         let taints = held.taints.iter();
         let mut taints: Vec<Step> = taints
             .map(|evaluated| self.taint(evaluated, held, claim))
@@ -404,9 +395,9 @@ impl PodSteps<'_, '_> {
             } else {
                 "no known taint, but not all taints were read"
             };
-            taints.push(Step::new(About::Note, text, None));
+            taints.push(Step::new(StepType::Note, text, None));
         }
-        Step::new(About::Device, text, source)
+        Step::new(StepType::Device, text, source)
             .with([self.pool(held)])
             .with(taints)
     }
@@ -427,8 +418,8 @@ impl PodSteps<'_, '_> {
                     id.pool, slice.pool.generation
                 );
                 let path = format!(".spec.devices[{place}]");
-                let source = FieldSource::new("ResourceSlice", &slice.name, path);
-                Step::new(About::Pool, text, source).holding(true)
+                let source = FieldReference::new("ResourceSlice", &slice.name, path);
+                Step::new(StepType::Pool, text, source).satisfied(true)
             }
             Publication::Outdated(slice, newest) => {
                 let text = format!(
@@ -437,16 +428,16 @@ impl PodSteps<'_, '_> {
                     id.pool, slice.pool.generation
                 );
                 let source =
-                    FieldSource::new("ResourceSlice", &slice.name, ".spec.pool.generation");
-                Step::new(About::Pool, text, source).holding(false)
+                    FieldReference::new("ResourceSlice", &slice.name, ".spec.pool.generation");
+                Step::new(StepType::Pool, text, source).satisfied(false)
             }
             Publication::Nowhere if self.is_unread(Kind::ResourceSlice) => {
                 let text = format!("pool {}: slices could not be read", id.pool);
-                Step::new(About::Pool, text, None)
+                Step::new(StepType::Pool, text, None)
             }
             Publication::Nowhere => {
                 let text = format!("pool {}: none of its slices has the device", id.pool);
-                Step::new(About::Pool, text, None).holding(false)
+                Step::new(StepType::Pool, text, None).satisfied(false)
             }
         }
     }
@@ -488,21 +479,21 @@ impl PodSteps<'_, '_> {
                 let decides = evaluated.decision.and_then(|decision| decision.by) == Some(place);
                 let text = toleration::describe(toleration, differences, decides);
                 let path = format!("{path}[{place}]");
-                let source = FieldSource::new("ResourceClaim", &claim.name, path);
-                Step::new(About::Toleration, text, source).holding(differences.is_empty())
+                let source = FieldReference::new("ResourceClaim", &claim.name, path);
+                Step::new(StepType::Toleration, text, source).satisfied(differences.is_empty())
             })
             .collect();
         if steps.is_empty() && evaluated.taint.effect == Effect::NoExecute {
-            let source = FieldSource::new("ResourceClaim", &claim.name, path);
+            let source = FieldReference::new("ResourceClaim", &claim.name, path);
             let text = if self.input.semantics.copies_tolerations {
                 "no toleration at all"
             } else {
                 "no toleration: this version does not copy tolerations to the allocation"
             };
-            steps.push(Step::new(About::Toleration, text, source).holding(false));
+            steps.push(Step::new(StepType::Toleration, text, source).satisfied(false));
         }
-        Step::new(About::Taint, text, source)
-            .holding(evaluated.evicts())
+        Step::new(StepType::Taint, text, source)
+            .satisfied(evaluated.evicts())
             .with(steps)
     }
 }

@@ -1,6 +1,6 @@
 //! A request of a claim in words, with its field path.
 
-use super::step::{About, FieldSource, Step};
+use super::step::{FieldReference, Step, StepType};
 use crate::model::{
     ClaimSpec, DeviceAmount, DeviceRequest, RequestKind, RequestTerms, ResourceClaim,
 };
@@ -27,8 +27,8 @@ pub(super) fn request_step(claim: &ResourceClaim, place: usize, request: &Device
         ),
     };
     let path = terms_path(&request.kind, place, None);
-    let source = FieldSource::new("ResourceClaim", &claim.name, path);
-    Step::new(About::Request, text, source)
+    let source = FieldReference::new("ResourceClaim", &claim.name, path);
+    Step::new(StepType::Request, text, source)
 }
 
 /// How many devices of which class.

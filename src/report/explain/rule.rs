@@ -1,9 +1,9 @@
 //! Explanation of what a rule selects.
 
 use super::origin::{published, since};
-use super::step::{About, FieldSource, Step};
+use super::step::{FieldReference, Step, StepType};
 use super::verdict::describe;
-use super::view::{Explained, RuleEviction, SubjectKind};
+use super::view::{Explained, RuleEviction};
 use crate::assess::Basis;
 use crate::assess::{CountSubject, ReportCompleteness};
 use crate::engine::explain::PodVerdict;
@@ -14,9 +14,8 @@ use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, NamespacedName, ResourceClaim,
 };
 use crate::naming::phrase::counted;
-use crate::naming::pod::arguments;
-use crate::naming::rule::qualified;
 use crate::report::history::RuleHistory;
+use crate::report::reference::ObjectReference;
 use crate::report::rule_lifecycle::NO_CONDITION;
 use crate::report::time::Time;
 
@@ -57,10 +56,10 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
         }
     };
     let explained = Explained {
-        answer,
+        message: answer,
         steps: steps.collect(),
         evictions: evictions(&impact),
-        ..Explained::of(SubjectKind::Rule, qualified(rule.name.as_str()))
+        ..Explained::of_rule(&rule.name)
     };
     (explained, impact.gaps.clone())
 }
@@ -69,12 +68,12 @@ impl Explained {
     /// Adds what the rule has done, as far as that can still be seen.
     pub fn add_history(&mut self, history: &RuleHistory) {
         let lines = history.lines().into_iter();
-        let mut lines = lines.map(|line| Step::new(About::Note, line, None));
+        let mut lines = lines.map(|line| Step::new(StepType::Note, line, None));
         let Some(first) = lines.next() else {
             return;
         };
         let evicted = history.evicted_lines().into_iter();
-        let evicted = evicted.map(|line| Step::new(About::Pod, line, None));
+        let evicted = evicted.map(|line| Step::new(StepType::Pod, line, None));
         let steps: Vec<Step> = evicted.chain(lines).collect();
         self.steps.push(first.with(steps));
     }
@@ -83,12 +82,12 @@ impl Explained {
 /// Whom it evicts, and when.
 fn evictions(impact: &Impact<'_>) -> Vec<RuleEviction> {
     let evicted = impact.pods.iter().filter_map(|pod| match pod.verdict {
-        Verdict::Evicted { at } => Some((&pod.pod.name, at)),
+        Verdict::Evicted { at } => Some((pod.pod, at)),
         Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
     });
-    let evicted = evicted.map(|(name, at)| RuleEviction {
-        pod: arguments(name.namespace.as_str(), name.name.as_str()),
-        at: Time(at),
+    let evicted = evicted.map(|(pod, at)| RuleEviction {
+        pod: ObjectReference::from(pod),
+        eviction_time: Time(at),
     });
     evicted.collect()
 }
@@ -130,8 +129,8 @@ struct RuleSteps<'t, 'a> {
 }
 
 impl RuleSteps<'_, '_> {
-    fn at(&self, path: &str) -> Option<FieldSource> {
-        FieldSource::new("DeviceTaintRule", &self.rule.name, path)
+    fn at(&self, path: &str) -> Option<FieldReference> {
+        FieldReference::new("DeviceTaintRule", &self.rule.name, path)
     }
 
     /// How many devices are left with each field of the selector.
@@ -145,7 +144,7 @@ impl RuleSteps<'_, '_> {
                 "no selector: it selects no device"
             };
             return vec![Step::new(
-                About::Selector,
+                StepType::Selector,
                 all,
                 self.at(".spec.deviceSelector"),
             )];
@@ -156,9 +155,9 @@ impl RuleSteps<'_, '_> {
             let found = self.selected(so_far);
             let found = known(found, CountSubject::Selected, self.impact, self.basis);
             let text = format!("{text}: {}", worded(found, "device"));
-            let step = Step::new(About::Selector, text, self.at(path));
+            let step = Step::new(StepType::Selector, text, self.at(path));
             let is_known = found.is_some() || found.is_none();
-            steps.push(step.holding(is_known.then_some(found.is_some())));
+            steps.push(step.satisfied(is_known.then_some(found.is_some())));
         };
         if let Some(driver) = &selector.driver {
             so_far.driver = Some(driver.clone());
@@ -199,7 +198,7 @@ impl RuleSteps<'_, '_> {
         if steps.is_empty() {
             let text = "an empty selector: every device of every driver";
             steps.push(Step::new(
-                About::Selector,
+                StepType::Selector,
                 text,
                 self.at(".spec.deviceSelector"),
             ));
@@ -222,7 +221,7 @@ impl RuleSteps<'_, '_> {
         let taint = &self.rule.taint;
         let text = format!("taint {taint}, {}", since(taint, self.basis.now));
         let evicts = taint.effect == Effect::NoExecute;
-        Step::new(About::Taint, text, self.at(".spec.taint")).holding(evicts)
+        Step::new(StepType::Taint, text, self.at(".spec.taint")).satisfied(evicts)
     }
 
     /// What the controller says, and whether that is about the rule as it is.
@@ -230,9 +229,9 @@ impl RuleSteps<'_, '_> {
         let source = self.at(".status.conditions");
         let Some(condition) = &self.rule.condition else {
             let text = "the controller has not reported on it, or is older than 1.35";
-            let advice = Step::new(About::Note, NO_CONDITION, None);
-            return Step::new(About::Condition, text, source)
-                .holding(false)
+            let advice = Step::new(StepType::Note, NO_CONDITION, None);
+            return Step::new(StepType::Condition, text, source)
+                .satisfied(false)
                 .with([advice]);
         };
         let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
@@ -252,9 +251,9 @@ impl RuleSteps<'_, '_> {
             )),
             EvictionStatus::Leftover => Some("outdated: no pod that it evicts is left".to_owned()),
         };
-        let notes = stale.map(|text| Step::new(About::Note, text, None));
-        Step::new(About::Condition, text, source)
-            .holding(evicting.is_current())
+        let notes = stale.map(|text| Step::new(StepType::Note, text, None));
+        Step::new(StepType::Condition, text, source)
+            .satisfied(evicting.is_current())
             .with(notes)
     }
 
@@ -305,12 +304,17 @@ impl RuleSteps<'_, '_> {
         let source = source.map(|source| match more {
             [] => source,
             // One of several places in it.
-            _ => FieldSource {
-                path: source.path.split('[').next().unwrap_or_default().to_owned(),
+            _ => FieldReference {
+                field_path: source
+                    .field_path
+                    .split('[')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
                 ..source
             },
         });
-        Step::new(About::Device, text, source).with(claims)
+        Step::new(StepType::Device, text, source).with(claims)
     }
 
     /// A claim that holds all of these devices, with the pods that use it.
@@ -333,9 +337,9 @@ impl RuleSteps<'_, '_> {
             [only] => format!(".status.allocation.devices.results[{only}]"),
             [..] => ".status.allocation.devices.results".to_owned(),
         };
-        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let source = FieldReference::new("ResourceClaim", &claim.name, path);
         let text = format!("allocated to claim {}", claim.name);
-        Step::new(About::Claim, text, source).with(pods)
+        Step::new(StepType::Claim, text, source).with(pods)
     }
 
     fn pod(&self, impact: &PodImpact<'_>) -> Step {
@@ -345,9 +349,9 @@ impl RuleSteps<'_, '_> {
             impact.pod.name,
             describe(verdict, impact.pod, self.basis.now)
         );
-        let source = FieldSource::new("Pod", &impact.pod.name, "");
+        let source = FieldReference::new("Pod", &impact.pod.name, "");
         let evicts = matches!(impact.verdict, Verdict::Evicted { .. });
-        Step::new(About::Pod, text, source).holding(evicts)
+        Step::new(StepType::Pod, text, source).satisfied(evicts)
     }
 }
 
@@ -418,7 +422,7 @@ mod tests {
     #[test]
     fn who_is_on_the_way_out_is_told_beside_whom_the_rule_evicts() {
         let running = explained(&reading(|_| {}));
-        assert_eq!(running.answer, "selects 1 device, and evicts 1 pod");
+        assert_eq!(running.message, "selects 1 device, and evicts 1 pod");
         let leaving = explained(&reading(|pod| {
             pod.deletion = Some(Deletion {
                 at: testing::after(20),
@@ -427,7 +431,7 @@ mod tests {
             });
         }));
         let told = "selects 1 device, and evicts 0 pods; 1 more is already terminating";
-        assert_eq!(leaving.answer, told);
+        assert_eq!(leaving.message, told);
     }
 
     #[test]
@@ -442,7 +446,7 @@ mod tests {
         let devices: Vec<&str> = told
             .steps
             .iter()
-            .map(|step| step.text.as_str())
+            .map(|step| step.message.as_str())
             .filter(|text| text.contains("gpu-"))
             .collect();
         let free = "8 devices: gpu.example.com/node-7/gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, \
@@ -459,7 +463,7 @@ mod tests {
         unread.gaps = kinds.map(|kind| Gap::of(kind, "denied")).into();
         let told = explained(&unread);
         let answer = "selects an unknown number of devices, and evicts an unknown number of pods";
-        assert_eq!(told.answer, answer);
-        assert_eq!(told.steps[0].holds, None);
+        assert_eq!(told.message, answer);
+        assert_eq!(told.steps[0].satisfied, None);
     }
 }

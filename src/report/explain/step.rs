@@ -13,22 +13,22 @@ const SHOWN: usize = 8;
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// What it is about.
-    pub about: About,
+    #[serde(rename = "type")]
+    pub step_type: StepType,
     /// What is the case, in words.
-    pub text: String,
+    pub message: String,
     /// Where that stands; null for what follows from other steps.
-    pub source: Option<FieldSource>,
-    /// Whether it holds: a reservation is the pod's, a toleration covers the taint, a pool is current, a
+    pub field_ref: Option<FieldReference>,
+    /// Whether it is as needed: a reservation is the pod's, a toleration covers the taint, a pool is current, a
     /// taint evicts; null where that is no question, or not known.
-    pub holds: Option<bool>,
+    pub satisfied: Option<bool>,
     /// What leads on from here.
     pub steps: Vec<Step>,
 }
 
 /// What a step is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum About {
+pub enum StepType {
     /// A claim, and how the pod refers to it.
     Claim,
     /// A consumer that a claim is reserved for.
@@ -68,15 +68,15 @@ pub enum About {
 /// Where something stands: an object, and a field of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct FieldSource {
+pub struct FieldReference {
     /// The object, as KIND NAME or KIND NAMESPACE/NAME; `question` for what was asked about.
     pub object: String,
     /// The field, as kubectl's JSONPath takes it, in the layout of resource.k8s.io/v1; empty for the
     /// whole object.
-    pub path: String,
+    pub field_path: String,
 }
 
-impl FieldSource {
+impl FieldReference {
     /// The field of an object.
     pub(super) fn new(
         kind: &str,
@@ -85,7 +85,7 @@ impl FieldSource {
     ) -> Option<Self> {
         Some(Self {
             object: format!("{kind} {name}"),
-            path: path.into(),
+            field_path: path.into(),
         })
     }
 
@@ -93,34 +93,38 @@ impl FieldSource {
     pub(super) fn question() -> Option<Self> {
         Some(Self {
             object: "question".to_owned(),
-            path: String::new(),
+            field_path: String::new(),
         })
     }
 
     fn line(&self) -> String {
-        if self.path.is_empty() {
+        if self.field_path.is_empty() {
             self.object.clone()
         } else {
-            format!("{}: {}", self.object, self.path)
+            format!("{}: {}", self.object, self.field_path)
         }
     }
 }
 
 impl Step {
     /// A fact that stands there.
-    pub(super) fn new(about: About, text: impl Into<String>, source: Option<FieldSource>) -> Self {
+    pub(super) fn new(
+        step_type: StepType,
+        message: impl Into<String>,
+        field_ref: Option<FieldReference>,
+    ) -> Self {
         Self {
-            about,
-            text: text.into(),
-            source,
-            holds: None,
+            step_type,
+            message: message.into(),
+            field_ref,
+            satisfied: None,
             steps: Vec::new(),
         }
     }
 
-    /// Whether it holds.
-    pub(super) fn holding(mut self, holds: impl Into<Option<bool>>) -> Self {
-        self.holds = holds.into();
+    /// Whether it is as needed.
+    pub(super) fn satisfied(mut self, satisfied: impl Into<Option<bool>>) -> Self {
+        self.satisfied = satisfied.into();
         self
     }
 
@@ -136,9 +140,13 @@ pub(super) fn lines(steps: &[Step], depth: usize) -> Vec<ChainLine> {
     let mut lines = Vec::new();
     for (place, step) in steps.iter().enumerate() {
         let before = steps.iter().take(place);
-        let alike = before.filter(|other| other.about == step.about).count();
+        let alike = before
+            .filter(|other| other.step_type == step.step_type)
+            .count();
         if alike >= SHOWN {
-            let all = steps.iter().filter(|other| other.about == step.about);
+            let all = steps
+                .iter()
+                .filter(|other| other.step_type == step.step_type);
             if alike == SHOWN {
                 let more = all.count().saturating_sub(SHOWN);
                 lines.push(ChainLine {
@@ -151,8 +159,8 @@ pub(super) fn lines(steps: &[Step], depth: usize) -> Vec<ChainLine> {
         }
         lines.push(ChainLine {
             depth,
-            text: step.text.clone(),
-            source: step.source.as_ref().map(FieldSource::line),
+            text: step.message.clone(),
+            source: step.field_ref.as_ref().map(FieldReference::line),
         });
         lines.extend(self::lines(&step.steps, depth.saturating_add(1)));
     }

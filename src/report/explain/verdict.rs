@@ -15,37 +15,42 @@ use crate::report::time::Time;
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedVerdict {
     /// In one word.
-    pub code: VerdictCode,
-    /// Why the controller leaves it alone, as in the notes of a preview; null for other verdicts.
+    pub outcome: PodOutcome,
+    /// Why the controller leaves it alone, as in the notes of a preview; null for other outcomes.
     pub reason: Option<String>,
-    /// When it is evicted, perhaps in the past, which means at once; null for other verdicts.
-    pub at: Option<Time>,
+    /// When it is evicted, perhaps in the past, which means at once; null for other outcomes.
+    pub eviction_time: Option<Time>,
 }
 
 impl ExplainedVerdict {
     /// Whether the pod keeps its devices.
     pub(super) fn is_spared(&self) -> bool {
-        match self.code {
-            VerdictCode::Tolerates | VerdictCode::NotEvicted | VerdictCode::Untouched => true,
-            VerdictCode::Evicted
-            | VerdictCode::Terminating
-            | VerdictCode::Waiting
-            | VerdictCode::Unknown => false,
+        match self.outcome {
+            PodOutcome::Tolerates | PodOutcome::NotEvicted | PodOutcome::Untouched => true,
+            PodOutcome::EvictedNow
+            | PodOutcome::EvictedLater
+            | PodOutcome::Terminating
+            | PodOutcome::Waiting
+            | PodOutcome::Unknown => false,
         }
     }
 
     /// Whether somebody wants it to be otherwise: the pod is evicted, or waits for devices.
     pub(super) fn is_to_mend(&self) -> bool {
-        matches!(self.code, VerdictCode::Evicted | VerdictCode::Waiting)
+        matches!(
+            self.outcome,
+            PodOutcome::EvictedNow | PodOutcome::EvictedLater | PodOutcome::Waiting
+        )
     }
 }
 
-/// What becomes of a pod, in one word.
+/// What becomes of a pod, in one word: those of a preview, and three for pods that no preview is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum VerdictCode {
-    /// It is deleted.
-    Evicted,
+pub enum PodOutcome {
+    /// It is evicted at once.
+    EvictedNow,
+    /// It is evicted when its toleration ends, or when the taint begins.
+    EvictedLater,
     /// It tolerates what would evict it.
     Tolerates,
     /// It is on its way out already.
@@ -63,35 +68,45 @@ pub enum VerdictCode {
 impl ExplainedVerdict {
     /// The verdict that nobody can tell.
     pub(super) const UNKNOWN: Self = Self {
-        code: VerdictCode::Unknown,
+        outcome: PodOutcome::Unknown,
         reason: None,
-        at: None,
+        eviction_time: None,
+    };
+
+    /// The verdict on a pod that uses no tainted device.
+    pub(super) const UNTOUCHED: Self = Self {
+        outcome: PodOutcome::Untouched,
+        ..Self::UNKNOWN
     };
 
     /// The verdict on a pod without devices, on which no taint can be yet.
     pub(super) const WAITING: Self = Self {
-        code: VerdictCode::Waiting,
+        outcome: PodOutcome::Waiting,
         reason: None,
-        at: None,
+        eviction_time: None,
     };
 
-    pub(super) fn new(verdict: PodVerdict) -> Self {
-        let plain = |code| Self {
-            code,
+    pub(super) fn new(verdict: PodVerdict, now: Timestamp) -> Self {
+        let plain = |outcome| Self {
+            outcome,
             ..Self::UNKNOWN
         };
         match verdict {
             PodVerdict::Evicted { at } => Self {
-                at: Some(Time(at)),
-                ..plain(VerdictCode::Evicted)
+                eviction_time: Some(Time(at)),
+                ..plain(if at <= now {
+                    PodOutcome::EvictedNow
+                } else {
+                    PodOutcome::EvictedLater
+                })
             },
-            PodVerdict::Tolerates => plain(VerdictCode::Tolerates),
-            PodVerdict::Terminating => plain(VerdictCode::Terminating),
+            PodVerdict::Tolerates => plain(PodOutcome::Tolerates),
+            PodVerdict::Terminating => plain(PodOutcome::Terminating),
             PodVerdict::NotEvicted(why) => Self {
-                reason: Some(not_evicted(why).code),
-                ..plain(VerdictCode::NotEvicted)
+                reason: Some(not_evicted(why).reason),
+                ..plain(PodOutcome::NotEvicted)
             },
-            PodVerdict::Untouched => plain(VerdictCode::Untouched),
+            PodVerdict::Untouched => plain(PodOutcome::Untouched),
         }
     }
 }

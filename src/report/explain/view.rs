@@ -9,14 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use super::fixes::SingleChange;
 use super::step::{Step, lines};
-use super::verdict::{ExplainedVerdict, VerdictCode};
+use super::verdict::{ExplainedVerdict, PodOutcome};
 use super::waiting::{RootCauseCode, WaitingRequest};
 use crate::assess::{Basis, ReportCompleteness};
-use crate::model::Gap;
+use crate::model::{DeviceId, Gap, ObjectName};
 use crate::naming::phrase::counted;
+use crate::naming::pod::arguments;
+use crate::naming::rule::qualified;
 use crate::report::answer::{Answer, beside};
 use crate::report::event_chart;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use crate::report::reference::ObjectReference;
 use crate::report::table::{ChainLine, Chart, Heading, Section, Shown, Tone, View};
 use crate::report::time::Time;
 
@@ -25,17 +28,18 @@ use crate::report::time::Time;
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ExplanationList")]
 pub struct Explanation {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
-    #[schemars(extend("const" = "Explanation"))]
+    #[schemars(extend("const" = "ExplanationList"))]
     pub kind: String,
     /// Where the report is from.
     pub metadata: Metadata,
     /// What was asked about, in the order of the question.
-    pub subjects: Vec<Explained>,
+    pub items: Vec<Explained>,
     /// Oddities that do not keep the question from being answered.
     pub warnings: Vec<Warning>,
     /// What could not be read or evaluated.
@@ -44,7 +48,6 @@ pub struct Explanation {
 
 /// What was explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
 pub enum SubjectKind {
     /// A pod.
     Pod,
@@ -60,29 +63,33 @@ pub enum SubjectKind {
 pub struct Explained {
     /// What it is.
     pub subject: SubjectKind,
-    /// What it is called, as `-o name` prints it.
-    pub name: String,
+    /// The pod; null for devices and rules.
+    pub pod: Option<ObjectReference>,
+    /// The device, as DRIVER/POOL/DEVICE; null for pods and rules.
+    pub device: Option<String>,
+    /// The name of the rule; null for pods and devices.
+    pub rule: Option<String>,
     /// What is the case, in one sentence.
-    pub answer: String,
+    pub message: String,
     /// The deciding links, the most important first: the taint and the toleration that decide, or what a pod
     /// waits for; empty for devices and rules, and where only the whole chain says it.
-    pub why: Vec<String>,
+    pub messages: Vec<String>,
     /// What becomes of the pod; null for devices and rules.
     pub verdict: Option<ExplainedVerdict>,
     /// What keeps a pod that waits for devices; null for all others.
-    pub blame: Option<RootCauseCode>,
+    pub blocked_by: Option<RootCauseCode>,
     /// How that comes about.
     pub steps: Vec<Step>,
     /// Single changes each of which would alter that, those first that decide whether the pod is
     /// evicted; for pods only.
-    pub changes: Vec<SingleChange>,
+    pub fixes: Vec<SingleChange>,
     /// Where no single change spares a pod that is evicted, or gives devices to one that waits: the
     /// fewest taints that all have to go for that. Empty for all others, and where too many are to blame
     /// to tell.
     #[serde(default)]
-    pub together: Vec<SingleChange>,
+    pub combined_fix: Vec<SingleChange>,
     /// What there is for each request of a pod that waits for devices; empty for all others.
-    pub requests: Vec<WaitingRequest>,
+    pub waiting_requests: Vec<WaitingRequest>,
     /// The pods that a rule evicts with its effect, and when, by name; empty for pods and devices.
     #[serde(default)]
     pub evictions: Vec<RuleEviction>,
@@ -92,10 +99,10 @@ pub struct Explained {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleEviction {
-    /// The pod, as `-o name` prints it.
-    pub pod: String,
+    /// The pod.
+    pub pod: ObjectReference,
     /// When it is evicted, perhaps in the past, which means at once.
-    pub at: Time,
+    pub eviction_time: Time,
 }
 
 /// So many fixes stand in the short form.
@@ -109,9 +116,9 @@ impl Explanation {
         let completeness = ReportCompleteness::new(read.chain(gaps), basis.semantics);
         Self {
             api_version: API_VERSION.to_owned(),
-            kind: "Explanation".to_owned(),
+            kind: "ExplanationList".to_owned(),
             metadata: Metadata::new(basis),
-            subjects,
+            items: subjects,
             warnings: views(&[&basis.reading.warnings]),
             incomplete: Incomplete::all(&completeness),
         }
@@ -122,13 +129,11 @@ impl Explained {
     /// How the answer about a pod stands out: only what is known to be well is.
     fn tone(&self) -> Option<Tone> {
         let verdict = self.verdict.as_ref()?;
-        Some(match verdict.code {
-            VerdictCode::Evicted => Tone::Bad,
-            VerdictCode::Terminating | VerdictCode::Waiting | VerdictCode::Unknown => {
-                Tone::Doubtful
-            }
-            VerdictCode::Tolerates | VerdictCode::NotEvicted | VerdictCode::Untouched => {
-                match self.blame {
+        Some(match verdict.outcome {
+            PodOutcome::EvictedNow | PodOutcome::EvictedLater => Tone::Bad,
+            PodOutcome::Terminating | PodOutcome::Waiting | PodOutcome::Unknown => Tone::Doubtful,
+            PodOutcome::Tolerates | PodOutcome::NotEvicted | PodOutcome::Untouched => {
+                match self.blocked_by {
                     Some(_) => Tone::Doubtful,
                     None => Tone::Good,
                 }
@@ -136,31 +141,68 @@ impl Explained {
         })
     }
 
-    /// What it is and what it is called, of which nothing is said yet.
-    pub(super) fn of(subject: SubjectKind, name: String) -> Self {
+    /// What it is, of which nothing is said yet.
+    fn of(subject: SubjectKind) -> Self {
         Self {
             subject,
-            name,
-            answer: String::new(),
-            why: Vec::new(),
+            pod: None,
+            device: None,
+            rule: None,
+            message: String::new(),
+            messages: Vec::new(),
             verdict: None,
-            blame: None,
+            blocked_by: None,
             steps: Vec::new(),
-            changes: Vec::new(),
-            together: Vec::new(),
-            requests: Vec::new(),
+            fixes: Vec::new(),
+            combined_fix: Vec::new(),
+            waiting_requests: Vec::new(),
             evictions: Vec::new(),
         }
     }
 
+    /// A pod, of which nothing is said yet.
+    pub(super) fn of_pod(pod: ObjectReference) -> Self {
+        Self {
+            pod: Some(pod),
+            ..Self::of(SubjectKind::Pod)
+        }
+    }
+
+    /// A device, of which nothing is said yet.
+    pub(super) fn of_device(device: &DeviceId) -> Self {
+        Self {
+            device: Some(device.to_string()),
+            ..Self::of(SubjectKind::Device)
+        }
+    }
+
+    /// A rule, of which nothing is said yet.
+    pub(super) fn of_rule(rule: &ObjectName) -> Self {
+        Self {
+            rule: Some(rule.to_string()),
+            ..Self::of(SubjectKind::Rule)
+        }
+    }
+
+    /// What it is called, as `-o name` prints it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let pod = self.pod.as_ref();
+        let pod = pod.map(|pod| arguments(&pod.namespace, &pod.name));
+        let rule = self.rule.as_deref().map(qualified);
+        let name = pod.or(rule).or_else(|| self.device.clone());
+        name.unwrap_or_default()
+    }
+
     /// Which pods are evicted, and when.
-    fn evicted(&self) -> Vec<(&str, Timestamp)> {
-        let own = self.verdict.as_ref().and_then(|verdict| verdict.at);
-        let own = own.map(|at| (self.name.as_str(), at.0));
-        let others = self
-            .evictions
-            .iter()
-            .map(|one| (one.pod.as_str(), one.at.0));
+    fn evicted(&self) -> Vec<(&ObjectReference, Timestamp)> {
+        let own = self
+            .verdict
+            .as_ref()
+            .and_then(|verdict| verdict.eviction_time);
+        let own = self.pod.as_ref().zip(own).map(|(pod, at)| (pod, at.0));
+        let others = self.evictions.iter();
+        let others = others.map(|one| (&one.pod, one.eviction_time.0));
         own.into_iter().chain(others).collect()
     }
 
@@ -178,7 +220,7 @@ impl Explained {
                 }
             })
         };
-        let why = labelled("WHY", self.why.clone());
+        let why = labelled("WHY", self.messages.clone());
         why.chain(labelled("FIX", self.fixes())).collect()
     }
 
@@ -195,7 +237,7 @@ impl Explained {
             Some(verdict) => verdict.is_spared(),
             None => true,
         };
-        let single = self.changes.iter().filter(helps);
+        let single = self.fixes.iter().filter(helps);
         let single: Vec<&str> = single.filter_map(|change| change.fix.as_deref()).collect();
         let more = single.len().saturating_sub(FIXES);
         let shown = single.iter().take(FIXES).enumerate();
@@ -204,8 +246,11 @@ impl Explained {
             _ => format!("or {fix}"),
         });
         let more = (more > 0).then(|| format!("or {more} more (all: -o wide)"));
-        let together: Option<Vec<&str>> =
-            self.together.iter().map(|one| one.fix.as_deref()).collect();
+        let together: Option<Vec<&str>> = self
+            .combined_fix
+            .iter()
+            .map(|one| one.fix.as_deref())
+            .collect();
         let together = together.filter(|all| !all.is_empty());
         let together = together.map(|all| format!("all of: {}", all.join("; ")));
         shown.chain(more).chain(together).collect()
@@ -213,9 +258,9 @@ impl Explained {
 
     /// The answer and how it comes about; in a page below this title.
     fn sections(&self, title: Option<&str>) -> Vec<Section> {
-        let headline = format!("{}: {}", self.name, self.answer);
-        let changes: Vec<Step> = self.changes.iter().map(SingleChange::step).collect();
-        let is_short = !self.why.is_empty();
+        let headline = format!("{}: {}", self.name(), self.message);
+        let fixes: Vec<Step> = self.fixes.iter().map(SingleChange::step).collect();
+        let is_short = !self.messages.is_empty();
         let is_to_mend = self
             .verdict
             .as_ref()
@@ -240,17 +285,17 @@ impl Explained {
             Section {
                 title: title.map(|title| Cow::Owned(title.to_owned())),
                 shown: Shown::Page,
-                ..Section::sentences(vec![self.answer.clone()]).toned(self.tone())
+                ..Section::sentences(vec![self.message.clone()]).toned(self.tone())
             },
             Section::chain(self.short()).captioned("In short"),
             Section::chain(plain).shown(Shown::Narrow),
             Section::chain(chain)
                 .captioned("Explanation")
                 .shown(Shown::Wide),
-            Section::chain(lines(&changes, 0))
+            Section::chain(lines(&fixes, 0))
                 .titled(alterations.to_owned())
                 .shown(Shown::Wide),
-            Section::chain(lines(&SingleChange::steps(&self.together), 0))
+            Section::chain(lines(&SingleChange::steps(&self.combined_fix), 0))
                 .titled("Possible fix, all of it required".to_owned())
                 .shown(Shown::Wide),
         ]
@@ -261,13 +306,13 @@ impl Explanation {
     /// When the pods are evicted that are explained, and those of the rules that are; a pod of several of
     /// them is evicted once.
     fn picture(&self) -> Option<Chart> {
-        let mut earliest: BTreeMap<&str, Timestamp> = BTreeMap::new();
-        for (pod, at) in self.subjects.iter().flat_map(Explained::evicted) {
+        let mut earliest: BTreeMap<&ObjectReference, Timestamp> = BTreeMap::new();
+        for (pod, at) in self.items.iter().flat_map(Explained::evicted) {
             let known = earliest.entry(pod).or_insert(at);
             *known = at.min(*known);
         }
         let evicted: Vec<Timestamp> = earliest.into_values().collect();
-        let now = self.metadata.observed_at.0;
+        let now = self.metadata.observed().0;
         let note = self.incomplete.first().map_or("", |_| event_chart::PARTIAL);
         event_chart::picture(&evicted, "pod", note, now)
     }
@@ -277,10 +322,10 @@ impl View for Explanation {
     fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
         // The heading of a page says what one subject is called.
-        let is_one_of_many = self.subjects.len() > 1;
-        sections.extend(self.subjects.iter().flat_map(|subject| {
-            let title = is_one_of_many.then_some(subject.name.as_str());
-            subject.sections(title)
+        let is_one_of_many = self.items.len() > 1;
+        sections.extend(self.items.iter().flat_map(|subject| {
+            let title = is_one_of_many.then(|| subject.name());
+            subject.sections(title.as_deref())
         }));
         let picture = Section::charts(self.picture().into_iter().collect());
         sections.push(picture.captioned("Timeline of evictions"));
@@ -292,8 +337,8 @@ impl View for Explanation {
     }
 
     fn heading(&self) -> Heading {
-        let title = match self.subjects.as_slice() {
-            [only] => format!("Why: {}", only.name),
+        let title = match self.items.as_slice() {
+            [only] => format!("Why: {}", only.name()),
             several => format!("Why: {}", counted(several.len(), "subject")),
         };
         Heading {
@@ -303,7 +348,7 @@ impl View for Explanation {
     }
 
     fn names(&self) -> Vec<String> {
-        self.subjects.iter().map(|one| one.name.clone()).collect()
+        self.items.iter().map(Explained::name).collect()
     }
 }
 
@@ -321,7 +366,7 @@ impl Answer for Explanation {
     }
 
     fn is_empty(&self) -> bool {
-        self.subjects.is_empty()
+        self.items.is_empty()
     }
 }
 
@@ -384,16 +429,16 @@ mod tests {
         Explanation::new(vec![one], &gaps, &basis)
     }
 
-    fn verdict(explanation: &Explanation) -> VerdictCode {
-        let verdict = explanation.subjects[0].verdict.as_ref();
-        verdict.expect("of a pod").code
+    fn verdict(explanation: &Explanation) -> PodOutcome {
+        let verdict = explanation.items[0].verdict.as_ref();
+        verdict.expect("of a pod").outcome
     }
 
     #[test]
     fn an_explanation_follows_its_schema_and_can_be_read_back() {
         let (_, schema) = files()
             .into_iter()
-            .find(|(file, _)| file.starts_with("explanation."))
+            .find(|(file, _)| file.starts_with("explanation-list."))
             .expect("its schema");
         let explanation = explained(&[]);
         let json = serde_json::to_value(&explanation).expect("JSON");
@@ -409,17 +454,17 @@ mod tests {
 
     #[test]
     fn what_was_not_read_makes_it_unknown_whether_a_pod_stays() {
-        assert_eq!(verdict(&explained(&[])), VerdictCode::Untouched);
+        assert_eq!(verdict(&explained(&[])), PodOutcome::Untouched);
         for kind in [
             Kind::ResourceClaim,
             Kind::DeviceTaintRule,
             Kind::ResourceSlice,
         ] {
             let unknown = explained(&[kind]);
-            assert_eq!(verdict(&unknown), VerdictCode::Unknown, "{kind}");
-            assert_eq!(unknown.subjects[0].changes, [], "{kind}");
+            assert_eq!(verdict(&unknown), PodOutcome::Unknown, "{kind}");
+            assert_eq!(unknown.items[0].fixes, [], "{kind}");
         }
-        assert_eq!(verdict(&explained(&[Kind::Node])), VerdictCode::Untouched);
+        assert_eq!(verdict(&explained(&[Kind::Node])), PodOutcome::Untouched);
     }
 
     #[test]
@@ -447,24 +492,24 @@ mod tests {
 
     #[test]
     fn only_a_pod_that_is_known_to_stay_and_does_not_wait_is_well() {
-        let explained = |code: Option<VerdictCode>, blame| Explained {
+        let explained = |code: Option<PodOutcome>, blame| Explained {
             verdict: code.map(|code| ExplainedVerdict {
-                code,
+                outcome: code,
                 ..ExplainedVerdict::UNKNOWN
             }),
-            blame,
-            ..Explained::of(SubjectKind::Pod, "pod/a -n b".to_owned())
+            blocked_by: blame,
+            ..Explained::of_pod(testing::reference("b/a"))
         };
         for (code, blame, tone) in [
-            (Some(VerdictCode::Evicted), None, Some(Tone::Bad)),
-            (Some(VerdictCode::Terminating), None, Some(Tone::Doubtful)),
-            (Some(VerdictCode::Unknown), None, Some(Tone::Doubtful)),
-            (Some(VerdictCode::Waiting), None, Some(Tone::Doubtful)),
-            (Some(VerdictCode::Tolerates), None, Some(Tone::Good)),
-            (Some(VerdictCode::NotEvicted), None, Some(Tone::Good)),
-            (Some(VerdictCode::Untouched), None, Some(Tone::Good)),
+            (Some(PodOutcome::EvictedNow), None, Some(Tone::Bad)),
+            (Some(PodOutcome::Terminating), None, Some(Tone::Doubtful)),
+            (Some(PodOutcome::Unknown), None, Some(Tone::Doubtful)),
+            (Some(PodOutcome::Waiting), None, Some(Tone::Doubtful)),
+            (Some(PodOutcome::Tolerates), None, Some(Tone::Good)),
+            (Some(PodOutcome::NotEvicted), None, Some(Tone::Good)),
+            (Some(PodOutcome::Untouched), None, Some(Tone::Good)),
             (
-                Some(VerdictCode::Untouched),
+                Some(PodOutcome::Untouched),
                 Some(RootCauseCode::Devices),
                 Some(Tone::Doubtful),
             ),
@@ -479,19 +524,22 @@ mod tests {
         let mut explanation = explained(&[]);
         assert_eq!(explanation.picture(), None, "it stays");
         let at = |seconds| Time(testing::after(seconds));
-        explanation.subjects[0].verdict = Some(ExplainedVerdict {
-            code: VerdictCode::Evicted,
+        explanation.items[0].verdict = Some(ExplainedVerdict {
+            outcome: PodOutcome::EvictedLater,
             reason: None,
-            at: Some(at(600)),
+            eviction_time: Some(at(600)),
         });
-        let eviction = |pod: &str, seconds| RuleEviction {
-            pod: pod.to_owned(),
-            at: at(seconds),
+        let eviction = |pod: ObjectReference, seconds| RuleEviction {
+            pod,
+            eviction_time: at(seconds),
         };
-        let same = explanation.subjects[0].name.clone();
-        explanation.subjects.push(Explained {
-            evictions: vec![eviction(&same, 900), eviction("pod/b -n ml", 60)],
-            ..Explained::of(SubjectKind::Rule, "rule".to_owned())
+        let same = explanation.items[0].pod.clone().unwrap();
+        explanation.items.push(Explained {
+            evictions: vec![
+                eviction(same, 900),
+                eviction(testing::reference("ml/b"), 60),
+            ],
+            ..Explained::of_rule(&"rule".into())
         });
         let picture = explanation.picture().expect("two are evicted");
         let moments = picture.moments.iter();

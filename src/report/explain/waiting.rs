@@ -12,7 +12,7 @@ use super::request_text::{terms_of, terms_path};
 use super::root_cause::{
     not_checked, plural, root_cause, scheduler_message, scheduling_exclusion, some,
 };
-use super::step::{About, FieldSource, Step};
+use super::step::{FieldReference, Step, StepType};
 use crate::assess::Basis;
 use crate::assess::completeness;
 use crate::engine::ProposedTaint;
@@ -20,8 +20,13 @@ use crate::engine::allocator::{
     ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, diagnose,
 };
 use crate::engine::explain::{Chain, PendingPod};
-use crate::model::{DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot};
+use crate::model::{
+    self, DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot,
+};
 use crate::naming::phrase::counted;
+use crate::report::casing::pascal_case;
+use crate::report::reference::ObjectReference;
+use crate::report::taint::Taint;
 
 /// So many reasons stand below a request in short.
 const SHOWN: usize = 2;
@@ -33,16 +38,16 @@ const LISTED: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingRequest {
-    /// The claim, as NAMESPACE/NAME.
-    pub claim: String,
+    /// The claim.
+    pub claim: ObjectReference,
     /// The request, as REQUEST or REQUEST/SUBREQUEST.
     pub request: String,
     /// The device class that it names.
-    pub class: String,
+    pub device_class_name: String,
     /// How many devices it needs; null where it wants all of a node.
-    pub needs: Option<i64>,
+    pub needed_device_count: Option<i64>,
     /// The devices that it could use, by name.
-    pub usable: Vec<String>,
+    pub usable_devices: Vec<String>,
     /// What keeps all others from it; a device is counted with each reason.
     pub excluded: Vec<Excluded>,
 }
@@ -51,31 +56,27 @@ pub struct WaitingRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Excluded {
-    /// Which: class, selector, fails, node, taint, held, amount, too-small, incomplete-pool,
-    /// invalid-pool, unknown.
+    /// Which: Class, Selector, Fails, Failing, Node, Taint, Held, Amount, TooSmall, Constraint, Pod,
+    /// IncompletePool, InvalidPool, Unknown.
     pub reason: String,
     /// What keeps them away, in words.
-    pub text: String,
+    pub message: String,
     /// Where that stands; null where it stands in each device's own objects.
-    pub source: Option<FieldSource>,
+    pub field_ref: Option<FieldReference>,
     /// The expression that said no, for class and selector, or that fails; null for others.
     pub expression: Option<String>,
-    /// The taint, as KEY[=VALUE]:EFFECT; null for other reasons.
-    pub taint: Option<String>,
-    /// The rule whose taint it is; null for other taints and other reasons.
-    pub rule: Option<String>,
+    /// The taint; null for other reasons.
+    pub taint: Option<Taint>,
     /// How many devices it keeps away.
-    pub devices: usize,
+    pub device_count: usize,
     /// How many of them nothing else keeps away.
-    pub alone: usize,
+    pub solely_excluded_device_count: usize,
     /// The first hundred of them, by name.
-    pub names: Vec<String>,
+    pub devices: Vec<String>,
 }
 
 /// What keeps a pod that waits for devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "BlameCode")]
 pub enum RootCauseCode {
     /// No device: some node has all that it needs, so that the scheduler has not come to it, or
     /// something else keeps it from the node.
@@ -118,15 +119,15 @@ pub(super) struct PendingReasons {
     /// What keeps it.
     pub(super) code: RootCauseCode,
     /// What the pod does, and what keeps it, in words.
-    pub(super) blame: String,
+    pub(super) message: String,
     /// What there is for each request, what was not checked, and what the scheduler says, a line each.
     pub(super) why: Vec<String>,
     /// What there is for each request.
     pub(super) requests: Vec<WaitingRequest>,
     /// The changes each of which would give it devices.
-    pub(super) changes: Vec<SingleChange>,
+    pub(super) fixes: Vec<SingleChange>,
     /// Those that would only together.
-    pub(super) together: Vec<SingleChange>,
+    pub(super) combined_fix: Vec<SingleChange>,
     /// For each of the requests its claim and where it stands there.
     places: Vec<(NamespacedName, String)>,
 }
@@ -146,11 +147,11 @@ pub(super) fn of(
     let Some(wanted) = PendingPod::of(chain, snapshot) else {
         return Some(PendingReasons {
             code: RootCauseCode::Unknown,
-            blame: "waits for devices: the requests of its claims are unknown".to_owned(),
+            message: "waits for devices: the requests of its claims are unknown".to_owned(),
             why: scheduler_message(chain).into_iter().collect(),
             requests: Vec::new(),
-            changes: Vec::new(),
-            together: Vec::new(),
+            fixes: Vec::new(),
+            combined_fix: Vec::new(),
             places: Vec::new(),
         });
     };
@@ -166,7 +167,7 @@ pub(super) fn of(
     let view = |choice: &ChoiceDiagnosis| describe(choice, &wanted, snapshot);
     let views = found.choices.iter().filter_map(view);
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
-    let (changes, together) = changes(&found, &wanted, &question);
+    let (fixes, combined_fix) = changes(&found, &wanted, &question);
     let scheduling_exclusion = scheduling_exclusion(&found.root_cause, chain.pod, &question);
     let unchecked = match &scheduling_exclusion {
         Some(_) => None,
@@ -176,13 +177,13 @@ pub(super) fn of(
     let why = why.chain(unchecked.map(str::to_owned));
     Some(PendingReasons {
         why: why.chain(scheduler_message(chain)).collect(),
-        changes,
-        together,
+        fixes,
+        combined_fix,
         code: scheduling_exclusion.as_ref().map_or_else(
             || RootCauseCode::from(&found.root_cause),
             |_| RootCauseCode::Pod,
         ),
-        blame: scheduling_exclusion
+        message: scheduling_exclusion
             .unwrap_or_else(|| root_cause(&found.root_cause, wanted.claim.spec.as_deref())),
         requests,
         places,
@@ -202,15 +203,15 @@ impl PendingReasons {
 impl WaitingRequest {
     /// What there is for it, and what keeps most devices from it, a line each.
     fn lines(&self) -> Vec<String> {
-        let needs = match self.needs {
+        let needs = match self.needed_device_count {
             Some(count) => count.to_string(),
             None => "all devices of a node".to_owned(),
         };
-        let usable = self.usable.len();
+        let usable = self.usable_devices.len();
         let first = format!(
             "request {} of class {}: needs {needs}, {usable} {} free",
             self.request,
-            self.class,
+            self.device_class_name,
             plural(usable, "matches and is", "match and are")
         );
         // What an expression excludes was not asked for; one that fails is the answer.
@@ -220,17 +221,20 @@ impl WaitingRequest {
             (more > 0).then(|| format!("  and {} (all: -o wide)", counted(more, "more reason")));
         let kept = kept()
             .take(SHOWN)
-            .map(|one| format!("  {} {}", counted(one.devices, "device"), one.text));
+            .map(|one| format!("  {} {}", counted(one.device_count, "device"), one.message));
         [first].into_iter().chain(kept).chain(more).collect()
     }
 
     fn step(&self, claim: &NamespacedName, path: &str) -> Step {
-        let needs = match self.needs {
+        let needs = match self.needed_device_count {
             Some(count) => counted(usize::try_from(count).unwrap_or_default(), "device"),
             None => "all devices of a node".to_owned(),
         };
-        let text = format!("request {}: {needs} of class {}", self.request, self.class);
-        let usable = match self.usable.as_slice() {
+        let text = format!(
+            "request {}: {needs} of class {}",
+            self.request, self.device_class_name
+        );
+        let usable = match self.usable_devices.as_slice() {
             [] => "no matching free device".to_owned(),
             names => format!(
                 "{} {} and {} free: {}",
@@ -242,32 +246,40 @@ impl WaitingRequest {
         };
         let excluded = self.excluded.iter().map(Excluded::step);
         Step::new(
-            About::Request,
+            StepType::Request,
             text,
-            FieldSource::new("ResourceClaim", claim, path),
+            FieldReference::new("ResourceClaim", claim, path),
         )
-        .with([Step::new(About::Usable, usable, None).holding(!self.usable.is_empty())])
+        .with(
+            [
+                Step::new(StepType::Usable, usable, None)
+                    .satisfied(!self.usable_devices.is_empty()),
+            ],
+        )
         .with(excluded)
     }
 }
 
 impl Excluded {
     fn step(&self) -> Step {
-        let others = match self.devices.saturating_sub(self.alone) {
+        let others = match self
+            .device_count
+            .saturating_sub(self.solely_excluded_device_count)
+        {
             0 => String::new(),
-            others if others == self.devices => ", among other reasons".to_owned(),
+            others if others == self.device_count => ", among other reasons".to_owned(),
             others => format!(", {others} of them also for other reasons"),
         };
         let text = format!(
             "{} {}{others}: {}",
-            counted(self.devices, "device"),
-            self.text,
-            some(&self.names)
+            counted(self.device_count, "device"),
+            self.message,
+            some(&self.devices)
         );
         let expression = self.expression.iter();
-        let expression = expression.map(|text| Step::new(About::Note, text.clone(), None));
-        Step::new(About::Excluded, text, self.source.clone())
-            .holding(false)
+        let expression = expression.map(|text| Step::new(StepType::Note, text.clone(), None));
+        Step::new(StepType::Excluded, text, self.field_ref.clone())
+            .satisfied(false)
             .with(expression)
     }
 }
@@ -325,18 +337,19 @@ fn describe(
     let mut excluded: Vec<Excluded> = reasons
         .into_iter()
         .map(|(reason, (devices, alone, names, first))| Excluded {
-            alone,
-            names,
+            solely_excluded_device_count: alone,
+            devices: names,
             ..asked.excluded(reason, devices, first.and_then(stands))
         })
         .collect();
-    excluded.sort_by_key(|one| std::cmp::Reverse((one.alone, one.devices)));
+    excluded
+        .sort_by_key(|one| std::cmp::Reverse((one.solely_excluded_device_count, one.device_count)));
     let view = WaitingRequest {
-        claim: claim.to_string(),
+        claim: claim.into(),
         request: name,
-        class: terms.class.to_string(),
-        needs: choice.needs,
-        usable: choice.usable.iter().map(ToString::to_string).collect(),
+        device_class_name: terms.class.to_string(),
+        needed_device_count: choice.needs,
+        usable_devices: choice.usable.iter().map(ToString::to_string).collect(),
         excluded,
     };
     Some((view, (asked.claim, asked.path)))
@@ -346,21 +359,19 @@ fn describe(
 type Reason = (
     &'static str,
     Option<usize>,
-    String,
+    Option<model::Taint>,
     String,
     Option<TaintOwner>,
 );
 
 fn reason(exclusion: &Exclusion) -> Reason {
-    let plain = |code: &'static str| (code, None, String::new(), String::new(), None);
+    let plain = |code: &'static str| (code, None, None, String::new(), None);
     let failing = |code: &'static str, place: usize, why: &String| {
-        (code, Some(place), String::new(), why.clone(), None)
+        (code, Some(place), None, why.clone(), None)
     };
     match exclusion {
-        Exclusion::Class(place) => ("class", Some(*place), String::new(), String::new(), None),
-        Exclusion::Selector(place) => {
-            ("selector", Some(*place), String::new(), String::new(), None)
-        }
+        Exclusion::Class(place) => ("class", Some(*place), None, String::new(), None),
+        Exclusion::Selector(place) => ("selector", Some(*place), None, String::new(), None),
         Exclusion::Node => plain("node"),
         Exclusion::Tainted(taint, owner) => {
             let owner = match owner {
@@ -370,38 +381,42 @@ fn reason(exclusion: &Exclusion) -> Reason {
             };
             let dedication = taint.dedication().filter(|_| owner.is_some());
             let dedication = dedication.unwrap_or_default().to_owned();
-            ("taint", None, taint.to_string(), dedication, owner)
+            let mut taint = taint.clone();
+            if owner.is_none() {
+                taint.time_added = None;
+            }
+            ("taint", None, Some(taint), dedication, owner)
         }
         Exclusion::Held(_) => plain("held"),
         Exclusion::Amount => plain("amount"),
         Exclusion::TooSmall => plain("too-small"),
         Exclusion::OtherDevices => plain("constraint"),
-        Exclusion::PodUnschedulable(why) => ("pod", None, String::new(), why.clone(), None),
-        Exclusion::Failing(why) => ("failing", None, String::new(), why.clone(), None),
+        Exclusion::PodUnschedulable(why) => ("pod", None, None, why.clone(), None),
+        Exclusion::Failing(why) => ("failing", None, None, why.clone(), None),
         Exclusion::ClassFails(place, why) => failing("class-fails", *place, why),
         Exclusion::SelectorFails(place, why) => failing("selector-fails", *place, why),
         Exclusion::Incomplete => plain("incomplete-pool"),
         Exclusion::Invalid => plain("invalid-pool"),
-        Exclusion::Unknown(why) => ("unknown", None, String::new(), why.clone(), None),
+        Exclusion::Unknown(why) => ("unknown", None, None, why.clone(), None),
     }
 }
 
 impl RequestedItem<'_> {
     /// The expression at that place, of the class or of the request, and where it stands.
-    fn expression(&self, code: &str, place: usize) -> (Option<String>, Option<FieldSource>) {
+    fn expression(&self, code: &str, place: usize) -> (Option<String>, Option<FieldReference>) {
         if code.starts_with("class") {
             let class = &self.terms.class;
             let path = format!(".spec.selectors[{place}].cel.expression");
             let expressions = self.class.map(|class| &class.expressions);
             return (
                 expressions.and_then(|all| all.get(place).cloned()),
-                FieldSource::new("DeviceClass", class, path),
+                FieldReference::new("DeviceClass", class, path),
             );
         }
         let path = format!("{}.selectors[{place}].cel.expression", self.path);
         (
             self.terms.expressions.get(place).map(ToString::to_string),
-            FieldSource::new("ResourceClaim", &self.claim, path),
+            FieldReference::new("ResourceClaim", &self.claim, path),
         )
     }
 
@@ -410,7 +425,7 @@ impl RequestedItem<'_> {
         &self,
         (code, place, taint, why, owner): Reason,
         devices: usize,
-        published: Option<FieldSource>,
+        published: Option<FieldReference>,
     ) -> Excluded {
         let class = &self.terms.class;
         let verb = |one, many| plural(devices, one, many);
@@ -446,6 +461,7 @@ impl RequestedItem<'_> {
             }
             "taint" => {
                 let (whose, source) = setter(owner.as_ref(), devices, published);
+                let taint = taint.as_ref().map(ToString::to_string).unwrap_or_default();
                 let text = if why.is_empty() {
                     format!(
                         "{is} excluded by taint {taint} of {whose}, which the request does not \
@@ -474,24 +490,24 @@ impl RequestedItem<'_> {
             )),
             _ => plain(format!("may match, unknown: {why}")),
         };
-        let rule = match &owner {
-            Some(TaintOwner::Rule(name)) => Some(name.to_string()),
-            Some(TaintOwner::Proposed(_) | TaintOwner::Driver(..)) | None => None,
+        let view = |taint: &model::Taint| match &owner {
+            Some(TaintOwner::Rule(name)) => Taint::of_rule(taint, Some(name.as_str())),
+            Some(TaintOwner::Proposed(_)) => Taint::of_rule(taint, None),
+            Some(TaintOwner::Driver(..)) | None => Taint::of_driver(taint),
         };
         let reason = match code {
             "class-fails" | "selector-fails" => "fails",
             other => other,
         };
         Excluded {
-            reason: reason.to_owned(),
-            text,
-            source,
+            reason: pascal_case(reason),
+            message: text,
+            field_ref: source,
             expression,
-            taint: Some(taint).filter(|taint| !taint.is_empty()),
-            rule,
-            devices,
-            alone: 0,
-            names: Vec::new(),
+            taint: taint.as_ref().map(view),
+            device_count: devices,
+            solely_excluded_device_count: 0,
+            devices: Vec::new(),
         }
     }
 }
@@ -500,14 +516,16 @@ impl RequestedItem<'_> {
 fn setter(
     owner: Option<&TaintOwner>,
     devices: usize,
-    published: Option<FieldSource>,
-) -> (String, Option<FieldSource>) {
+    published: Option<FieldReference>,
+) -> (String, Option<FieldReference>) {
     match owner {
         Some(TaintOwner::Rule(rule)) => (
             format!("rule {rule}"),
-            FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
+            FieldReference::new("DeviceTaintRule", rule, ".spec.taint"),
         ),
-        Some(TaintOwner::Proposed(_)) => ("the proposed taint".to_owned(), FieldSource::question()),
+        Some(TaintOwner::Proposed(_)) => {
+            ("the proposed taint".to_owned(), FieldReference::question())
+        }
         Some(TaintOwner::Driver(..)) | None => {
             let driver = plural(devices, "its driver", "their driver");
             (driver.to_owned(), published)
@@ -581,19 +599,18 @@ mod tests {
 
     #[test]
     fn a_reason_that_is_not_the_only_one_is_told_as_that() {
-        let line = |devices, alone| {
+        let line = |device_count, alone| {
             let excluded = Excluded {
-                reason: "held".to_owned(),
-                text: format!("{} held", plural(devices, "is", "are")),
-                source: None,
+                reason: "Held".to_owned(),
+                message: format!("{} held", plural(device_count, "is", "are")),
+                field_ref: None,
                 expression: None,
                 taint: None,
-                rule: None,
-                devices,
-                alone,
-                names: vec!["x".to_owned()],
+                device_count,
+                solely_excluded_device_count: alone,
+                devices: vec!["x".to_owned()],
             };
-            excluded.step().text
+            excluded.step().message
         };
         assert_eq!(line(1, 1), "1 device is held: x");
         assert_eq!(line(2, 0), "2 devices are held, among other reasons: x");

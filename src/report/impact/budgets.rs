@@ -24,14 +24,14 @@ pub struct Budget {
     /// How many pods it expects; 0 means that it never lets any go.
     pub expected_pods: i32,
     /// Pods of it that run and would be evicted, now or later.
-    pub evicted_pods: usize,
+    pub evicted_pod_count: usize,
     /// Those of them that the eviction API would have refused to evict at their turn. Which ones of
     /// several that go at the same moment is open: here those whose names come last.
-    pub refused_pods: usize,
+    pub refused_pod_count: usize,
     /// Those of them that other budgets are about too, which the eviction API refuses to decide.
-    pub ambiguous_pods: usize,
+    pub ambiguous_pod_count: usize,
     /// Why it allows no disruption now; null if it does.
-    pub reason: Option<String>,
+    pub message: Option<String>,
 }
 
 impl Budget {
@@ -49,17 +49,17 @@ impl Budget {
             current_healthy: status.current_healthy,
             desired_healthy: status.desired_healthy,
             expected_pods: status.expected_pods,
-            evicted_pods: asked,
-            refused_pods: impact.count(BudgetAnswer::Refused),
-            ambiguous_pods: impact.count(BudgetAnswer::Ambiguous),
-            reason: reason(budget),
+            evicted_pod_count: asked,
+            refused_pod_count: impact.count(BudgetAnswer::Refused),
+            ambiguous_pod_count: impact.count(BudgetAnswer::Ambiguous),
+            message: message(budget),
         }
     }
 
     /// Whether a pod goes that it would have kept, or might have.
     #[must_use]
     pub fn is_violated(&self) -> bool {
-        self.refused_pods > 0 || self.ambiguous_pods > 0
+        self.refused_pod_count > 0 || self.ambiguous_pod_count > 0
     }
 
     /// What it allows and what would be taken, in one line.
@@ -67,15 +67,15 @@ impl Budget {
     pub fn line(&self) -> String {
         let allowed = usize::try_from(self.disruptions_allowed).unwrap_or_default();
         let name = format!("{}/{}", self.namespace, self.name);
-        let evicted = self.evicted_pods;
+        let evicted = self.evicted_pod_count;
         let text = format!(
             "{name} allows {}, {evicted} would be used",
             counted(allowed, "disruption")
         );
-        let others = (self.ambiguous_pods > 0).then_some(
+        let others = (self.ambiguous_pod_count > 0).then_some(
             "another PodDisruptionBudget matches the same pods, so the eviction API would return an error",
         );
-        let reasons: Vec<&str> = self.reason.as_deref().into_iter().chain(others).collect();
+        let reasons: Vec<&str> = self.message.as_deref().into_iter().chain(others).collect();
         if reasons.is_empty() {
             text
         } else {
@@ -87,7 +87,7 @@ impl Budget {
 /// Why a budget lets nobody go; absent where it does.
 ///
 /// Upstream: `checkAndDecrement` in `pkg/registry/core/pod/storage/eviction.go`.
-fn reason(budget: &PodDisruptionBudget) -> Option<String> {
+fn message(budget: &PodDisruptionBudget) -> Option<String> {
     let status = &budget.status;
     if !budget.is_counted() {
         return Some(
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn hazards<'a>(report: &'a ImpactReport, name: &str) -> &'a [HazardCode] {
-        let mut pods = report.pods.iter();
+        let mut pods = report.affected_pods.iter();
         &pods.find(|pod| pod.name == name).unwrap().hazards
     }
 
@@ -161,9 +161,9 @@ mod tests {
     fn each_pod_that_a_budget_would_have_kept_says_so() {
         // Two pods of team-a are evicted, train-0 at once and train-1 later.
         let report = report(vec![budget("team-a", 1, 2)]);
-        assert_eq!(report.summary.budgets_violated, 1);
+        assert_eq!(report.summary.violated_budget_count, 1);
         let found = &report.budgets[0];
-        assert_eq!((found.evicted_pods, found.refused_pods), (2, 1));
+        assert_eq!((found.evicted_pod_count, found.refused_pod_count), (2, 1));
         assert_eq!(
             found.line(),
             "team-a/budget allows 1 disruption, 2 would be used"
@@ -171,8 +171,11 @@ mod tests {
         assert!(hazards(&report, "train-1").contains(&Hazard::PdbViolated.into()));
         assert!(!hazards(&report, "train-0").contains(&Hazard::PdbViolated.into()));
         assert!(!hazards(&report, "infer-0").contains(&Hazard::PdbViolated.into()));
-        let pod = report.pods.iter().find(|pod| pod.name == "train-0");
-        assert_eq!(pod.unwrap().budgets, ["budget"]);
+        let pod = report
+            .affected_pods
+            .iter()
+            .find(|pod| pod.name == "train-0");
+        assert_eq!(pod.unwrap().budget_names, ["budget"]);
         let text = format!("{:?}", report.sections());
         assert!(
             text.contains("1 PodDisruptionBudget would block this"),
@@ -184,7 +187,7 @@ mod tests {
     #[test]
     fn a_budget_that_is_kept_is_told_to_programs_alone() {
         let report = report(vec![budget("team-a", 0, 2)]);
-        assert_eq!(report.summary.budgets_violated, 0);
+        assert_eq!(report.summary.violated_budget_count, 0);
         assert_eq!(report.budgets.len(), 1);
         let text = format!("{:?}", report.sections());
         assert!(
@@ -232,15 +235,18 @@ mod tests {
         let mut other = budget("team-a", 0, 2);
         other.name = testing::name("team-a", "another");
         let report = report(vec![budget("team-a", 0, 2), other]);
-        assert_eq!(report.summary.budgets_violated, 2);
+        assert_eq!(report.summary.violated_budget_count, 2);
         let line = report.budgets[1].line();
         assert!(
             line.contains("another PodDisruptionBudget matches the same pods"),
             "{line}"
         );
         assert!(hazards(&report, "train-0").contains(&Hazard::PdbAmbiguous.into()));
-        let pod = report.pods.iter().find(|pod| pod.name == "train-0");
-        assert_eq!(pod.unwrap().budgets, ["another", "budget"]);
+        let pod = report
+            .affected_pods
+            .iter()
+            .find(|pod| pod.name == "train-0");
+        assert_eq!(pod.unwrap().budget_names, ["another", "budget"]);
     }
 
     #[test]
@@ -252,7 +258,7 @@ mod tests {
             .remove(&crate::model::Kind::PodDisruptionBudget);
         let gaps = |report: &ImpactReport| {
             let gaps = report.incomplete.iter();
-            gaps.filter(|gap| gap.what == "poddisruptionbudgets")
+            gaps.filter(|gap| gap.missing == "poddisruptionbudgets")
                 .count()
         };
         assert_eq!(gaps(&example.report()), 1);

@@ -13,8 +13,8 @@ use super::release_time::note_freed;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::view::{
-    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Owner, Pod,
-    Selector, Summary, TaintImpact, Workload,
+    AllocatedDevice, Cause, Counts, Device, ImpactReport, Pod, Selector, Summary, TaintImpact,
+    UsedClaim, Workload,
 };
 use crate::assess::{
     Assessed, Assessment, Basis, CountSubject, DisruptionFacts, GuardOutcome, Limits,
@@ -23,14 +23,16 @@ use crate::assess::{
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
 };
-use crate::model::{AllocationResult, Controller, DeviceSelector};
+use crate::model::{AllocationResult, ObjectName};
 use crate::report::answer;
 use crate::report::bounds::Bounds;
+use crate::report::casing::pascal_case;
 use crate::report::defects;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{API_VERSION, Affects, Incomplete, Metadata, Warning, views};
 use crate::report::policy::Violation;
-use crate::report::taint::{PresentTaint, Taint, source_of};
+use crate::report::reference::Owner;
+use crate::report::taint::Taint;
 use crate::report::time::Time;
 
 impl ImpactReport {
@@ -69,17 +71,15 @@ impl ImpactReport {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
-            metadata: ImpactMetadata {
-                origin: Metadata::new(basis),
-                digest: digest(&taints, &pods, &devices),
-                hardware_digest: hardware_digest(&taints, &devices),
-            },
-            guards: assessment.guards.iter().map(GuardResult::from).collect(),
+            metadata: Metadata::new(basis),
+            digest: digest(&taints, &pods, &devices),
+            hardware_digest: hardware_digest(&taints, &devices),
+            guard_results: assessment.guards.iter().map(GuardResult::from).collect(),
             incomplete: incomplete(impact, completeness),
-            taints,
+            proposed_taints: taints,
             summary: Summary::from(&assessment.totals),
-            pods,
-            devices,
+            affected_pods: pods,
+            selected_devices: devices,
             budgets,
             workloads: disruption_facts
                 .workloads
@@ -89,7 +89,7 @@ impl ImpactReport {
                 .collect(),
             replacements: Replacements::from(&assessment.replacements),
             siblings: assessment.siblings.iter().map(Sibling::from).collect(),
-            published: Vec::new(),
+            published_rules: Vec::new(),
             violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             arrangement: Arrangement::default(),
@@ -104,11 +104,15 @@ impl ImpactReport {
         mut self,
         identities: &BTreeMap<String, BTreeMap<String, String>>,
     ) -> Self {
-        for device in &mut self.devices {
+        for device in &mut self.selected_devices {
             device.identity = identities.get(&device.device).cloned().unwrap_or_default();
         }
-        self.metadata.digest = digest(&self.taints, &self.pods, &self.devices);
-        self.metadata.hardware_digest = hardware_digest(&self.taints, &self.devices);
+        self.digest = digest(
+            &self.proposed_taints,
+            &self.affected_pods,
+            &self.selected_devices,
+        );
+        self.hardware_digest = hardware_digest(&self.proposed_taints, &self.selected_devices);
         self
     }
 
@@ -116,7 +120,7 @@ impl ImpactReport {
     #[must_use]
     pub fn as_written(mut self) -> Self {
         self.assessment = Assessment::default();
-        for taint in &mut self.taints {
+        for taint in &mut self.proposed_taints {
             taint.counts.known = TaintCounts::default();
         }
         self
@@ -169,10 +173,10 @@ impl answer::Answer for ImpactReport {
     /// Why a pod stays stands beside it.
     fn mentions(&self, warning: &Warning) -> bool {
         let is_told = |note: NoteCode| {
-            let mut notes = self.pods.iter().flat_map(|pod| &pod.notes);
-            notes.any(|found| found.code == note.as_str())
+            let mut notes = self.affected_pods.iter().flat_map(|pod| &pod.notes);
+            notes.any(|found| found.reason == note.reason())
         };
-        let is = |defect: Defect| warning.code == defect.code();
+        let is = |defect: Defect| warning.reason == pascal_case(defect.code());
         (is(Defect::ExtendedResourcesStay) && is_told(NoteCode::ExtendedResource))
             || (is(Defect::StaleReservationsHide) && is_told(NoteCode::HiddenByStaleReservation))
     }
@@ -201,8 +205,8 @@ fn taint(
     };
     TaintImpact {
         rule: proposed.rule.as_ref().map(ToString::to_string),
-        selector: proposed.selector.as_ref().map(selector),
-        reach: engine::SelectorScope::of(
+        selector: proposed.selector.as_ref().map(Selector::from),
+        selector_scope: engine::SelectorScope::of(
             proposed.selector.as_ref(),
             &proposed.taint.effect,
             semantics,
@@ -211,7 +215,10 @@ fn taint(
         controller_message: (previews && exact)
             .then(|| engine::condition::preview_message(&rule.counts)),
         controller_message_unknown: (previews && !exact).then(missing),
-        taint: Taint::from(&proposed.taint),
+        taint: Taint::of_rule(
+            &proposed.taint,
+            proposed.rule.as_ref().map(ObjectName::as_str),
+        ),
         counts: counts.into(),
     }
 }
@@ -219,29 +226,18 @@ fn taint(
 impl From<TaintCounts> for Counts {
     fn from(counts: TaintCounts) -> Self {
         Self {
-            published_devices: counts.published_devices.counted(),
-            allocated_devices: counts.allocated_devices.counted(),
-            pods: counts.pods.counted(),
-            namespaces: counts.namespaces.counted(),
+            published_device_count: counts.published_devices.counted(),
+            allocation_count: counts.allocated_devices.counted(),
+            evicted_pod_count: counts.pods.counted(),
+            namespace_count: counts.namespaces.counted(),
             bounds: Bounds::of(&[
-                ("publishedDevices", counts.published_devices),
-                ("allocatedDevices", counts.allocated_devices),
-                ("pods", counts.pods),
-                ("namespaces", counts.namespaces),
+                ("publishedDeviceCount", counts.published_devices),
+                ("allocationCount", counts.allocated_devices),
+                ("evictedPodCount", counts.pods),
+                ("namespaceCount", counts.namespaces),
             ]),
             known: counts,
         }
-    }
-}
-
-fn selector(selector: &DeviceSelector) -> Selector {
-    Selector {
-        driver: selector.driver.as_ref().map(ToString::to_string),
-        pool: selector.pool.as_ref().map(ToString::to_string),
-        device: selector.device.as_ref().map(ToString::to_string),
-        device_class_name: selector.device_class.as_ref().map(ToString::to_string),
-        expressions: selector.expressions.clone(),
-        unknown_fields: selector.unknown_fields.clone(),
     }
 }
 
@@ -260,10 +256,6 @@ fn incomplete(impact: &Impact<'_>, completeness: &ReportCompleteness<'_>) -> Vec
 fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -> Pod {
     let (impact, pod) = (found.impact, found.impact.pod);
     let evict_at = found.evict_at();
-    let owner = |owner: &Controller| Owner {
-        kind: owner.kind.to_string(),
-        name: owner.name.to_string(),
-    };
     Pod {
         namespace: pod.name.namespace.to_string(),
         name: pod.name.name.to_string(),
@@ -271,12 +263,13 @@ fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -
         node: pod.node.as_ref().map(ToString::to_string),
         phase: pod.phase.as_str().to_owned(),
         outcome: found.outcome,
-        evict_at: evict_at.map(Time),
-        evict_in_seconds: evict_at.map(|at| at.duration_since(now).as_secs()),
+        eviction_time: evict_at.map(Time),
+        // Of the times as they are written, so that the report does not contradict itself.
+        evict_in_seconds: evict_at.map(|at| Time(at).seconds_from(Time(now))),
         causes: causes(impact, proposed),
-        claims: claims(impact),
-        owner: pod.controller.as_ref().map(owner),
-        workload: found.workload.as_ref().map(owner),
+        used_claims: used_claims(impact),
+        owner: pod.controller.as_ref().map(Owner::from),
+        workload: found.workload.as_ref().map(Owner::from),
         qos_class: pod
             .qos_class
             .as_ref()
@@ -284,7 +277,7 @@ fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -
         priority: pod.priority,
         priority_class_name: pod.priority_class_name.to_string(),
         grace_period_seconds: pod.grace_period_seconds,
-        budgets: found.budgets.clone(),
+        budget_names: found.budgets.clone(),
         hazards: found
             .findings
             .iter()
@@ -297,22 +290,15 @@ fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -
 }
 
 fn causes(impact: &PodImpact<'_>, proposed: &[&ProposedTaint]) -> Vec<Cause> {
-    let view = |cause: &engine::Cause<'_>| {
-        let (source, name) = source_of(cause.origin, proposed);
-        Cause {
-            source,
-            name,
-            device: cause.device.to_string(),
-            key: cause.taint.key.clone(),
-            value: cause.taint.value.clone(),
-            effect: cause.taint.effect.to_string(),
-            at: Time(cause.at),
-        }
+    let view = |cause: &engine::Cause<'_>| Cause {
+        taint: Taint::of_origin(cause.taint, cause.origin, proposed),
+        device: cause.device.to_string(),
+        eviction_time: Time(cause.at),
     };
     impact.causes.iter().map(view).collect()
 }
 
-fn claims(impact: &PodImpact<'_>) -> Vec<Claim> {
+fn used_claims(impact: &PodImpact<'_>) -> Vec<UsedClaim> {
     let view = |result: &&AllocationResult| AllocatedDevice {
         request: result.request.to_string(),
         device: result.device.to_string(),
@@ -321,9 +307,9 @@ fn claims(impact: &PodImpact<'_>) -> Vec<Claim> {
     impact
         .claims
         .iter()
-        .map(|used| Claim {
+        .map(|used| UsedClaim {
             name: used.claim.name.to_string(),
-            devices: used.results.iter().map(view).collect(),
+            allocations: used.results.iter().map(view).collect(),
         })
         .collect()
 }
@@ -341,18 +327,14 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
         node: impact.node.map(ToString::to_string),
         published: impact.published,
         identity: BTreeMap::new(),
-        claims: impact
-            .claims
-            .iter()
-            .map(|claim| claim.name.to_string())
-            .collect(),
+        claims: impact.claims.iter().map(|claim| (*claim).into()).collect(),
         taints: impact
             .taints
             .iter()
-            .map(|present| PresentTaint::new(present, proposed))
+            .map(|present| Taint::present(present, proposed))
             .collect(),
-        free_at: None,
-        not_freed: None,
+        release_time: None,
+        not_released_reason: None,
     }
 }
 
@@ -366,32 +348,32 @@ mod tests {
     #[test]
     fn every_thing_is_counted_once() {
         let expected = Summary {
-            devices: 1,
-            claims: 6,
-            pods: 3,
-            pods_now: 1,
-            pods_later: 2,
-            pods_tolerating: 1,
-            pods_terminating: 1,
-            pods_not_evicted: 1,
-            pods_critical: 0,
-            pods_unmanaged: 1,
-            namespaces: 2,
-            nodes: 1,
+            device_count: 1,
+            claim_count: 6,
+            evicted_pod_count: 3,
+            evicted_now_pod_count: 1,
+            evicted_later_pod_count: 2,
+            tolerating_pod_count: 1,
+            terminating_pod_count: 1,
+            not_evicted_pod_count: 1,
+            critical_pod_count: 0,
+            unmanaged_pod_count: 1,
+            namespace_count: 2,
+            node_count: 1,
             // Two pods of one ReplicaSet, and a bare pod.
-            workloads: 2,
-            budgets_violated: 0,
-            workloads_down: 0,
+            workload_count: 2,
+            violated_budget_count: 0,
+            down_workload_count: 0,
             severities: Severities {
-                notice: 2,
-                warning: 1,
+                notice_pod_count: 2,
+                warning_pod_count: 1,
                 ..Severities::default()
             },
-            claims_unplaceable: 0,
-            devices_available: 0,
-            devices_of_class: 0,
-            first_eviction: Some(Time(testing::now())),
-            last_eviction: Some(Time(testing::after(9_000))),
+            unplaceable_claim_count: 0,
+            available_device_count: 0,
+            class_device_count: 0,
+            first_eviction_time: Some(Time(testing::now())),
+            last_eviction_time: Some(Time(testing::after(9_000))),
             bounds: Vec::new(),
         };
         assert_eq!(Example::new().report().summary, expected);
@@ -400,7 +382,11 @@ mod tests {
     #[test]
     fn pods_are_ordered_by_namespace_and_name() {
         let report = Example::new().report();
-        let names: Vec<_> = report.pods.iter().map(|pod| pod.name.as_str()).collect();
+        let names: Vec<_> = report
+            .affected_pods
+            .iter()
+            .map(|pod| pod.name.as_str())
+            .collect();
         assert_eq!(
             names,
             [
@@ -420,23 +406,23 @@ mod tests {
             now: testing::now(),
         };
         let report = ImpactReport::new(&impact, &basis, &Limits::default());
-        let view = &report.pods[0];
+        let view = &report.affected_pods[0];
         assert_eq!(view.outcome, Outcome::EvictedNow);
         assert_eq!(view.evict_in_seconds, Some(-30));
-        assert_eq!(view.evict_at, Some(Time(testing::after(-30))));
+        assert_eq!(view.eviction_time, Some(Time(testing::after(-30))));
     }
 
     #[test]
     fn a_pod_that_stays_has_no_time() {
         let report = Example::new().report();
         let stays = report
-            .pods
+            .affected_pods
             .iter()
             .find(|pod| pod.name == "queued-0")
             .unwrap();
-        assert_eq!((stays.evict_at, stays.evict_in_seconds), (None, None));
+        assert_eq!((stays.eviction_time, stays.evict_in_seconds), (None, None));
         let note = Note {
-            code: "not-scheduled".to_owned(),
+            reason: "NotScheduled".to_owned(),
             message: "has no node yet".to_owned(),
         };
         assert_eq!(stays.notes, [note]);

@@ -120,12 +120,12 @@ mod tests {
     fn digest_after(change: impl FnOnce(&mut Example)) -> String {
         let mut example = Example::new();
         change(&mut example);
-        example.report().metadata.digest
+        example.report().digest
     }
 
     #[test]
     fn a_digest_is_stable() {
-        insta::assert_snapshot!(Example::new().report().metadata.digest, @"sha256:4298e0c95cb494cbafa0fd1de5fd1d934e6c9e9c4e0db2232095be662c740e61");
+        insta::assert_snapshot!(Example::new().report().digest, @"sha256:4298e0c95cb494cbafa0fd1de5fd1d934e6c9e9c4e0db2232095be662c740e61");
     }
 
     #[test]
@@ -181,13 +181,14 @@ mod tests {
     #[test]
     fn who_is_hit_and_how_changes_the_digest() {
         let report = Example::new().report();
-        let digest = |pods: &[_]| super::digest(&report.taints, pods, &report.devices);
-        let whole = digest(&report.pods);
-        assert_ne!(digest(&report.pods[1..]), whole);
-        let mut other = report.pods.clone();
+        let digest =
+            |pods: &[_]| super::digest(&report.proposed_taints, pods, &report.selected_devices);
+        let whole = digest(&report.affected_pods);
+        assert_ne!(digest(&report.affected_pods[1..]), whole);
+        let mut other = report.affected_pods.clone();
         other[0].outcome = crate::assess::Outcome::NotEvicted;
         assert_ne!(digest(&other), whole);
-        other.clone_from(&report.pods);
+        other.clone_from(&report.affected_pods);
         other.reverse();
         assert_eq!(digest(&other), whole);
     }
@@ -195,24 +196,24 @@ mod tests {
     #[test]
     fn what_the_hardware_is_changes_both_digests_and_only_where_a_device_is_named() {
         let report = Example::new().report();
-        let name = report.devices[0].device.clone();
+        let name = report.selected_devices[0].device.clone();
         let identified = |uuid: &str| {
             let identity = [("gpu.example.com/uuid".to_owned(), uuid.to_owned())];
             let identities = [(name.clone(), identity.into())].into();
             Example::new().report().with_identities(&identities)
         };
-        let (first, other) = (identified("GPU-A").metadata, identified("GPU-B").metadata);
-        assert_eq!(first, identified("GPU-A").metadata);
+        let (first, other) = (identified("GPU-A"), identified("GPU-B"));
+        assert_eq!(first.digest, identified("GPU-A").digest);
         assert_ne!(first.digest, other.digest);
         assert_ne!(first.hardware_digest, other.hardware_digest);
         // What nothing identifies has the digest that it had in earlier releases.
         assert_eq!(
-            report.clone().with_identities(&Default::default()).metadata,
-            report.metadata
+            report.clone().with_identities(&Default::default()).digest,
+            report.digest
         );
-        assert!(report.metadata.hardware_digest.is_some());
+        assert!(report.hardware_digest.is_some());
         let mut pool = Example::new();
         pool.proposed.selector.as_mut().unwrap().device = None;
-        assert_eq!(pool.report().metadata.hardware_digest, None);
+        assert_eq!(pool.report().hardware_digest, None);
     }
 }

@@ -12,7 +12,6 @@ use super::report_digest::ReportDigest;
 use super::self_check::contradiction;
 use super::view::{Device, ImpactReport, Pod, TaintImpact};
 use crate::report::metadata::{API_VERSION, Affects};
-use crate::report::taint::spelled;
 
 /// A report that was read back and is what it was when it was written, or what identifies one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,12 +109,16 @@ impl ExpectedReport {
         objections.extend(replaced_hardware(known, found));
         let incomplete = &known.incomplete;
         let known: BTreeMap<&str, &Pod> = known
-            .pods
+            .affected_pods
             .iter()
             .filter(|pod| pod.outcome.is_evicted())
             .map(|pod| (pod.uid.as_str(), pod))
             .collect();
-        for pod in found.pods.iter().filter(|pod| pod.outcome.is_evicted()) {
+        for pod in found
+            .affected_pods
+            .iter()
+            .filter(|pod| pod.outcome.is_evicted())
+        {
             objections.extend(match known.get(pod.uid.as_str()) {
                 None => Some(ApprovalRefusal::NewPod {
                     pod: pod.full_name(),
@@ -123,11 +126,11 @@ impl ExpectedReport {
                 Some(expected) => earlier(expected, pod),
             });
         }
-        let known: BTreeSet<&str> = incomplete.iter().map(|gap| gap.what.as_str()).collect();
+        let known: BTreeSet<&str> = incomplete.iter().map(|gap| gap.missing.as_str()).collect();
         let decisive = found.incomplete.iter();
         for gap in decisive.filter(|gap| gap.affects == Affects::Evictions) {
-            if !known.contains(gap.what.as_str()) {
-                let what = gap.what.clone();
+            if !known.contains(gap.missing.as_str()) {
+                let what = gap.missing.clone();
                 objections.push(ApprovalRefusal::LessKnown { what });
             }
         }
@@ -139,7 +142,7 @@ impl ExpectedReport {
 /// of the hardware that is as it was is enough.
 fn replaced_hardware(known: &ImpactReport, found: &ImpactReport) -> Vec<ApprovalRefusal> {
     let before: BTreeMap<&str, &Device> = known
-        .devices
+        .selected_devices
         .iter()
         .map(|device| (device.device.as_str(), device))
         .collect();
@@ -158,15 +161,15 @@ fn replaced_hardware(known: &ImpactReport, found: &ImpactReport) -> Vec<Approval
             is: now(attribute).cloned(),
         })
     };
-    found.devices.iter().filter_map(one).collect()
+    found.selected_devices.iter().filter_map(one).collect()
 }
 
 fn other_taints(known: &ImpactReport, found: &ImpactReport) -> Option<ApprovalRefusal> {
-    let expected = described(&known.taints);
-    let described = described(&found.taints);
+    let expected = described(&known.proposed_taints);
+    let described = described(&found.proposed_taints);
     let names = |report: &ImpactReport| -> BTreeSet<String> {
         report
-            .taints
+            .proposed_taints
             .iter()
             .filter_map(|taint| taint.rule.clone())
             .collect()
@@ -191,7 +194,7 @@ fn other_taints(known: &ImpactReport, found: &ImpactReport) -> Option<ApprovalRe
 /// What taints which devices, without times and names.
 fn described(taints: &[TaintImpact]) -> BTreeSet<String> {
     let one = |impact: &TaintImpact| {
-        let taint = spelled(&impact.taint.key, &impact.taint.value, &impact.taint.effect);
+        let taint = &impact.taint;
         match &impact.selector {
             None => format!("{taint} without a selector"),
             Some(selector) => format!("{taint} on {}", super::sections::selector(selector)),
@@ -203,7 +206,7 @@ fn described(taints: &[TaintImpact]) -> BTreeSet<String> {
 /// Whether the pod leaves earlier than expected: at an earlier time, or with less time left from the
 /// moment of the change. An eviction that only comes nearer because time passes is not earlier.
 fn earlier(expected: &Pod, found: &Pod) -> Option<ApprovalRefusal> {
-    let (then, now) = (expected.evict_at?, found.evict_at?);
+    let (then, now) = (expected.eviction_time?, found.eviction_time?);
     let delay = |pod: &Pod| pod.evict_in_seconds.unwrap_or_default().max(0);
     let (expected, left) = (delay(expected), delay(found));
     (now != then && left < expected).then(|| ApprovalRefusal::Earlier {
@@ -236,22 +239,22 @@ mod tests {
         for (name, text, wanted) in [
             (
                 "edited",
-                text(|value| value["pods"][0]["uid"] = "other".into()),
+                text(|value| value["affectedPods"][0]["uid"] = "other".into()),
                 "it was modified",
             ),
             (
                 "outcome",
-                text(|value| value["pods"][0]["outcome"] = "EvictedNow".into()),
+                text(|value| value["affectedPods"][0]["outcome"] = "EvictedNow".into()),
                 "it was modified",
             ),
             (
                 "time",
-                text(|value| value["pods"][3]["evictInSeconds"] = 86_400.into()),
+                text(|value| value["affectedPods"][3]["evictInSeconds"] = 86_400.into()),
                 "it was modified",
             ),
             (
                 "version",
-                text(|value| value["apiVersion"] = "kubectl-devicetaint/v9".into()),
+                text(|value| value["apiVersion"] = "devicetaint.dev/v9".into()),
                 "its apiVersion is",
             ),
             (
@@ -271,7 +274,7 @@ mod tests {
     fn the_same_and_less_are_fine() {
         let mut found = Example::new().report();
         assert_eq!(expected().objections(&found), []);
-        found.pods.clear();
+        found.affected_pods.clear();
         assert_eq!(expected().objections(&found), []);
     }
 
@@ -316,19 +319,19 @@ mod tests {
     fn a_new_pod_an_earlier_eviction_and_another_taint_are_not() {
         let mut found = Example::new().report();
         let later = found
-            .pods
+            .affected_pods
             .iter_mut()
             .find(|pod| pod.outcome == Outcome::EvictedLater)
             .unwrap();
-        later.evict_at = Some(found.metadata.origin.observed_at);
+        later.eviction_time = Some(found.metadata.observed());
         later.evict_in_seconds = Some(0);
         let now = found
-            .pods
+            .affected_pods
             .iter_mut()
             .find(|pod| pod.outcome == Outcome::EvictedNow)
             .unwrap();
         now.uid = "born later".to_owned();
-        found.taints[0].taint.value = "other".to_owned();
+        found.proposed_taints[0].taint.value = "other".to_owned();
         let objections = expected().objections(&found);
         assert_eq!(objections.len(), 3, "{objections:?}");
         let texts: Vec<String> = objections.iter().map(ToString::to_string).collect();
@@ -349,13 +352,13 @@ mod tests {
     #[test]
     fn an_eviction_that_time_brings_nearer_is_not_earlier() {
         let mut found = Example::new().report();
-        for pod in &mut found.pods {
+        for pod in &mut found.affected_pods {
             pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds - 60);
         }
         assert_eq!(expected().objections(&found), []);
-        for pod in &mut found.pods {
-            pod.evict_at = pod
-                .evict_at
+        for pod in &mut found.affected_pods {
+            pod.eviction_time = pod
+                .eviction_time
                 .map(|time| Time(time.0 + SignedDuration::from_secs(600)));
             pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds + 60);
         }

@@ -9,12 +9,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::assess::{self, Hazard, Severity};
+use crate::report::casing::{pascal_case, words};
 
 /// A hazard of a pod, with what makes it one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The hazard's code.
-    pub code: HazardCode,
+    /// The hazard, as `help hazards` lists it.
+    pub hazard: HazardCode,
     /// How bad it is.
     pub severity: Severity,
     /// Why, with names and numbers, in a few words.
@@ -24,7 +26,7 @@ pub struct Finding {
 impl From<&assess::Finding> for Finding {
     fn from(found: &assess::Finding) -> Self {
         Self {
-            code: found.hazard.into(),
+            hazard: found.hazard.into(),
             severity: found.hazard.severity(),
             message: found.message.clone(),
         }
@@ -50,7 +52,7 @@ impl HazardCode {
         }
     }
 
-    /// The code as it is written.
+    /// The code as text has it; of one that is not known, as reports write it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -66,12 +68,15 @@ impl From<Hazard> for HazardCode {
     }
 }
 
+/// Reads the code as reports write it.
 impl FromStr for HazardCode {
     type Err = Infallible;
 
     fn from_str(code: &str) -> Result<Self, Infallible> {
         let later = || Self::Later(code.to_owned());
-        Ok(Hazard::of_code(code).map_or_else(later, Self::Known))
+        let known =
+            Hazard::of_code(&words(code)).filter(|hazard| pascal_case(hazard.code()) == code);
+        Ok(known.map_or_else(later, Self::Known))
     }
 }
 
@@ -83,7 +88,10 @@ impl fmt::Display for HazardCode {
 
 impl Serialize for HazardCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
+        match self {
+            Self::Known(hazard) => serializer.serialize_str(&pascal_case(hazard.code())),
+            Self::Later(code) => serializer.serialize_str(code),
+        }
     }
 }
 
@@ -124,11 +132,11 @@ mod tests {
     #[test]
     fn codes_are_read_back_also_those_of_later_versions() {
         for hazard in Hazard::ALL {
-            let read: HazardCode = hazard.code().parse().unwrap();
+            let read: HazardCode = pascal_case(hazard.code()).parse().unwrap();
             assert_eq!(read.hazard(), Some(hazard));
         }
-        let later: HazardCode = "from-the-future".parse().unwrap();
-        assert_eq!((later.hazard(), later.as_str()), (None, "from-the-future"));
+        let later: HazardCode = "FromTheFuture".parse().unwrap();
+        assert_eq!((later.hazard(), later.as_str()), (None, "FromTheFuture"));
         let json = serde_json::to_string(&later).unwrap();
         assert_eq!(serde_json::from_str::<HazardCode>(&json).unwrap(), later);
     }

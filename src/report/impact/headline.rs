@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::view::{ImpactReport, Reach};
+use super::view::{ImpactReport, SelectorScope};
 use crate::assess::Totals;
+use crate::model::NamespacedName;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 use crate::report::metadata::{Affects, Incomplete};
@@ -51,13 +52,18 @@ impl ImpactReport {
 fn evicted(report: &ImpactReport) -> String {
     let totals = &report.assessment.totals;
     let pods = totals.pods;
-    let reaches = |reach: Reach| report.taints.iter().any(|taint| taint.reach == reach);
-    if pods.is_none() && reaches(Reach::EveryDeviceForTheScheduler) {
+    let reaches = |reach: SelectorScope| {
+        report
+            .proposed_taints
+            .iter()
+            .any(|taint| taint.selector_scope == reach)
+    };
+    if pods.is_none() && reaches(SelectorScope::EveryDeviceForTheScheduler) {
         return "No pod would be evicted by a rule without a selector, but for the scheduler every \
             device of every driver is tainted by it.".to_owned();
     }
     if pods.is_none() && totals.devices.is_none() {
-        let why = if reaches(Reach::NoDevice) {
+        let why = if reaches(SelectorScope::NoDevice) {
             " by a rule without a selector"
         } else {
             ""
@@ -71,7 +77,7 @@ fn evicted(report: &ImpactReport) -> String {
         let lines = report.incomplete.iter();
         let missing: Vec<&str> = lines
             .filter(|gap| gap.affects == Affects::Evictions)
-            .map(|gap| gap.what.as_str())
+            .map(|gap| gap.missing.as_str())
             .collect();
         return format!("Impact unknown: the report lacks {}.", missing.join(", "));
     }
@@ -117,7 +123,7 @@ fn unplaceable(totals: &Totals) -> Option<String> {
 fn beside(report: &ImpactReport) -> Option<String> {
     let siblings = report.assessment.siblings.iter();
     let apart = siblings.filter(|sibling| !sibling.is_shared());
-    let pods: BTreeSet<&String> = apart.flat_map(|sibling| &sibling.pods).collect();
+    let pods: BTreeSet<&NamespacedName> = apart.flat_map(|sibling| &sibling.pods).collect();
     (!pods.is_empty()).then(|| {
         let (use_, stay) = if pods.len() == 1 {
             ("uses", "stays")
@@ -140,7 +146,7 @@ fn perhaps_worse(report: &ImpactReport) -> Option<String> {
         return None;
     }
     let gaps = report.incomplete.iter();
-    let gaps: Vec<&str> = gaps.map(|gap| gap.what.as_str()).collect();
+    let gaps: Vec<&str> = gaps.map(|gap| gap.missing.as_str()).collect();
     Some(format!(
         "Risks may be missing, because these could not be read: {}.",
         gaps.join(", ")
@@ -156,7 +162,7 @@ fn why_none(report: &ImpactReport) -> String {
 
 fn when(report: &ImpactReport) -> String {
     let totals = &report.assessment.totals;
-    let now = report.metadata.origin.observed_at;
+    let now = report.metadata.observed();
     let last = totals
         .last_eviction
         .map_or_else(String::new, |last| in_and_at(Time(last), now));
@@ -261,7 +267,7 @@ mod tests {
     #[test]
     fn a_rule_without_a_selector_is_told_as_what_it_is() {
         let mut report = Example::new().report();
-        report.pods.clear();
+        report.affected_pods.clear();
         report.assessment.totals = Totals {
             devices: Count::known(0),
             pods: Count::known(0),
@@ -277,7 +283,7 @@ mod tests {
         for count in all {
             *count = Count::known(0);
         }
-        report.taints[0].reach = Reach::EveryDeviceForTheScheduler;
+        report.proposed_taints[0].selector_scope = SelectorScope::EveryDeviceForTheScheduler;
         assert_eq!(
             report.summary_lines(),
             [
@@ -285,7 +291,7 @@ mod tests {
                  device of every driver is tainted by it."
             ]
         );
-        report.taints[0].reach = Reach::NoDevice;
+        report.proposed_taints[0].selector_scope = SelectorScope::NoDevice;
         assert_eq!(
             report.summary_lines(),
             ["No device is selected by a rule without a selector, so no pod would be evicted."]
@@ -302,7 +308,7 @@ mod tests {
             .push(Gap::of(Kind::Pod, "access denied"));
         let report = example.report();
         assert_eq!(report.unknown_evictions(), Vec::<String>::new());
-        assert!(report.incomplete[0].why.starts_with("access denied"));
+        assert!(report.incomplete[0].message.starts_with("access denied"));
         example.proposed.taint.effect = Effect::NoExecute;
         assert_eq!(example.report().unknown_evictions().len(), 1);
     }

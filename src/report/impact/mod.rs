@@ -56,11 +56,11 @@ pub use budgets::Budget;
 pub use expect::{ExpectedReport, UnreadableReport};
 pub use finding::{Finding, HazardCode};
 pub use note::NoteCode;
-pub use published::{Published, PublishedCondition};
+pub use published::Published;
 pub use refusal::ApprovalRefusal;
 pub use replacements::Replacements;
 pub use siblings::Sibling;
 pub use view::{
-    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, NotFreed, Note,
-    Owner, Pod, Reach, Selector, Severities, Summary, TaintImpact, Workload,
+    AllocatedDevice, Cause, Counts, Device, ImpactReport, NotReleased, Note, Pod, Selector,
+    SelectorScope, Severities, Summary, TaintImpact, UsedClaim, Workload,
 };

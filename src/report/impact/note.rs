@@ -33,26 +33,26 @@ pub enum NoteCode {
 }
 
 impl NoteCode {
-    /// The stable code.
+    /// The stable code, as reports write it.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn reason(self) -> &'static str {
         match self {
-            Self::EffectDoesNotEvict => "effect-does-not-evict",
-            Self::NotScheduled => "not-scheduled",
-            Self::PodGroupReservation => "pod-group-reservation",
-            Self::NotOwned => "not-owned",
-            Self::ExtendedResource => "extended-resource",
-            Self::NotPublished => "not-published",
-            Self::HiddenByStaleReservation => "hidden-by-stale-reservation",
-            Self::Tolerates => "tolerates",
-            Self::Terminating => "terminating",
-            Self::EvictedAnyway => "evicted-anyway",
+            Self::EffectDoesNotEvict => "EffectDoesNotEvict",
+            Self::NotScheduled => "NotScheduled",
+            Self::PodGroupReservation => "PodGroupReservation",
+            Self::NotOwned => "NotOwned",
+            Self::ExtendedResource => "ExtendedResource",
+            Self::NotPublished => "NotPublished",
+            Self::HiddenByStaleReservation => "HiddenByStaleReservation",
+            Self::Tolerates => "Tolerates",
+            Self::Terminating => "Terminating",
+            Self::EvictedAnyway => "EvictedAnyway",
         }
     }
 
     fn note(self, message: impl Into<String>) -> Note {
         Note {
-            code: self.as_str().to_owned(),
+            reason: self.reason().to_owned(),
             message: message.into(),
         }
     }
@@ -143,7 +143,7 @@ mod tests {
         let notes = notes(impact, testing::now());
         let lines: Vec<_> = notes
             .iter()
-            .map(|note| format!("{}: {}", note.code, note.message))
+            .map(|note| format!("{}: {}", note.reason, note.message))
             .collect();
         lines.join("; ")
     }
@@ -152,15 +152,27 @@ mod tests {
     fn every_reason_to_stay_is_told() {
         let pod = testing::pod("team-a", "train-0");
         let told = |reason| note_of(&testing::with_verdict(&pod, Verdict::NotEvicted(reason)));
-        insta::assert_snapshot!(told(NotEvicted::EffectDoesNotEvict), @"effect-does-not-evict: the effect does not evict");
-        insta::assert_snapshot!(told(NotEvicted::NotScheduled), @"not-scheduled: has no node yet");
-        insta::assert_snapshot!(told(NotEvicted::PodGroupReservation), @"pod-group-reservation: \
-            reserved only for its PodGroup, which causes no eviction in this version");
-        insta::assert_snapshot!(told(NotEvicted::NotOwned), @"not-owned: the claim was not generated for this pod");
-        insta::assert_snapshot!(told(NotEvicted::ExtendedResource), @"extended-resource: uses an extended resource, which this version does not evict");
-        insta::assert_snapshot!(told(NotEvicted::NotPublished), @"not-published: the device is not \
-            published, and this version ignores unpublished devices");
-        insta::assert_snapshot!(told(NotEvicted::HiddenByStaleReservation), @"hidden-by-stale-reservation: an outdated reservation hides it until the pod changes");
+        insta::assert_snapshot!(told(NotEvicted::EffectDoesNotEvict), @"
+        EffectDoesNotEvict: the effect does not evict
+        ");
+        insta::assert_snapshot!(told(NotEvicted::NotScheduled), @"
+        NotScheduled: has no node yet
+        ");
+        insta::assert_snapshot!(told(NotEvicted::PodGroupReservation), @"
+        PodGroupReservation: reserved only for its PodGroup, which causes no eviction in this version
+        ");
+        insta::assert_snapshot!(told(NotEvicted::NotOwned), @"
+        NotOwned: the claim was not generated for this pod
+        ");
+        insta::assert_snapshot!(told(NotEvicted::ExtendedResource), @"
+        ExtendedResource: uses an extended resource, which this version does not evict
+        ");
+        insta::assert_snapshot!(told(NotEvicted::NotPublished), @"
+        NotPublished: the device is not published, and this version ignores unpublished devices
+        ");
+        insta::assert_snapshot!(told(NotEvicted::HiddenByStaleReservation), @"
+        HiddenByStaleReservation: an outdated reservation hides it until the pod changes
+        ");
     }
 
     #[test]

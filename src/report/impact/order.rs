@@ -40,11 +40,11 @@ impl Grouping {
             Self::Namespace => vec![pod.namespace.clone()],
             Self::Node => vec![pod.node.clone().unwrap_or_else(|| "no node".to_owned())],
             Self::Device => {
-                let devices = pod.claims.iter().flat_map(|claim| &claim.devices);
+                let devices = pod.used_claims.iter().flat_map(|claim| &claim.allocations);
                 devices.map(|device| device.device.clone()).collect()
             }
             Self::Claim => {
-                let claims = pod.claims.iter();
+                let claims = pod.used_claims.iter();
                 claims
                     .map(|claim| format!("{}/{}", pod.namespace, claim.name))
                     .collect()
@@ -59,7 +59,7 @@ impl Grouping {
 /// The top of the pod's owners as far as it is known, as `KIND/NAME`.
 pub(super) fn workload(pod: &Pod) -> Option<String> {
     let owner = pod.top_owner()?;
-    Some(format!("{}/{}", owner.kind, owner.name))
+    Some(owner.to_string())
 }
 
 /// By what pods are told, the worst hit first: the worst hazard, how many there are, who goes first.
@@ -85,12 +85,13 @@ mod tests {
     use super::*;
     use crate::assess::Outcome;
     use crate::assess::Severity;
-    use crate::report::impact::{ImpactReport, Owner};
+    use crate::report::impact::ImpactReport;
+    use crate::report::reference::Owner;
     use crate::report::testing::Example;
 
     fn report() -> ImpactReport {
         let mut report = Example::new().report();
-        let model = report.pods[0].clone();
+        let model = report.affected_pods[0].clone();
         let pod = |namespace: &str, name: &str, seconds, hazard: &str, owner: &str| Pod {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
@@ -104,15 +105,15 @@ mod tests {
             }),
             ..model.clone()
         };
-        report.pods = vec![
-            pod("b", "late", 300, "pdb-violated", "x"),
-            pod("a", "soon", 5, "local-data", "z"),
+        report.affected_pods = vec![
+            pod("b", "late", 300, "PdbViolated", "x"),
+            pod("a", "soon", 5, "LocalData", "z"),
             Pod {
                 outcome: Outcome::Tolerates,
                 evict_in_seconds: None,
-                ..pod("a", "a-stays", 0, "critical", "a")
+                ..pod("a", "a-stays", 0, "Critical", "a")
             },
-            pod("a", "third", 60, "unmanaged", "y"),
+            pod("a", "third", 60, "Unmanaged", "y"),
         ];
         report
     }
@@ -126,7 +127,7 @@ mod tests {
             (Order::Namespace, ["soon", "third", "late"]),
             (Order::Workload, ["third", "soon", "late"]),
         ] {
-            let mut pods: Vec<&Pod> = report.pods.iter().collect();
+            let mut pods: Vec<&Pod> = report.affected_pods.iter().collect();
             order.sort(&mut pods);
             let found: Vec<&str> = pods.iter().map(|pod| pod.name.as_str()).collect();
             assert_eq!(found[..3], names, "{order:?}");
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn a_pod_is_in_every_group_that_it_belongs_to_once() {
         let report = Example::new().report();
-        let pod = &report.pods[0];
+        let pod = &report.affected_pods[0];
         for (_, by) in Grouping::ALL {
             let groups = by.groups(pod);
             assert!(!groups.is_empty(), "{by:?}");
@@ -146,7 +147,7 @@ mod tests {
             assert_eq!(groups, once, "{by:?}");
         }
         let twice = Pod {
-            claims: [pod.claims.clone(), pod.claims.clone()].concat(),
+            used_claims: [pod.used_claims.clone(), pod.used_claims.clone()].concat(),
             ..pod.clone()
         };
         assert_eq!(

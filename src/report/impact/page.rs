@@ -5,7 +5,7 @@ use crate::assess::Totals;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::counted;
 use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, optional};
-use crate::report::taint::PresentTaint;
+use crate::report::taint::Taint;
 
 /// How the answer stands out: what somebody has forbidden, or what breaks something for others, hurts;
 /// only what is known to hit nobody is well.
@@ -46,7 +46,10 @@ pub(super) fn summary(totals: &Totals) -> Section {
 
 /// The workloads and the devices.
 pub(super) fn tables(report: &ImpactReport) -> [Section; 2] {
-    let evicted = report.pods.iter().filter(|pod| pod.outcome.is_evicted());
+    let evicted = report
+        .affected_pods
+        .iter()
+        .filter(|pod| pod.outcome.is_evicted());
     let bare = evicted
         .filter(|pod| pod.top_owner().is_none())
         .map(bare_pod);
@@ -70,7 +73,7 @@ pub(super) fn tables(report: &ImpactReport) -> [Section; 2] {
             Column::prose("CLAIMS"),
             Column::prose("OTHER-TAINTS"),
         ],
-        rows: report.devices.iter().map(device).collect(),
+        rows: report.selected_devices.iter().map(device).collect(),
     };
     let titled = |table: Table, noun: &str| {
         let title = counted(table.rows.len(), noun);
@@ -84,8 +87,8 @@ fn workload(workload: &Workload) -> Vec<String> {
         workload.namespace.clone(),
         format!("{}/{}", workload.kind, workload.name),
         number(workload.replicas),
-        number(workload.ready),
-        workload.evicted_pods.to_string(),
+        number(workload.ready_replicas),
+        workload.evicted_pod_count.to_string(),
         ready_left(workload),
     ]
 }
@@ -96,7 +99,7 @@ fn number(number: Option<i32>) -> String {
 
 /// How many of its pods stay ready.
 pub(super) fn ready_left(workload: &Workload) -> String {
-    match (workload.left, workload.ready) {
+    match (workload.ready_replicas_left, workload.ready_replicas) {
         // Pods of a workload whose numbers are known, and that do not stand in for each other.
         (None, Some(_)) => NONE.to_owned(),
         (left, _) => number(left),
@@ -116,17 +119,18 @@ fn bare_pod(pod: &Pod) -> Vec<String> {
 }
 
 fn device(device: &Device) -> Vec<String> {
-    let taints: Vec<String> = device.taints.iter().map(PresentTaint::cell).collect();
+    let claims: Vec<String> = device.claims.iter().map(ToString::to_string).collect();
+    let taints: Vec<String> = device.taints.iter().map(Taint::cell).collect();
     vec![
         device.device.clone(),
         optional(device.node.as_deref()),
         if device.published { "yes" } else { "no" }.to_owned(),
-        match (device.free_at, device.not_freed) {
+        match (device.release_time, device.not_released_reason) {
             (Some(at), _) => at.to_string(),
             (None, Some(why)) => format!("never: {}", why.describe()),
             (None, None) => UNKNOWN.to_owned(),
         },
-        optional(Some(&device.claims.join(", "))),
+        optional(Some(&claims.join(", "))),
         optional(Some(&taints.join(", "))),
     ]
 }
@@ -146,9 +150,9 @@ mod tests {
         let Body::Table(table) = workloads.body else {
             panic!("a table")
         };
-        assert_eq!(table.rows.len(), report.summary.workloads);
+        assert_eq!(table.rows.len(), report.summary.workload_count);
         assert!(
-            report.workloads.len() < report.summary.workloads,
+            report.workloads.len() < report.summary.workload_count,
             "one pod is bare"
         );
         assert!(table.rows.iter().any(|row| row[1].starts_with("Pod/")));
@@ -156,11 +160,11 @@ mod tests {
 
     #[test]
     fn a_device_that_does_not_become_free_says_why() {
-        let mut device = Example::new().report().devices.remove(0);
-        device.free_at = None;
-        device.not_freed = Some(crate::report::impact::NotFreed::PodReturns);
+        let mut device = Example::new().report().selected_devices.remove(0);
+        device.release_time = None;
+        device.not_released_reason = Some(crate::report::impact::NotReleased::PodReturns);
         assert_eq!(self::device(&device)[3], "never: a pod returns");
-        device.not_freed = None;
+        device.not_released_reason = None;
         assert_eq!(self::device(&device)[3], UNKNOWN);
     }
 
@@ -181,7 +185,7 @@ mod tests {
         assert_eq!(tone(&report), Tone::Doubtful);
         report.violations.push(crate::report::policy::Violation {
             policy: "p.yaml".to_owned(),
-            code: "protected-device".to_owned(),
+            reason: "protected-device".to_owned(),
             message: "no".to_owned(),
         });
         assert_eq!(tone(&report), Tone::Bad);
@@ -226,9 +230,9 @@ mod tests {
                 kind: "Job".to_owned(),
                 name: "b".to_owned(),
                 replicas: None,
-                ready,
-                evicted_pods: 2,
-                left,
+                ready_replicas: ready,
+                evicted_pod_count: 2,
+                ready_replicas_left: left,
             });
             cells[2..].join(" ")
         };
@@ -240,9 +244,9 @@ mod tests {
     #[test]
     fn a_page_says_what_was_asked_and_where_the_answer_is_from() {
         let mut report = Example::new().report();
-        report.metadata.origin.context = Some("prod".to_owned());
-        report.metadata.origin.source = crate::report::metadata::Source::Cluster;
-        report.metadata.origin.server_version = None;
+        report.metadata.context = Some("prod".to_owned());
+        report.metadata.data_source = Some(crate::report::metadata::DataSource::Cluster);
+        report.metadata.server_version = None;
         let heading = report.heading();
         assert_eq!(
             heading.title,

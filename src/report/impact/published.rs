@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::EvictionCondition;
+use crate::report::condition::Condition;
 
 /// A rule with effect None that was created to ask the controller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,24 +13,10 @@ pub struct Published {
     /// The rule's name.
     pub rule: String,
     /// What the controller wrote about the rule as it is; null when it has not reacted in time.
-    pub condition: Option<PublishedCondition>,
+    pub condition: Option<Condition>,
     /// Whether that is word for word the controllerMessage of the taint; null when there is nothing
     /// to compare, on either side.
     pub agrees: Option<bool>,
-}
-
-/// The controller's condition EvictionInProgress.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PublishedCondition {
-    /// True, False or Unknown.
-    pub status: String,
-    /// NoEffect, for a rule with effect None.
-    pub reason: String,
-    /// The controller's counts in words.
-    pub message: String,
-    /// Generation of the rule that the controller had seen.
-    pub observed_generation: i64,
 }
 
 impl Published {
@@ -46,7 +33,7 @@ impl Published {
         let current = condition.filter(|condition| condition.observed_generation == generation);
         Self {
             rule: rule.to_owned(),
-            condition: current.map(PublishedCondition::from),
+            condition: current.map(Condition::from),
             agrees: current.zip(expected).map(|(condition, expected)| {
                 condition.status == "False"
                     && condition.reason == "NoEffect"
@@ -73,17 +60,6 @@ impl Published {
                 condition.message
             ),
             (None, _) => format!("{rule}: no controller responded"),
-        }
-    }
-}
-
-impl From<&EvictionCondition> for PublishedCondition {
-    fn from(condition: &EvictionCondition) -> Self {
-        Self {
-            status: condition.status.clone(),
-            reason: condition.reason.clone(),
-            message: condition.message.clone(),
-            observed_generation: condition.observed_generation,
         }
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::finding::HazardCode;
-use super::view::{Device, NotFreed, Pod};
+use super::view::{Device, NotReleased, Pod};
 use crate::assess::{Hazard, Outcome};
+use crate::report::reference::ObjectReference;
 use crate::report::time::Time;
 
 /// What an eviction takes of the controller's client once more than [`BURST`] are asked of it: between
@@ -75,37 +76,37 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
         .collect();
     let mut users: BTreeMap<String, Vec<&Pod>> = BTreeMap::new();
     for pod in pods {
-        for claim in &pod.claims {
+        for claim in &pod.used_claims {
             let name = format!("{}/{}", pod.namespace, claim.name);
             users.entry(name).or_default().push(pod);
         }
     }
     // A claim without a known user is allocated all the same.
-    let released = |claim: &String| -> Option<Timestamp> {
-        let gone = users.get(claim)?.iter();
+    let released = |claim: &ObjectReference| -> Option<Timestamp> {
+        let gone = users.get(&claim.to_string())?.iter();
         let gone: Option<Vec<Timestamp>> =
             gone.map(|pod| leaving.get(&*pod.uid).copied()).collect();
         gone?.into_iter().max()
     };
-    let holding = |claim: &String| match users.get(claim) {
+    let holding = |claim: &ObjectReference| match users.get(&claim.to_string()) {
         Some(pods) => pods.iter().filter_map(|pod| keeps(pod)).min(),
-        None => Some(NotFreed::NoKnownPod),
+        None => Some(NotReleased::NoKnownPod),
     };
     for device in devices {
         let released: Option<Vec<Timestamp>> = device.claims.iter().map(released).collect();
-        device.free_at = released.map(|all| Time(all.into_iter().fold(now.0, Timestamp::max)));
-        device.not_freed = device.claims.iter().filter_map(holding).min();
+        device.release_time = released.map(|all| Time(all.into_iter().fold(now.0, Timestamp::max)));
+        device.not_released_reason = device.claims.iter().filter_map(holding).min();
     }
 }
 
 /// Why a device of the pod does not become free by its eviction, if it does not.
-fn keeps(pod: &Pod) -> Option<NotFreed> {
+fn keeps(pod: &Pod) -> Option<NotReleased> {
     match pod.outcome {
-        Outcome::Tolerates | Outcome::NotEvicted => Some(NotFreed::PodStays),
-        Outcome::Terminating => Some(NotFreed::PodTerminating),
-        Outcome::EvictedNow | Outcome::EvictedLater if is_stuck(pod) => Some(NotFreed::PodStuck),
+        Outcome::Tolerates | Outcome::NotEvicted => Some(NotReleased::PodStays),
+        Outcome::Terminating => Some(NotReleased::PodTerminating),
+        Outcome::EvictedNow | Outcome::EvictedLater if is_stuck(pod) => Some(NotReleased::PodStuck),
         Outcome::EvictedNow | Outcome::EvictedLater => {
-            has(pod, &[Hazard::ToleratesScheduleOnly]).then_some(NotFreed::PodReturns)
+            has(pod, &[Hazard::ToleratesScheduleOnly]).then_some(NotReleased::PodReturns)
         }
     }
 }
@@ -120,12 +121,12 @@ pub(super) struct DeviceReleases {
     /// How many there are.
     all: usize,
     /// How many do not become free, by the reason.
-    held: BTreeMap<NotFreed, usize>,
+    held: BTreeMap<NotReleased, usize>,
 }
 
 impl DeviceReleases {
     pub(super) fn of(devices: &[Device], now: Time) -> Self {
-        let free_at = || devices.iter().filter_map(|device| device.free_at);
+        let free_at = || devices.iter().filter_map(|device| device.release_time);
         let later = free_at().filter(|at| *at > now);
         let later: Vec<i64> = later
             .map(|at| at.0.duration_since(now.0).as_secs())
@@ -134,14 +135,14 @@ impl DeviceReleases {
             now: free_at().count().saturating_sub(later.len()),
             all: devices.len(),
             later,
-            held: devices.iter().filter_map(|device| device.not_freed).fold(
-                BTreeMap::new(),
-                |mut held, why| {
+            held: devices
+                .iter()
+                .filter_map(|device| device.not_released_reason)
+                .fold(BTreeMap::new(), |mut held, why| {
                     let count: &mut usize = held.entry(why).or_default();
                     *count = count.saturating_add(1);
                     held
-                },
-            ),
+                }),
         }
     }
 
@@ -192,26 +193,26 @@ mod tests {
     use super::*;
     use crate::assess::Outcome;
     use crate::report::impact::ImpactReport;
-    use crate::report::testing::Example;
+    use crate::report::testing::{Example, reference};
 
     /// When the device of these pods is free, in seconds; each has a claim of its own to it.
     fn free_in(change: impl FnOnce(&mut Vec<Pod>, &mut Device)) -> Option<i64> {
         let ImpactReport {
-            mut pods,
-            mut devices,
+            affected_pods: mut pods,
+            selected_devices: mut devices,
             metadata,
             ..
         } = Example::new().report();
-        let now = metadata.origin.observed_at;
+        let now = metadata.observed();
         pods.retain(|pod| pod.outcome.is_evicted());
         let names = pods.iter().flat_map(|pod| {
-            let claims = pod.claims.iter();
-            claims.map(|claim| format!("{}/{}", pod.namespace, claim.name))
+            let claims = pod.used_claims.iter();
+            claims.map(|claim| reference(&format!("{}/{}", pod.namespace, claim.name)))
         });
         devices[0].claims = names.collect();
         change(&mut pods, &mut devices[0]);
         note_freed(&mut devices, &pods, now);
-        let free_at = devices[0].free_at?;
+        let free_at = devices[0].release_time?;
         Some(free_at.0.duration_since(now.0).as_secs())
     }
 
@@ -226,7 +227,7 @@ mod tests {
             let late = pods.remove(late.unwrap());
             device
                 .claims
-                .retain(|claim| !claim.ends_with(&late.claims[0].name));
+                .retain(|claim| claim.name != late.used_claims[0].name);
         });
         assert_eq!(soon, Some(330));
         assert_eq!(free_in(|_, device| device.claims.clear()), Some(0));
@@ -242,17 +243,17 @@ mod tests {
             let stays = free_in(|pods, _| pods[0].outcome = outcome);
             assert_eq!(stays, None, "{outcome:?}");
         }
-        for hazard in ["driver-down", "node-not-ready", "tolerates-schedule-only"] {
+        for hazard in ["DriverDown", "NodeNotReady", "ToleratesScheduleOnly"] {
             let stays = free_in(|pods, _| pods[0].hazards.push(hazard.parse().unwrap()));
             assert_eq!(stays, None, "{hazard}");
         }
-        let unknown = free_in(|_, device| device.claims.push("team-x/of-nobody".to_owned()));
+        let unknown = free_in(|_, device| device.claims.push(reference("team-x/of-nobody")));
         assert_eq!(unknown, None);
     }
 
     #[test]
     fn why_a_device_does_not_become_free_is_counted_and_said() {
-        let told = |all, held: &[(NotFreed, usize)]| {
+        let told = |all, held: &[(NotReleased, usize)]| {
             let held = held.iter().copied().collect();
             let releases = DeviceReleases {
                 all,
@@ -262,45 +263,58 @@ mod tests {
             releases.by_then()
         };
         assert_eq!(
-            told(1, &[(NotFreed::PodReturns, 1)]),
+            told(1, &[(NotReleased::PodReturns, 1)]),
             "; the device is not free then: a pod returns"
         );
         assert_eq!(
-            told(5, &[(NotFreed::PodReturns, 4), (NotFreed::PodStays, 1)]),
+            told(
+                5,
+                &[(NotReleased::PodReturns, 4), (NotReleased::PodStays, 1)]
+            ),
             "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (a pod returns)"
         );
         let why = |change: &dyn Fn(&mut Pod)| {
             let mut report = Example::new().report();
-            report.pods.retain(|pod| pod.outcome.is_evicted());
-            let pod = &mut report.pods[0];
+            report.affected_pods.retain(|pod| pod.outcome.is_evicted());
+            let pod = &mut report.affected_pods[0];
             change(pod);
-            let claim = format!("{}/{}", pod.namespace, pod.claims[0].name);
-            report.devices[0].claims = vec![claim];
+            let claim = format!("{}/{}", pod.namespace, pod.used_claims[0].name);
+            report.selected_devices[0].claims = vec![reference(&claim)];
             note_freed(
-                &mut report.devices,
-                &report.pods,
-                report.metadata.origin.observed_at,
+                &mut report.selected_devices,
+                &report.affected_pods,
+                report.metadata.observed(),
             );
-            report.devices[0].not_freed
+            report.selected_devices[0].not_released_reason
         };
         let with = |hazard| move |pod: &mut Pod| pod.hazards.push(HazardCode::Known(hazard));
         assert_eq!(why(&|_| ()), None);
         assert_eq!(
             why(&with(Hazard::ToleratesScheduleOnly)),
-            Some(NotFreed::PodReturns)
+            Some(NotReleased::PodReturns)
         );
-        assert_eq!(why(&with(Hazard::NodeNotReady)), Some(NotFreed::PodStuck));
+        assert_eq!(
+            why(&with(Hazard::NodeNotReady)),
+            Some(NotReleased::PodStuck)
+        );
         for (outcome, expected) in [
-            (Outcome::Tolerates, NotFreed::PodStays),
-            (Outcome::NotEvicted, NotFreed::PodStays),
-            (Outcome::Terminating, NotFreed::PodTerminating),
+            (Outcome::Tolerates, NotReleased::PodStays),
+            (Outcome::NotEvicted, NotReleased::PodStays),
+            (Outcome::Terminating, NotReleased::PodTerminating),
         ] {
             assert_eq!(why(&|pod: &mut Pod| pod.outcome = outcome), Some(expected));
         }
         let mut report = Example::new().report();
-        report.devices[0].claims = vec!["team-x/of-nobody".to_owned()];
-        note_freed(&mut report.devices, &[], report.metadata.origin.observed_at);
-        assert_eq!(report.devices[0].not_freed, Some(NotFreed::NoKnownPod));
+        report.selected_devices[0].claims = vec![reference("team-x/of-nobody")];
+        note_freed(
+            &mut report.selected_devices,
+            &[],
+            report.metadata.observed(),
+        );
+        assert_eq!(
+            report.selected_devices[0].not_released_reason,
+            Some(NotReleased::NoKnownPod)
+        );
     }
 
     /// The page on concepts gives the rate that estimates are made with.

@@ -5,17 +5,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::assess;
 use crate::report::bounds::Bounds;
+use crate::report::casing::pascal_case;
 
 /// Whether the claims whose pods would be evicted could be placed again, with the taints in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Replacements {
     /// Every claim through which a pod would lose a device, by namespace and name.
-    pub claims: Vec<ClaimReplacement>,
+    pub claim_replacements: Vec<ClaimReplacement>,
     /// How many of these claims can be placed at the same time, at the most. An upper bound: constraints,
     /// counters, portions of capacity and that several devices have to be on one node are not looked at,
     /// and claims of which it is not known are counted in.
-    pub at_most_together: usize,
+    pub max_placeable_claim_count: usize,
     /// What stays allocatable of the classes of the selected devices; null where that is not known.
     pub available: Option<AvailableDevices>,
 }
@@ -36,8 +37,8 @@ pub struct ClaimReplacement {
     pub unknown: Vec<String>,
     /// What it asks for, alternatives one by one.
     pub requests: Vec<RequestReplacement>,
-    /// What it asks for that atMostTogether does not look at: constraints, counters, capacity,
-    /// all-devices, several-devices.
+    /// What it asks for that maxPlaceableClaimCount does not look at: Constraints, Counters, Capacity,
+    /// AllDevices, SeveralDevices.
     pub not_modelled: Vec<String>,
 }
 
@@ -48,10 +49,10 @@ pub struct RequestReplacement {
     /// The request, as REQUEST or REQUEST/SUBREQUEST.
     pub request: String,
     /// How many devices it needs; null where it wants all of a node.
-    pub needs: Option<i64>,
+    pub needed_device_count: Option<i64>,
     /// Matching devices of its class that no taint excludes, and that are not allocated to other
     /// claims.
-    pub devices: usize,
+    pub available_device_count: usize,
     /// What is known of that number where it is not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
@@ -62,11 +63,11 @@ pub struct RequestReplacement {
 #[serde(rename_all = "camelCase")]
 pub struct AvailableDevices {
     /// The classes, by name.
-    pub classes: Vec<String>,
+    pub device_class_names: Vec<String>,
     /// Unallocated devices of these classes that claims without tolerations can get.
-    pub devices: usize,
+    pub available_device_count: usize,
     /// All devices of these classes.
-    pub of: usize,
+    pub class_device_count: usize,
     /// What is known of these numbers where they are not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
@@ -75,8 +76,8 @@ pub struct AvailableDevices {
 impl From<&assess::Replacements> for Replacements {
     fn from(replacements: &assess::Replacements) -> Self {
         Self {
-            claims: replacements.claims.iter().map(Into::into).collect(),
-            at_most_together: replacements.at_most_together,
+            claim_replacements: replacements.claims.iter().map(Into::into).collect(),
+            max_placeable_claim_count: replacements.at_most_together,
             available: replacements.available.as_ref().map(Into::into),
         }
     }
@@ -91,7 +92,7 @@ impl From<&assess::ClaimReplacement> for ClaimReplacement {
             placeable: claim.placeable,
             unknown: claim.unknown.iter().map(ToString::to_string).collect(),
             requests: claim.requests.iter().map(Into::into).collect(),
-            not_modelled: beyond.map(|beyond| beyond.as_str().to_owned()).collect(),
+            not_modelled: beyond.map(|beyond| pascal_case(beyond.as_str())).collect(),
         }
     }
 }
@@ -100,9 +101,9 @@ impl From<&assess::RequestReplacement> for RequestReplacement {
     fn from(request: &assess::RequestReplacement) -> Self {
         Self {
             request: request.request.clone(),
-            needs: request.needs,
-            devices: request.devices.counted(),
-            bounds: Bounds::of(&[("devices", request.devices)]),
+            needed_device_count: request.needs,
+            available_device_count: request.devices.counted(),
+            bounds: Bounds::of(&[("availableDeviceCount", request.devices)]),
         }
     }
 }
@@ -110,10 +111,13 @@ impl From<&assess::RequestReplacement> for RequestReplacement {
 impl From<&assess::AvailableDevices> for AvailableDevices {
     fn from(available: &assess::AvailableDevices) -> Self {
         Self {
-            classes: available.classes.clone(),
-            devices: available.devices.counted(),
-            of: available.of.counted(),
-            bounds: Bounds::of(&[("devices", available.devices), ("of", available.of)]),
+            device_class_names: available.classes.clone(),
+            available_device_count: available.devices.counted(),
+            class_device_count: available.of.counted(),
+            bounds: Bounds::of(&[
+                ("availableDeviceCount", available.devices),
+                ("classDeviceCount", available.of),
+            ]),
         }
     }
 }

@@ -60,17 +60,12 @@ impl ReportDigest {
                 .as_ref()
                 .is_none_or(|digits| found.is_some_and(|found| found.starts_with(digits)))
         };
-        let metadata = &found.metadata;
-        if !fits(
-            &self.hardware,
-            HARDWARE,
-            metadata.hardware_digest.as_deref(),
-        ) {
+        if !fits(&self.hardware, HARDWARE, found.hardware_digest.as_deref()) {
             return Some(ApprovalRefusal::OtherHardware {
                 devices: found.named_devices(),
             });
         }
-        let is_same = fits(&self.digest, ALGORITHM, Some(&metadata.digest));
+        let is_same = fits(&self.digest, ALGORITHM, Some(&found.digest));
         (!is_same).then(|| ApprovalRefusal::OtherDigest {
             expected: format!("{ALGORITHM}{}", self.digest.as_deref().unwrap_or_default()),
             found: found.short_digest().to_owned(),
@@ -82,30 +77,30 @@ impl ImpactReport {
     /// So much of the digest as fits in a line with a command, and tells it from every other one.
     #[must_use]
     pub fn short_digest(&self) -> &str {
-        shortened(&self.metadata.digest, ALGORITHM)
+        shortened(&self.digest, ALGORITHM)
     }
 
     /// So much of the digest of its hardware as fits in a line with a command; nothing where no device
     /// is named by itself.
     #[must_use]
     pub fn short_hardware_digest(&self) -> Option<&str> {
-        let digest = self.metadata.hardware_digest.as_deref()?;
+        let digest = self.hardware_digest.as_deref()?;
         Some(shortened(digest, HARDWARE))
     }
 
     /// Whether it is known of a device that is named by itself what it is.
     #[must_use]
     pub fn knows_hardware(&self) -> bool {
-        self.devices
+        self.selected_devices
             .iter()
             .any(|device| !device.identity.is_empty())
     }
 
     /// The devices that are named one by one, each with what it is now.
     fn named_devices(&self) -> Vec<String> {
-        let named = named(&self.taints);
+        let named = named(&self.proposed_taints);
         let one = |name: &String| {
-            let mut devices = self.devices.iter();
+            let mut devices = self.selected_devices.iter();
             let device = devices.find(|device| device.device == *name);
             match device.and_then(what_it_is) {
                 Some(identity) => format!("{name} (now {identity})"),
@@ -157,16 +152,16 @@ mod tests {
         let hardware = report.short_hardware_digest().unwrap();
         let both = format!("{},{hardware}", report.short_digest());
         for text in [
-            &report.metadata.digest,
+            &report.digest,
             report.short_digest(),
             hardware,
-            report.metadata.hardware_digest.as_ref().unwrap(),
+            report.hardware_digest.as_ref().unwrap(),
             &both,
         ] {
             assert_eq!(report_digest(text).objection(&report), None, "{text}");
         }
         let mut less = report.clone();
-        less.metadata.digest = format!("sha256:{}", "0".repeat(64));
+        less.digest = format!("sha256:{}", "0".repeat(64));
         for text in [report.short_digest(), &both] {
             let objection = report_digest(text).objection(&less);
             assert!(matches!(

@@ -83,13 +83,17 @@ fn row(report: &ImpactReport, name: &str, pods: &[&Pod]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::render::{Format, Page, render};
-    use crate::report::impact::{Grouping, Owner, Workload};
+    use crate::report::impact::{Grouping, Workload};
+    use crate::report::reference::Owner;
     use crate::report::testing::Example;
 
     /// A report of so many workloads with ten evicted pods each, and one pod without a controller.
     fn report(workloads: usize) -> ImpactReport {
         let mut report = Example::new().report();
-        let model = report.pods.iter().find(|pod| pod.outcome.is_evicted());
+        let model = report
+            .affected_pods
+            .iter()
+            .find(|pod| pod.outcome.is_evicted());
         let model = model.unwrap().clone();
         let bare = Pod {
             namespace: "alone".to_owned(),
@@ -110,16 +114,16 @@ mod tests {
             workload: Some(owner(number / 10)),
             ..model.clone()
         };
-        report.pods = (0..workloads * 10).map(pod).chain([bare]).collect();
+        report.affected_pods = (0..workloads * 10).map(pod).chain([bare]).collect();
         report.workloads = (0..workloads)
             .map(|number| Workload {
                 namespace: format!("team-{number:02}"),
                 kind: "Deployment".to_owned(),
                 name: format!("model-{number}"),
                 replicas: Some(20),
-                ready: Some(20),
-                evicted_pods: 10,
-                left: Some(10),
+                ready_replicas: Some(20),
+                evicted_pod_count: 10,
+                ready_replicas_left: Some(10),
             })
             .collect();
         report
@@ -144,8 +148,8 @@ mod tests {
         assert_eq!(rows.count(), ROWS - 1, "{narrow}");
         assert!(narrow.contains("alone/Pod/bare"), "{narrow}");
         let mut several = report.clone();
-        let bare = several.pods.last().unwrap().clone();
-        several.pods.push(Pod {
+        let bare = several.affected_pods.last().unwrap().clone();
+        several.affected_pods.push(Pod {
             name: "bare-2".to_owned(),
             uid: "bare-2".to_owned(),
             ..bare
@@ -172,7 +176,7 @@ mod tests {
     #[test]
     fn as_many_pods_as_a_terminal_shows_are_a_row_each() {
         let mut report = report(3);
-        report.pods.truncate(ROWS);
+        report.affected_pods.truncate(ROWS);
         let shown = text(&report, Format::Table, None);
         assert!(shown.contains("team-02/model-2-9"), "{shown}");
         assert!(!shown.contains("-o wide"), "{shown}");

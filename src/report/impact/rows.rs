@@ -10,7 +10,6 @@ use super::view::{ImpactReport, Pod};
 use crate::assess::Outcome;
 use crate::naming::phrase::{counted, each_once};
 use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, first_of, optional};
-use crate::report::taint::owner;
 
 /// The words for how badly a pod is hit, the worst first.
 const SEVERITIES: &[(&str, Option<Tone>)] = &[
@@ -36,7 +35,7 @@ pub(super) fn sections(report: &ImpactReport, shared: &SharedValues) -> Vec<Sect
     };
     let stay = in_order(report, |pod| !pod.outcome.is_evicted());
     let shared = &shared.within(by);
-    let groups = groups(by, &report.pods);
+    let groups = groups(by, &report.affected_pods);
     let section = |(group, pods): (&String, &BTreeSet<&str>)| {
         let is_in = |pod: &&&Pod| pods.contains(pod.uid.as_str());
         let rows: Vec<&Pod> = evicted.iter().filter(is_in).copied().collect();
@@ -101,7 +100,11 @@ fn stays(pod: &Pod) -> String {
 }
 
 fn in_order(report: &ImpactReport, is_meant: impl Fn(&Pod) -> bool) -> Vec<&Pod> {
-    let mut pods: Vec<&Pod> = report.pods.iter().filter(|pod| is_meant(pod)).collect();
+    let mut pods: Vec<&Pod> = report
+        .affected_pods
+        .iter()
+        .filter(|pod| is_meant(pod))
+        .collect();
     report.arrangement.order.sort(&mut pods);
     pods
 }
@@ -119,7 +122,10 @@ pub(super) struct SharedValues {
 impl SharedValues {
     /// What the pods of `report` share.
     pub(super) fn of(report: &ImpactReport) -> Self {
-        let evicted = report.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        let evicted = report
+            .affected_pods
+            .iter()
+            .filter(|pod| pod.outcome.is_evicted());
         let evicted: Vec<&Pod> = evicted.collect();
         let same = |value: fn(&Pod) -> String| {
             let mut values = evicted.iter().map(|pod| value(pod));
@@ -193,7 +199,11 @@ fn table(pods: &[&Pod], shared: &SharedValues) -> Table {
 }
 
 fn row(pod: &Pod) -> Vec<String> {
-    let claims: Vec<_> = pod.claims.iter().map(|claim| claim.name.clone()).collect();
+    let claims: Vec<_> = pod
+        .used_claims
+        .iter()
+        .map(|claim| claim.name.clone())
+        .collect();
     let hazards = hazards(pod);
     vec![
         pod.severity.as_str().to_owned(),
@@ -216,7 +226,7 @@ fn row(pod: &Pod) -> Vec<String> {
 
 /// The selected devices of a pod, each once; those that evict it first come first.
 fn devices(pod: &Pod) -> Vec<String> {
-    let held = pod.claims.iter().flat_map(|claim| &claim.devices);
+    let held = pod.used_claims.iter().flat_map(|claim| &claim.allocations);
     let held: Vec<_> = held.map(|held| &held.device).collect();
     let evicting = pod.causes.iter().map(|cause| &cause.device);
     // A cause of another taint may lie on a device that was not asked about.
@@ -227,7 +237,7 @@ fn devices(pod: &Pod) -> Vec<String> {
 /// Whose taints evict the pod, earliest first.
 fn cause(pod: &Pod) -> String {
     let causes = pod.causes.iter();
-    let whose = causes.map(|cause| owner(cause.source, cause.name.as_deref()));
+    let whose = causes.map(|cause| cause.taint.owner());
     optional(Some(&each_once(whose).join(", ")))
 }
 
@@ -260,7 +270,7 @@ mod tests {
     #[test]
     fn what_all_rows_share_stands_above_them() {
         let mut report = Example::new().report();
-        for pod in &mut report.pods {
+        for pod in &mut report.affected_pods {
             pod.node = Some("node-7".to_owned());
         }
         let shown = |report: &ImpactReport, format| {
@@ -279,7 +289,10 @@ mod tests {
         assert!(text.contains("All on node-7"), "{text}");
         assert!(!headers(&text).contains("NODE"), "{text}");
         assert!(headers(&shown(&report, Format::Wide)).contains("NODE"));
-        let evicted = report.pods.iter_mut().find(|pod| pod.outcome.is_evicted());
+        let evicted = report
+            .affected_pods
+            .iter_mut()
+            .find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().node = Some("node-8".to_owned());
         let text = shown(&report, Format::Table);
         assert!(!text.contains("All on"), "{text}");
@@ -309,7 +322,7 @@ mod tests {
             | Body::Facts(_)
             | Body::Charts(_) => panic!("{section:?}"),
         });
-        assert_eq!(rows.sum::<usize>(), report.summary.pods);
+        assert_eq!(rows.sum::<usize>(), report.summary.evicted_pod_count);
         assert!(!report.sections().is_empty());
     }
 
@@ -318,7 +331,7 @@ mod tests {
         let mut report = Example::new().report();
         report.arrangement.by = Some(Grouping::Namespace);
         let stays = |pod: &&mut Pod| !pod.outcome.is_evicted();
-        for pod in report.pods.iter_mut().filter(stays) {
+        for pod in report.affected_pods.iter_mut().filter(stays) {
             pod.namespace = "team-c".to_owned();
         }
         let page = Page {
@@ -338,12 +351,12 @@ mod tests {
     fn what_a_group_is_named_by_is_no_column_of_it() {
         let mut report = Example::new().report();
         let mut evicted = report
-            .pods
+            .affected_pods
             .iter_mut()
             .filter(|pod| pod.outcome.is_evicted());
         let first = evicted.next().unwrap();
         first.node = Some("node-8".to_owned());
-        first.claims[0].devices[0].device = "gpu.example.com/node-8/gpu-0".to_owned();
+        first.used_claims[0].allocations[0].device = "gpu.example.com/node-8/gpu-0".to_owned();
         first.causes.clear();
         let headers = |report: &ImpactReport| -> Vec<String> {
             let page = Page {

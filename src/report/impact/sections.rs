@@ -16,7 +16,6 @@ use crate::report::answer::{Answer, beside};
 use crate::report::guard;
 use crate::report::metadata::{Incomplete, Warning};
 use crate::report::table::{Column, Heading, NONE, Section, Shown, Table, Tone, View, optional};
-use crate::report::taint::spelled;
 
 /// So many devices on the same hardware are named to people; programs get all.
 const NAMED: usize = 10;
@@ -29,7 +28,7 @@ impl View for ImpactReport {
         answer.extend(timeline.as_ref().and_then(Timeline::sentence));
         answer.extend(shared.sentence());
         let mut sections = vec![
-            Section::sentences(question(&self.taints)).shown(Shown::Unpaged),
+            Section::sentences(question(&self.proposed_taints)).shown(Shown::Unpaged),
             Section::sentences(answer).toned(page::tone(self)).verdict(),
         ];
         sections.extend(beside(&self.warnings, &self.incomplete));
@@ -46,9 +45,9 @@ impl View for ImpactReport {
         sections.extend(chart.map(|chart| chart.shown(Shown::Unpaged)));
         sections.push(devices);
         sections.push(Section::list("Not evicted", rows::staying(self)));
-        let taints = Section::table(taints(&self.taints)).captioned("Proposed taints");
-        sections.push(taints.shown(taints_shown(&self.taints)));
-        sections.push(controller(&self.taints));
+        let taints = Section::table(taints(&self.proposed_taints)).captioned("Proposed taints");
+        sections.push(taints.shown(taints_shown(&self.proposed_taints)));
+        sections.push(controller(&self.proposed_taints));
         sections.push(Section::list("Controller", published(self)));
         let violated = self.budgets.iter().filter(|budget| budget.is_violated());
         let violated = violated.map(Budget::line).collect();
@@ -61,7 +60,7 @@ impl View for ImpactReport {
             "On the same hardware",
             siblings(&self.assessment.siblings),
         ));
-        sections.push(Section::list("Hazards", hazards(&self.pods)).shown(Shown::Wide));
+        sections.push(Section::list("Hazards", hazards(&self.affected_pods)).shown(Shown::Wide));
         sections.extend(guard::sections(&self.assessment.guards));
         let warnings = self
             .warnings
@@ -75,10 +74,10 @@ impl View for ImpactReport {
     }
 
     fn heading(&self) -> Heading {
-        let mut origin = self.metadata.origin.origin();
-        origin.push(format!("digest {}", self.metadata.digest));
-        let question = question(&self.taints).pop();
-        let title = question.unwrap_or_else(|| counted(self.taints.len(), "taint"));
+        let mut origin = self.metadata.origin();
+        origin.push(format!("digest {}", self.digest));
+        let question = question(&self.proposed_taints).pop();
+        let title = question.unwrap_or_else(|| counted(self.proposed_taints.len(), "taint"));
         Heading {
             title: format!("Preview: {title}"),
             origin,
@@ -87,7 +86,7 @@ impl View for ImpactReport {
 
     /// The pods that would be evicted, as arguments of kubectl.
     fn names(&self) -> Vec<String> {
-        self.pods
+        self.affected_pods
             .iter()
             .filter(|pod| pod.outcome.is_evicted())
             .map(|evicted| pod::arguments(&evicted.namespace, &evicted.name))
@@ -117,7 +116,6 @@ fn question(taints: &[TaintImpact]) -> Vec<String> {
         return Vec::new();
     };
     let taint = &impact.taint;
-    let taint = spelled(&taint.key, &taint.value, &taint.effect);
     let devices = match &impact.selector {
         Some(chosen) => selector(chosen),
         None => "no selector".to_owned(),
@@ -140,7 +138,7 @@ fn taints(taints: &[TaintImpact]) -> Table {
         let taint = &impact.taint;
         let counts = &impact.counts.known;
         vec![
-            spelled(&taint.key, &taint.value, &taint.effect),
+            taint.to_string(),
             optional(impact.rule.as_deref()),
             impact
                 .selector
@@ -202,10 +200,10 @@ fn controller(taints: &[TaintImpact]) -> Section {
 /// What the controller itself said about each published rule, and whether it is the same.
 fn published(report: &ImpactReport) -> Vec<String> {
     let expected = report
-        .taints
+        .proposed_taints
         .iter()
         .map(|taint| taint.controller_message.as_deref());
-    let rules = report.published.iter().zip(expected);
+    let rules = report.published_rules.iter().zip(expected);
     rules.map(|(rule, expected)| rule.line(expected)).collect()
 }
 
@@ -254,7 +252,7 @@ mod tests {
             device: format!("gpu-{number}"),
             beside: vec!["gpu-0".to_owned()],
             claims: Vec::new(),
-            pods: vec!["a/x".to_owned()],
+            pods: vec![testing::full_name("a/x")],
         };
         let all: Vec<Sibling> = (1..=12).map(sibling).collect();
         let lines = siblings(&all);
@@ -363,7 +361,7 @@ mod tests {
         });
         let report = example.report();
         assert!(headline_of(&report).starts_with("At most 3 pods in 2 namespaces"));
-        assert_eq!(report.taints[0].controller_message, None);
+        assert_eq!(report.proposed_taints[0].controller_message, None);
     }
 
     #[test]
@@ -459,7 +457,10 @@ mod tests {
             now: testing::now(),
         };
         let report = ImpactReport::new(&example.impact(), &basis, &Limits::default());
-        assert_eq!(report.taints[0].controller_message, None);
-        assert_eq!(controller(&report.taints).body, Body::List(Vec::new()));
+        assert_eq!(report.proposed_taints[0].controller_message, None);
+        assert_eq!(
+            controller(&report.proposed_taints).body,
+            Body::List(Vec::new())
+        );
     }
 }

@@ -13,17 +13,21 @@ use crate::report::time::Time;
 
 /// What in the report contradicts what else is in it; nothing in one that is as it was written.
 pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
-    let hardware = hardware_digest(&report.taints, &report.devices);
+    let hardware = hardware_digest(&report.proposed_taints, &report.selected_devices);
     // Reports of earlier releases do not have one.
-    let hardware = hardware.filter(|_| report.metadata.hardware_digest.is_some());
-    if digest(&report.taints, &report.pods, &report.devices) != report.metadata.digest
-        || hardware != report.metadata.hardware_digest
+    let hardware = hardware.filter(|_| report.hardware_digest.is_some());
+    if digest(
+        &report.proposed_taints,
+        &report.affected_pods,
+        &report.selected_devices,
+    ) != report.digest
+        || hardware != report.hardware_digest
     {
         return Some("its digest does not match its content".to_owned());
     }
-    let observed_at = report.metadata.origin.observed_at;
+    let observed_at = report.metadata.observed();
     if let Some(pod) = report
-        .pods
+        .affected_pods
         .iter()
         .find(|pod| !has_one_time(pod, observed_at))
     {
@@ -38,43 +42,53 @@ pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
 /// The summary as it follows from the rest of the report.
 fn counted(report: &ImpactReport) -> Summary {
     let with = |outcome| {
-        let pods = report.pods.iter();
+        let pods = report.affected_pods.iter();
         pods.filter(|pod| pod.outcome == outcome).count()
     };
-    let evicted = || report.pods.iter().filter(|pod| pod.outcome.is_evicted());
-    let times = || evicted().filter_map(|pod| pod.evict_at);
-    let claims = report.replacements.claims.iter();
+    let evicted = || {
+        report
+            .affected_pods
+            .iter()
+            .filter(|pod| pod.outcome.is_evicted())
+    };
+    let times = || evicted().filter_map(|pod| pod.eviction_time);
+    let claims = report.replacements.claim_replacements.iter();
     let available = report.replacements.available.as_ref();
     let budgets = report.budgets.iter();
     let workloads = report.workloads.iter();
     Summary {
-        devices: report.devices.len(),
-        claims: distinct(report.devices.iter().flat_map(|device| &device.claims)),
-        pods: evicted().count(),
-        pods_now: with(Outcome::EvictedNow),
-        pods_later: with(Outcome::EvictedLater),
-        pods_tolerating: with(Outcome::Tolerates),
-        pods_terminating: with(Outcome::Terminating),
-        pods_not_evicted: with(Outcome::NotEvicted),
-        namespaces: distinct(evicted().map(|pod| &pod.namespace)),
-        nodes: distinct(evicted().filter_map(|pod| pod.node.as_ref())),
-        workloads: distinct(evicted().map(top_owner)),
-        budgets_violated: budgets.filter(|budget| budget.is_violated()).count(),
-        workloads_down: workloads
-            .filter(|workload| workload.left == Some(0))
+        device_count: report.selected_devices.len(),
+        claim_count: distinct(
+            report
+                .selected_devices
+                .iter()
+                .flat_map(|device| &device.claims),
+        ),
+        evicted_pod_count: evicted().count(),
+        evicted_now_pod_count: with(Outcome::EvictedNow),
+        evicted_later_pod_count: with(Outcome::EvictedLater),
+        tolerating_pod_count: with(Outcome::Tolerates),
+        terminating_pod_count: with(Outcome::Terminating),
+        not_evicted_pod_count: with(Outcome::NotEvicted),
+        namespace_count: distinct(evicted().map(|pod| &pod.namespace)),
+        node_count: distinct(evicted().filter_map(|pod| pod.node.as_ref())),
+        workload_count: distinct(evicted().map(top_owner)),
+        violated_budget_count: budgets.filter(|budget| budget.is_violated()).count(),
+        down_workload_count: workloads
+            .filter(|workload| workload.ready_replicas_left == Some(0))
             .count(),
-        claims_unplaceable: claims
+        unplaceable_claim_count: claims
             .filter(|claim| claim.placeable == Some(false))
             .count(),
-        devices_available: available.map_or(0, |available| available.devices),
-        devices_of_class: available.map_or(0, |available| available.of),
-        first_eviction: times().min(),
-        last_eviction: times().max(),
+        available_device_count: available.map_or(0, |available| available.available_device_count),
+        class_device_count: available.map_or(0, |available| available.class_device_count),
+        first_eviction_time: times().min(),
+        last_eviction_time: times().max(),
         // What was not known when it was written cannot be told from its pods.
         bounds: report.summary.bounds.clone(),
         // Reports of earlier releases do not have these, and nobody agrees to them.
-        pods_critical: report.summary.pods_critical,
-        pods_unmanaged: report.summary.pods_unmanaged,
+        critical_pod_count: report.summary.critical_pod_count,
+        unmanaged_pod_count: report.summary.unmanaged_pod_count,
         severities: report.summary.severities,
     }
 }
@@ -94,7 +108,7 @@ fn top_owner(pod: &Pod) -> (&str, &str, &str) {
 
 /// Whether outcome, time, seconds and causes of a pod are about the same moment.
 fn has_one_time(pod: &Pod, observed_at: Time) -> bool {
-    let Some(at) = pod.evict_at else {
+    let Some(at) = pod.eviction_time else {
         return !pod.outcome.is_evicted() && pod.evict_in_seconds.is_none();
     };
     let outcome = if at <= observed_at {
@@ -102,8 +116,8 @@ fn has_one_time(pod: &Pod, observed_at: Time) -> bool {
     } else {
         Outcome::EvictedLater
     };
-    let seconds = at.0.duration_since(observed_at.0).as_secs();
-    let earliest = pod.causes.iter().map(|cause| cause.at).min();
+    let seconds = at.seconds_from(observed_at);
+    let earliest = pod.causes.iter().map(|cause| cause.eviction_time).min();
     pod.outcome == outcome && pod.evict_in_seconds == Some(seconds) && earliest == Some(at)
 }
 
@@ -121,7 +135,7 @@ mod tests {
     }
 
     fn evicted_later(report: &mut ImpactReport) -> &mut Pod {
-        let mut pods = report.pods.iter_mut();
+        let mut pods = report.affected_pods.iter_mut();
         pods.find(|pod| pod.outcome == Outcome::EvictedLater)
             .unwrap()
     }
@@ -143,7 +157,7 @@ mod tests {
         let edits: [(&str, Edit); 9] = [
             ("time", |report| {
                 let pod = evicted_later(report);
-                pod.evict_at = pod.evict_at.map(later);
+                pod.eviction_time = pod.eviction_time.map(later);
             }),
             ("seconds", |report| {
                 let pod = evicted_later(report);
@@ -152,21 +166,23 @@ mod tests {
             ("no seconds", |report| {
                 evicted_later(report).evict_in_seconds = None;
             }),
-            ("no time", |report| evicted_later(report).evict_at = None),
+            ("no time", |report| {
+                evicted_later(report).eviction_time = None
+            }),
             ("time and seconds", |report| {
                 let pod = evicted_later(report);
-                pod.evict_at = pod.evict_at.map(later);
+                pod.eviction_time = pod.eviction_time.map(later);
                 pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds + 1);
             }),
             ("causes", |report| evicted_later(report).causes.clear()),
             ("observed", |report| {
-                let observed_at = &mut report.metadata.origin.observed_at;
-                *observed_at = later(*observed_at);
+                let observed_at = &mut report.metadata.observed_time;
+                *observed_at = observed_at.map(later);
             }),
             ("first", |report| {
-                report.summary.first_eviction = report.summary.last_eviction;
+                report.summary.first_eviction_time = report.summary.last_eviction_time;
             }),
-            ("count", |report| report.summary.pods += 1),
+            ("count", |report| report.summary.evicted_pod_count += 1),
         ];
         for (name, edit) in edits {
             assert!(contradiction_after(edit).is_some(), "{name}");
@@ -176,7 +192,7 @@ mod tests {
     #[test]
     fn a_time_for_a_pod_that_stays_is_a_contradiction() {
         let said = contradiction_after(|report| {
-            let mut pods = report.pods.iter_mut();
+            let mut pods = report.affected_pods.iter_mut();
             let stays = pods.find(|pod| !pod.outcome.is_evicted()).unwrap();
             stays.evict_in_seconds = Some(0);
         });

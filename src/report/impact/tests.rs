@@ -149,10 +149,13 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
             "devices.available<0%",
         ],
     );
-    assert_eq!(report.pods.len(), 1);
-    assert_eq!(report.pods[0].hazards, ["no-replacement", "sibling-in-use"]);
-    assert_eq!(report.pods[0].severity, Severity::Warning);
-    let findings = report.pods[0].findings.iter();
+    assert_eq!(report.affected_pods.len(), 1);
+    assert_eq!(
+        report.affected_pods[0].hazards,
+        ["no-replacement", "sibling-in-use"]
+    );
+    assert_eq!(report.affected_pods[0].severity, Severity::Warning);
+    let findings = report.affected_pods[0].findings.iter();
     let messages: Vec<&str> = findings.map(|found| found.message.as_str()).collect();
     assert_eq!(
         messages,
@@ -161,10 +164,23 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
             "gpu.example.com/node-7/gpu-1, on the hardware of gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
         ]
     );
-    assert_eq!(report.siblings[0].pods, ["team-a/infer-0"]);
+    assert_eq!(
+        report.siblings[0].pods,
+        [testing::reference("team-a/infer-0")]
+    );
     let available = report.replacements.available.as_ref().unwrap();
-    assert_eq!((available.devices, available.of), (0, 2));
-    let tripped: Vec<bool> = report.guards.iter().map(|guard| guard.tripped).collect();
+    assert_eq!(
+        (
+            available.available_device_count,
+            available.class_device_count
+        ),
+        (0, 2)
+    );
+    let tripped: Vec<bool> = report
+        .guard_results
+        .iter()
+        .map(|guard| guard.tripped)
+        .collect();
     assert_eq!(tripped, [true, false, true, false]);
     assert_eq!(report.incomplete, []);
     let text = format!("{:?}", report.sections());
@@ -196,7 +212,10 @@ fn where_all_find_another_place_nothing_is_said() {
     let guards = ["claims.unplaceable>0", "devices.available<=50%"];
     let report = report(alone(OF_DRIVER), &[], &guards);
     assert_eq!(codes(&report), [""; 0]);
-    assert_eq!(report.replacements.claims[0].placeable, Some(true));
+    assert_eq!(
+        report.replacements.claim_replacements[0].placeable,
+        Some(true)
+    );
     assert_eq!(report.assessment.replacements.lines(), [""; 0]);
     // One of two is left.
     assert_eq!(tripped(&report), [false, true]);
@@ -205,20 +224,24 @@ fn where_all_find_another_place_nothing_is_said() {
 }
 
 fn codes(report: &ImpactReport) -> Vec<String> {
-    let pods = report.pods.iter();
+    let pods = report.affected_pods.iter();
     pods.flat_map(|pod| &pod.hazards)
         .map(ToString::to_string)
         .collect()
 }
 
 fn tripped(report: &ImpactReport) -> Vec<bool> {
-    report.guards.iter().map(|guard| guard.tripped).collect()
+    report
+        .guard_results
+        .iter()
+        .map(|guard| guard.tripped)
+        .collect()
 }
 
 /// What is missing of the report.
 fn missing(report: &ImpactReport) -> Vec<(&str, &str)> {
     let gaps = report.incomplete.iter();
-    gaps.map(|gap| (gap.what.as_str(), gap.why.as_str()))
+    gaps.map(|gap| (gap.missing.as_str(), gap.message.as_str()))
         .collect()
 }
 
@@ -236,7 +259,10 @@ fn what_was_not_read_trips_guards_and_is_named_once() {
     ] {
         let report = report(alone(OF_DRIVER), kinds, &GUARDS);
         assert_eq!(tripped(&report), [true, true], "{kinds:?}");
-        assert_eq!(report.replacements.at_most_together, 1, "{kinds:?}");
+        assert_eq!(
+            report.replacements.max_placeable_claim_count, 1,
+            "{kinds:?}"
+        );
         assert_eq!(codes(&report), [""; 0]);
         let why = format!("{why}: whether claims can be reallocated is unknown");
         let mut expected = vec![("replacements", why.as_str())];
@@ -264,7 +290,7 @@ fn what_every_answer_needs_is_named_by_its_own_gap() {
         let report = report_of(&reading, &["claims.unplaceable>0"]);
         assert_eq!(codes(&report), [""; 0], "{kind}");
         assert_eq!(tripped(&report), [true], "{kind}");
-        let unknown = report.guards[0].unknown_without.as_deref();
+        let unknown = report.guard_results[0].missing.as_deref();
         assert_eq!(unknown, Some(kind.plural()));
         let missing: Vec<&str> = missing(&report).iter().map(|(what, _)| *what).collect();
         assert_eq!(missing, [kind.plural()]);
@@ -287,7 +313,7 @@ fn what_may_not_be_read_is_told_as_whoever_tried_tells_it() {
         )]
     );
     assert_eq!(
-        report.guards[0].unknown_without.as_deref(),
+        report.guard_results[0].missing.as_deref(),
         Some("replacements")
     );
 }
@@ -320,10 +346,10 @@ fn what_nobody_can_say_is_named_and_is_no_no() {
         let report = report(snapshot, &[], &GUARDS);
         assert_eq!(codes(&report), ["sibling-in-use"], "{why}");
         assert_eq!(tripped(&report), [true, true], "{why}");
-        let claim = &report.replacements.claims[0];
+        let claim = &report.replacements.claim_replacements[0];
         assert_eq!(claim.placeable, None, "{why}");
         assert!(claim.unknown[0].contains(why), "{:?}", claim.unknown);
-        assert_eq!(report.replacements.at_most_together, 1, "{why}");
+        assert_eq!(report.replacements.max_placeable_claim_count, 1, "{why}");
         let is_open = report.assessment.totals.devices_available.most().is_none();
         assert_eq!(is_open, why.starts_with("pool"), "{why}");
         let [("replacements", told)] = missing(&report)[..] else {
@@ -347,7 +373,7 @@ fn where_nobody_is_evicted_nothing_is_missing() {
     assert_eq!(missing(&report), []);
     assert_eq!(tripped(&report), [true]);
     assert_eq!(
-        report.guards[0].unknown_without.as_deref(),
+        report.guard_results[0].missing.as_deref(),
         Some("device classes, nodes, or results of expressions")
     );
 }
@@ -370,9 +396,12 @@ fn a_shared_device_that_others_keep_is_told_to_those_who_leave() {
         seconds: None,
     }];
     let report = report(snapshot, &[], &[]);
-    let leaves = report.pods.iter().find(|pod| pod.name == "train-0");
+    let leaves = report
+        .affected_pods
+        .iter()
+        .find(|pod| pod.name == "train-0");
     let found = leaves.unwrap().findings.iter();
-    let mut found = found.filter(|found| found.code == "sibling-in-use");
+    let mut found = found.filter(|found| found.hazard == "sibling-in-use");
     assert_eq!(
         found.next().unwrap().message,
         "gpu.example.com/node-7/gpu-0 stays in use by pod team-a/infer-0"

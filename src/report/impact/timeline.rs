@@ -55,13 +55,13 @@ fn nodes_of_stuck(leaving: &[Departure<'_>]) -> Vec<String> {
 impl Timeline {
     /// That of the pods that would be evicted; `None` where there is none.
     pub(super) fn of(report: &ImpactReport) -> Option<Self> {
-        let now = report.metadata.origin.observed_at;
-        let leaving = departures(&report.pods, now);
+        let now = report.metadata.observed();
+        let leaving = departures(&report.affected_pods, now);
         let gone = leaving.iter().map(|departure| departure.gone).max()?;
         let evicted = leaving.iter().map(|departure| departure.evicted).max()?;
         let evicted_in = evicted.duration_since(now.0);
         let due = leaving.iter().map(|departure| due(departure.pod)).max()?;
-        let releases = DeviceReleases::of(&report.devices, now);
+        let releases = DeviceReleases::of(&report.selected_devices, now);
         let evicted = leaving
             .iter()
             .map(|departure| (seconds(departure, now), 1, 0));
@@ -226,7 +226,10 @@ mod tests {
     /// A report of pods that are evicted in so many seconds and have so many to stop.
     fn timeline(pods: &[(i64, i64)]) -> Option<Timeline> {
         let mut report = Example::new().report();
-        let evicted = report.pods.iter().find(|pod| pod.outcome.is_evicted());
+        let evicted = report
+            .affected_pods
+            .iter()
+            .find(|pod| pod.outcome.is_evicted());
         let model = evicted.unwrap().clone();
         let pod = |(seconds, grace): &(i64, i64)| Pod {
             outcome: if *seconds > 0 {
@@ -238,7 +241,7 @@ mod tests {
             grace_period_seconds: *grace,
             ..model.clone()
         };
-        report.pods = pods.iter().map(pod).collect();
+        report.affected_pods = pods.iter().map(pod).collect();
         Timeline::of(&report)
     }
 
@@ -270,7 +273,10 @@ mod tests {
         assert_eq!(sentence(&report), None);
         let picture = Timeline::of(&report).unwrap().pictures().remove(0);
         assert!(picture.end.is_none() && picture.note.contains("incomplete"));
-        let evicted = report.pods.iter_mut().find(|pod| pod.outcome.is_evicted());
+        let evicted = report
+            .affected_pods
+            .iter_mut()
+            .find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().hazards.push(Hazard::DriverDown.into());
         let told = sentence(&report).unwrap();
         assert!(told.contains("unknown: 1 pod cannot terminate"), "{told}");
@@ -281,15 +287,15 @@ mod tests {
     #[test]
     fn when_devices_are_free_again_is_told_and_drawn() {
         let mut report = Example::new().report();
-        let now = report.metadata.origin.observed_at;
+        let now = report.metadata.observed();
         let in_seconds = |seconds| Some(Time(now.0 + SignedDuration::from_secs(seconds)));
-        let model = report.devices[0].clone();
+        let model = report.selected_devices[0].clone();
         let free = |free_at| Device {
-            free_at,
-            not_freed: None,
+            release_time: free_at,
+            not_released_reason: None,
             ..model.clone()
         };
-        report.devices = vec![
+        report.selected_devices = vec![
             free(in_seconds(30)),
             free(in_seconds(30)),
             free(in_seconds(12_600)),

@@ -15,11 +15,13 @@ use super::replacements::Replacements;
 use super::siblings::Sibling;
 use crate::assess::{Assessment, Outcome, Severity, TaintCounts};
 use crate::engine;
+use crate::model::DeviceSelector;
 use crate::report::bounds::Bounds;
 use crate::report::guard::GuardResult;
-use crate::report::metadata::{Incomplete, Metadata, Warning};
+use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 use crate::report::policy::Violation;
-use crate::report::taint::{PresentTaint, Taint, TaintSource};
+use crate::report::reference::{ObjectReference, Owner};
+use crate::report::taint::Taint;
 use crate::report::time::Time;
 
 /// The pods that the proposed taints would affect, and when.
@@ -30,22 +32,30 @@ use crate::report::time::Time;
 #[serde(rename_all = "camelCase")]
 pub struct ImpactReport {
     /// Version of this schema.
-    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Which report this is.
     #[schemars(extend("const" = "ImpactReport"))]
     pub kind: String,
     /// Where the report is from.
-    pub metadata: ImpactMetadata,
+    pub metadata: Metadata,
+    /// Identifies what would be hit: `sha256:` over the considered selectors and taints, what the
+    /// devices are that they name one by one, the UIDs of the pods and their outcomes. Two reports
+    /// with the same digest say the same.
+    pub digest: String,
+    /// Identifies the devices that are named one by one, with what they are: `hardware:` and a hash;
+    /// absent when none is named so. `--expect` takes it alone, and behind a digest and a comma.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware_digest: Option<String>,
     /// The considered taints: one per rule, existing or not, in the order of the question.
-    pub taints: Vec<TaintImpact>,
+    pub proposed_taints: Vec<TaintImpact>,
     /// Counts over all considered taints together; every thing is counted once.
     pub summary: Summary,
     /// Every pod that refers to a claim which holds a selected device, by namespace and name; those
     /// that stay too.
-    pub pods: Vec<Pod>,
+    pub affected_pods: Vec<Pod>,
     /// Every device that a considered taint selects, published or allocated, by name.
-    pub devices: Vec<Device>,
+    pub selected_devices: Vec<Device>,
     /// Every disruption budget that is about a pod which would be evicted, by namespace and name.
     #[serde(default)]
     pub budgets: Vec<Budget>,
@@ -58,11 +68,11 @@ pub struct ImpactReport {
     /// Devices in use on the hardware of selected ones, whose users would stay, by name.
     #[serde(default)]
     pub siblings: Vec<Sibling>,
-    /// What the controller itself said about each taint, in the order of taints; only with --publish.
+    /// What the controller itself said about each taint, in the order of proposedTaints; only with --publish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub published: Vec<Published>,
+    pub published_rules: Vec<Published>,
     /// The limits that were given, and whether they were exceeded.
-    pub guards: Vec<GuardResult>,
+    pub guard_results: Vec<GuardResult>,
     /// What policies forbid of what was asked about, beside their guards; absent when that is nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
@@ -79,23 +89,6 @@ pub struct ImpactReport {
     pub assessment: Assessment,
 }
 
-/// Where an impact report is from, and what identifies its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ImpactMetadata {
-    /// Where the facts are from.
-    #[serde(flatten)]
-    pub origin: Metadata,
-    /// Identifies what would be hit: `sha256:` over the considered selectors and taints, what the
-    /// devices are that they name one by one, the UIDs of the pods and their outcomes. Two reports
-    /// with the same digest say the same.
-    pub digest: String,
-    /// Identifies the devices that are named one by one, with what they are: `hardware:` and a hash;
-    /// absent when none is named so. `--expect` takes it alone, and behind a digest and a comma.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hardware_digest: Option<String>,
-}
-
 /// What one considered taint would do, all others left aside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -106,7 +99,7 @@ pub struct TaintImpact {
     pub selector: Option<Selector>,
     /// What the selector chooses in this version of Kubernetes.
     #[serde(default)]
-    pub reach: Reach,
+    pub selector_scope: SelectorScope,
     /// The taint, with its effect as considered.
     pub taint: Taint,
     /// What the eviction controller would count for this rule alone.
@@ -122,7 +115,7 @@ pub struct TaintImpact {
 
 /// What a selector chooses, before any device is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Reach {
+pub enum SelectorScope {
     /// The devices that it describes.
     #[default]
     Described,
@@ -134,9 +127,9 @@ pub enum Reach {
     EveryDeviceForTheScheduler,
 }
 
-impl From<engine::SelectorScope> for Reach {
-    fn from(reach: engine::SelectorScope) -> Self {
-        match reach {
+impl From<engine::SelectorScope> for SelectorScope {
+    fn from(scope: engine::SelectorScope) -> Self {
+        match scope {
             engine::SelectorScope::Described => Self::Described,
             engine::SelectorScope::EveryDevice => Self::EveryDevice,
             engine::SelectorScope::NoDevice => Self::NoDevice,
@@ -166,18 +159,31 @@ pub struct Selector {
     pub unknown_fields: Vec<String>,
 }
 
+impl From<&DeviceSelector> for Selector {
+    fn from(selector: &DeviceSelector) -> Self {
+        Self {
+            driver: selector.driver.as_ref().map(ToString::to_string),
+            pool: selector.pool.as_ref().map(ToString::to_string),
+            device: selector.device.as_ref().map(ToString::to_string),
+            device_class_name: selector.device_class.as_ref().map(ToString::to_string),
+            expressions: selector.expressions.clone(),
+            unknown_fields: selector.unknown_fields.clone(),
+        }
+    }
+}
+
 /// What the eviction controller counts for one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// Selected devices in the newest generation of each pool.
-    pub published_devices: usize,
-    /// Selected devices in allocated claims; a shared device counts once per share.
-    pub allocated_devices: usize,
+    pub published_device_count: usize,
+    /// Allocation results of selected devices; a shared device has one for each share.
+    pub allocation_count: usize,
     /// Pods that would be evicted, now or later, without those that are terminating already.
-    pub pods: usize,
+    pub evicted_pod_count: usize,
     /// Namespaces of those pods.
-    pub namespaces: usize,
+    pub namespace_count: usize,
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
@@ -191,55 +197,55 @@ pub struct Counts {
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// Devices that a considered taint selects, published or allocated.
-    pub devices: usize,
+    pub device_count: usize,
     /// Claims that hold such a device.
-    pub claims: usize,
+    pub claim_count: usize,
     /// Pods that would be evicted, now or later.
-    pub pods: usize,
+    pub evicted_pod_count: usize,
     /// Pods that would be evicted at once.
-    pub pods_now: usize,
+    pub evicted_now_pod_count: usize,
     /// Pods that would be evicted later, when their toleration ends.
-    pub pods_later: usize,
+    pub evicted_later_pod_count: usize,
     /// Pods that use a selected device and tolerate the taint forever.
-    pub pods_tolerating: usize,
+    pub tolerating_pod_count: usize,
     /// Pods that use a selected device and are on their way out already.
-    pub pods_terminating: usize,
+    pub terminating_pod_count: usize,
     /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
-    pub pods_not_evicted: usize,
+    pub not_evicted_pod_count: usize,
     /// Pods that would be evicted, and that the system needs: those with the hazard `critical`.
     #[serde(default)]
-    pub pods_critical: usize,
+    pub critical_pod_count: usize,
     /// Pods that would be evicted, and that nothing creates again: those with the hazard `unmanaged`.
     #[serde(default)]
-    pub pods_unmanaged: usize,
+    pub unmanaged_pod_count: usize,
     /// Namespaces of the pods that would be evicted.
-    pub namespaces: usize,
+    pub namespace_count: usize,
     /// Nodes of the pods that would be evicted.
-    pub nodes: usize,
+    pub node_count: usize,
     /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
-    pub workloads: usize,
+    pub workload_count: usize,
     /// Disruption budgets that the evictions would overdraw.
     #[serde(default)]
-    pub budgets_violated: usize,
+    pub violated_budget_count: usize,
     /// Workloads of replicated pods of which no ready pod would be left.
     #[serde(default)]
-    pub workloads_down: usize,
+    pub down_workload_count: usize,
     /// Pods that would be evicted, by the worst of their hazards.
     #[serde(default)]
     pub severities: Severities,
     /// Claims whose pods would be evicted and that cannot be reallocated even alone.
     #[serde(default)]
-    pub claims_unplaceable: usize,
+    pub unplaceable_claim_count: usize,
     /// Devices of the classes of the selected ones that stay allocatable.
     #[serde(default)]
-    pub devices_available: usize,
+    pub available_device_count: usize,
     /// All devices of these classes.
     #[serde(default)]
-    pub devices_of_class: usize,
+    pub class_device_count: usize,
     /// When the first pod would be evicted; null when none would be.
-    pub first_eviction: Option<Time>,
+    pub first_eviction_time: Option<Time>,
     /// When the last pod would be evicted; null when none would be.
-    pub last_eviction: Option<Time>,
+    pub last_eviction_time: Option<Time>,
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
@@ -247,15 +253,16 @@ pub struct Summary {
 
 /// Pods that would be evicted, by the worst of their hazards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Severities {
     /// Without a hazard.
-    pub ok: usize,
+    pub ok_pod_count: usize,
     /// With one that is worth knowing.
-    pub notice: usize,
+    pub notice_pod_count: usize,
     /// With one that costs something which does not come back by itself.
-    pub warning: usize,
+    pub warning_pod_count: usize,
     /// With one that breaks something for others.
-    pub danger: usize,
+    pub danger_pod_count: usize,
 }
 
 /// A workload that loses pods.
@@ -271,12 +278,12 @@ pub struct Workload {
     /// How many pods it wants; null where it does not say, or was not read.
     pub replicas: Option<i32>,
     /// How many of its pods are ready now; null where it does not say, or was not read.
-    pub ready: Option<i32>,
+    pub ready_replicas: Option<i32>,
     /// How many of its pods would be evicted, now or later.
-    pub evicted_pods: usize,
+    pub evicted_pod_count: usize,
     /// How many ready pods would be left; null where that is not known, or its pods do not stand in
     /// for each other.
-    pub left: Option<i32>,
+    pub ready_replicas_left: Option<i32>,
 }
 
 impl Workload {
@@ -287,9 +294,9 @@ impl Workload {
             kind: impact.owner.kind.to_string(),
             name: impact.name.name.to_string(),
             replicas: workload.and_then(|workload| workload.replicas),
-            ready: workload.and_then(|workload| workload.ready),
-            evicted_pods: impact.pods.len(),
-            left: impact.left(),
+            ready_replicas: workload.and_then(|workload| workload.ready),
+            evicted_pod_count: impact.pods.len(),
+            ready_replicas_left: impact.left(),
         }
     }
 }
@@ -311,15 +318,15 @@ pub struct Pod {
     /// What would happen to it.
     pub outcome: Outcome,
     /// When it would be evicted; in the past means at once. Null unless evicted.
-    pub evict_at: Option<Time>,
-    /// Seconds from the report's observedAt to the eviction; zero or less means at once. Null unless
+    pub eviction_time: Option<Time>,
+    /// Seconds from the report's observedTime to the eviction; zero or less means at once. Null unless
     /// evicted.
     pub evict_in_seconds: Option<i64>,
     /// Every taint that evicts it, earliest first: the considered ones and those that are there
     /// already.
     pub causes: Vec<Cause>,
     /// The claims through which it uses selected devices, in the order of the pod's spec.
-    pub claims: Vec<Claim>,
+    pub used_claims: Vec<UsedClaim>,
     /// The pod's controller; null for a bare pod.
     pub owner: Option<Owner>,
     /// The top of the owner chain; null when it was not read.
@@ -335,8 +342,8 @@ pub struct Pod {
     /// Names of the disruption budgets that are about it, in its namespace; only where it would be
     /// evicted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub budgets: Vec<String>,
-    /// What makes its eviction worse than most: stable codes, explained by `help hazards`.
+    pub budget_names: Vec<String>,
+    /// What makes its eviction worse than most, the worst first; explained by `help hazards`.
     pub hazards: Vec<HazardCode>,
     /// The worst of its hazards; what is not known never makes it less.
     #[serde(default)]
@@ -366,30 +373,22 @@ impl Pod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
-    /// Where the taint comes from.
-    pub source: TaintSource,
-    /// Name of the rule or of the slice; null for a rule that does not exist yet.
-    pub name: Option<String>,
+    /// The taint, with its effect as considered.
+    pub taint: Taint,
     /// The tainted device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The taint's key.
-    pub key: String,
-    /// The taint's value; empty when it has none.
-    pub value: String,
-    /// The taint's effect as it was considered.
-    pub effect: String,
     /// When it evicts the pod, its tolerations taken into account.
-    pub at: Time,
+    pub eviction_time: Time,
 }
 
 /// A claim through which a pod uses selected devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Claim {
+pub struct UsedClaim {
     /// The claim's name, in the pod's namespace.
     pub name: String,
     /// The selected devices that it holds, in the order of the allocation.
-    pub devices: Vec<AllocatedDevice>,
+    pub allocations: Vec<AllocatedDevice>,
 }
 
 /// A device that a claim holds.
@@ -405,23 +404,13 @@ pub struct AllocatedDevice {
     pub admin_access: bool,
 }
 
-/// An object that owns pods.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Owner {
-    /// Such as ReplicaSet.
-    pub kind: String,
-    /// The owner's name, in the pod's namespace.
-    pub name: String,
-}
-
 /// Something to know about a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
     /// What it is about; stable.
-    pub code: String,
-    /// What the code means, in words.
+    pub reason: String,
+    /// What that means, in words.
     pub message: String,
 }
 
@@ -440,24 +429,24 @@ pub struct Device {
     /// that is not known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub identity: BTreeMap<String, String>,
-    /// The claims that hold it, as NAMESPACE/NAME.
-    pub claims: Vec<String>,
+    /// The claims that hold it.
+    pub claims: Vec<ObjectReference>,
     /// The taints that it has already; the considered ones are not among them.
-    pub taints: Vec<PresentTaint>,
-    /// When it becomes free, at full grace periods: the report's observedAt if it is free now. An
+    pub taints: Vec<Taint>,
+    /// When it becomes free, at full grace periods: the report's observedTime if it is free now. An
     /// estimate; null if a pod stays on it, or if that is unknown.
     #[serde(default)]
-    pub free_at: Option<Time>,
-    /// Why it does not become free; null where freeAt is set, and where that is not known.
+    pub release_time: Option<Time>,
+    /// Why it does not become free; null where releaseTime is set, and where that is not known.
     #[serde(default)]
-    pub not_freed: Option<NotFreed>,
+    pub not_released_reason: Option<NotReleased>,
 }
 
 /// Why a device does not become free by the evictions; of several reasons the first of these.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
-pub enum NotFreed {
+pub enum NotReleased {
     /// A pod that uses it is not evicted.
     PodStays,
     /// A pod that uses it is already terminating, for an unknown time.
@@ -470,7 +459,7 @@ pub enum NotFreed {
     NoKnownPod,
 }
 
-impl NotFreed {
+impl NotReleased {
     /// The reason in words.
     #[must_use]
     pub fn describe(self) -> &'static str {

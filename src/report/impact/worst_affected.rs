@@ -17,7 +17,10 @@ impl ImpactReport {
     /// The pods that are evicted, now or later.
     #[must_use]
     pub fn evicted(&self) -> Vec<Uid> {
-        let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        let evicted = self
+            .affected_pods
+            .iter()
+            .filter(|pod| pod.outcome.is_evicted());
         evicted.map(|pod| pod.uid.as_str().into()).collect()
     }
 
@@ -27,7 +30,10 @@ impl ImpactReport {
     /// Whoever is not made again is named however many others there are. Empty when none is evicted.
     #[must_use]
     pub fn worst_lines(&self) -> Vec<String> {
-        let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        let evicted = self
+            .affected_pods
+            .iter()
+            .filter(|pod| pod.outcome.is_evicted());
         let groups = groups(evicted.collect());
         let (shown, hidden) = groups.split_at(groups.len().min(WORST));
         let mut lines: Vec<String> = shown
@@ -51,7 +57,8 @@ impl ImpactReport {
     /// controller in one namespace and with the same risks are one line.
     pub(super) fn worst_of_all(&self) -> Vec<String> {
         let is_bad = |pod: &&Pod| pod.outcome.is_evicted() && pod.severity >= Severity::Warning;
-        let groups = with_bare_pods_together(groups(self.pods.iter().filter(is_bad).collect()));
+        let groups =
+            with_bare_pods_together(groups(self.affected_pods.iter().filter(is_bad).collect()));
         let lines = groups.iter().take(WORST);
         let mut lines: Vec<String> = lines.map(|(group, pods)| describe(group, pods)).collect();
         let more = groups.len().saturating_sub(WORST);
@@ -65,7 +72,7 @@ impl ImpactReport {
     /// the one that asks.
     fn where_all_are(&self) -> String {
         let rules: Option<Vec<String>> = self
-            .taints
+            .proposed_taints
             .iter()
             .map(|taint| Some(format!("--rule {}", taint.rule.as_ref()?)))
             .collect();
@@ -153,10 +160,10 @@ fn by_code<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
     let mut codes: Vec<(&HazardCode, Vec<String>)> = Vec::new();
     for finding in findings {
         let message = finding.message.clone();
-        match codes.iter_mut().find(|(code, _)| **code == finding.code) {
+        match codes.iter_mut().find(|(code, _)| **code == finding.hazard) {
             Some((_, messages)) if messages.contains(&message) => {}
             Some((_, messages)) => messages.push(message),
-            None => codes.push((&finding.code, vec![message])),
+            None => codes.push((&finding.hazard, vec![message])),
         }
     }
     let told = codes.into_iter().filter_map(|(_, messages)| {
@@ -193,7 +200,10 @@ mod tests {
     use crate::report::testing::Example;
 
     fn evicted(report: &ImpactReport) -> Pod {
-        let evicted = report.pods.iter().find(|pod| pod.outcome.is_evicted());
+        let evicted = report
+            .affected_pods
+            .iter()
+            .find(|pod| pod.outcome.is_evicted());
         Pod {
             owner: None,
             workload: None,
@@ -206,7 +216,7 @@ mod tests {
 
     fn with(pod: &Pod, name: &str, hazards: &[Hazard]) -> Pod {
         let findings = hazards.iter().map(|hazard| Finding {
-            code: (*hazard).into(),
+            hazard: (*hazard).into(),
             severity: hazard.severity(),
             message: hazard.meaning().to_owned(),
         });
@@ -227,14 +237,16 @@ mod tests {
     fn the_worst_come_first_in_words_and_the_rest_is_counted() {
         let mut report = Example::new().report();
         let pod = evicted(&report);
-        report.taints[0].rule = Some("drain".to_owned());
-        report.pods = vec![
+        report.proposed_taints[0].rule = Some("drain".to_owned());
+        report.affected_pods = vec![
             with(&pod, "harmless", &[Hazard::DaemonSet, Hazard::ForeignTaint]),
             with(&pod, "system", &[Hazard::Critical]),
             with(&pod, "plain", &[]),
         ];
         for number in 0..10 {
-            report.pods.push(with(&pod, &format!("z-{number}"), &[]));
+            report
+                .affected_pods
+                .push(with(&pod, &format!("z-{number}"), &[]));
         }
         let lines = report.worst_lines();
         assert!(lines[0].contains("/system: "), "{lines:?}");
@@ -251,7 +263,7 @@ mod tests {
     fn what_nothing_creates_again_is_named_however_many_others_there_are() {
         let mut report = Example::new().report();
         let pod = evicted(&report);
-        report.pods = (0..9)
+        report.affected_pods = (0..9)
             .map(|number| with(&pod, &format!("worse-{number}"), &[Hazard::PdbViolated]))
             .chain([with(&pod, "alone", &[Hazard::Unmanaged])])
             .collect();
@@ -270,7 +282,7 @@ mod tests {
         let bare =
             (0..24).map(|number| with(&pod, &format!("bare-{number}"), &[Hazard::Unmanaged]));
         let critical = with(&pod, "critical", &[Hazard::Critical]);
-        report.pods = bare.chain([critical]).collect();
+        report.affected_pods = bare.chain([critical]).collect();
         let lines = report.worst_of_all();
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[0].contains("/critical: "), "{lines:?}");
@@ -281,7 +293,7 @@ mod tests {
     #[test]
     fn nobody_is_shown_where_nobody_is_evicted() {
         let mut report = Example::new().report();
-        report.pods.clear();
+        report.affected_pods.clear();
         assert!(report.worst_lines().is_empty());
     }
 }

@@ -60,8 +60,8 @@ fn is_duration(word: &str) -> bool {
 /// What a server makes anew with every object, and times.
 const PASSING: [&str; 7] = [
     "digest",
-    "kubectl-devicetaint/changed-by-run",
-    "kubectl-devicetaint/created-by-run",
+    "devicetaint.dev/changed-by-run",
+    "devicetaint.dev/created-by-run",
     "managedFields",
     "resourceVersion",
     "resourceVersions",

@@ -55,7 +55,7 @@ pub fn lies(run: &Run, history: &[Entry], doubled: bool) -> Vec<String> {
 
 /// Rules of a publication have a label in common, by which they are told of.
 fn is_batch_told(stderr: &str) -> bool {
-    stderr.contains("-l kubectl-devicetaint/batch=")
+    stderr.contains("-l devicetaint.dev/batch=")
 }
 
 fn is_true(verb: &str, deeds: &[Deed], doubled: bool) -> bool {
@@ -96,13 +96,10 @@ fn report(stdout: &str) -> Option<Value> {
 
 fn said(stdout: &str) -> Vec<Said> {
     if let Some(report) = report(stdout) {
-        let rules = report["rules"].as_array().expect("rules").iter();
+        let rules = report["changes"].as_array().expect("rules").iter();
         let said = rules.map(|rule| Said {
             name: rule["name"].as_str().expect("a name").to_owned(),
-            verb: rule["outcome"]
-                .as_str()
-                .expect("an outcome")
-                .replace('-', " "),
+            verb: in_words(rule["result"].as_str().expect("a result")),
             changed: Some(rule["changed"].as_bool()),
         });
         return said.collect();
@@ -121,11 +118,23 @@ fn said(stdout: &str) -> Vec<Said> {
         .collect()
 }
 
+/// The result as lines have it: `AlreadyDeleted` is `already deleted`.
+fn in_words(result: &str) -> String {
+    let mut words = String::new();
+    for letter in result.chars() {
+        if letter.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
+}
+
 #[test]
 fn who_is_told_of_the_second_of_two_requests_knows_what_was_before_it() {
-    let rule = json!({"name": "a", "outcome": "already-deleted", "changed": false});
+    let rule = json!({"name": "a", "result": "AlreadyDeleted", "changed": false});
     let report =
-        json!({"kind": "ChangeReport", "dryRun": "None", "changed": false, "rules": [rule]});
+        json!({"kind": "ChangeReport", "dryRun": "None", "changed": false, "changes": [rule]});
     let run = Run {
         stdout: report.to_string(),
         stderr: String::new(),

@@ -119,7 +119,7 @@ fn settled(state: &State) -> Vec<(String, Stored)> {
             "expires",
             "expires-at",
         ] {
-            let name = format!("kubectl-devicetaint/{annotation}");
+            let name = format!("devicetaint.dev/{annotation}");
             if let Some(fields) = rule.annotations.as_object_mut()
                 && fields.contains_key(&name)
             {

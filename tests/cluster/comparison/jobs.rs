@@ -146,7 +146,7 @@ fn what_becomes_of_jobs_is_what_the_real_controller_does() {
     let previewed = plane.plugin(&["preview", &driver, TAINT, "-o", "json"]);
     let previewed: Value = serde_json::from_slice(&previewed.stdout).expect("JSON");
     let hazards = |name: &str| {
-        let rows = previewed["pods"].as_array().expect("pods").iter();
+        let rows = previewed["affectedPods"].as_array().expect("pods").iter();
         let mut own = rows.filter(|row| row["name"] == *name_of(&before[name][0]));
         own.next().expect("its pod")["hazards"].to_string()
     };

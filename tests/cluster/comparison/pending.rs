@@ -208,7 +208,7 @@ async fn compare(plane: &ControlPlane, world: &World, part: &str) -> Told {
     let is_scheduled = async || world.is_scheduled(plane).await.then_some(());
     if world.is_kept_from_nodes() {
         // No node is one that it asks for.
-        let usable = &explained["requests"][0]["usable"];
+        let usable = &explained["waitingRequests"][0]["usableDevices"];
         assert!(
             usable.as_array().is_none_or(Vec::is_empty),
             "{part}: {explained:#}"
@@ -217,7 +217,7 @@ async fn compare(plane: &ControlPlane, world: &World, part: &str) -> Told {
         explained = self::explained(plane, world).await;
     }
     // It may be scheduled already.
-    if matches!(explained["blame"].as_str(), Some("elsewhere") | None) {
+    if matches!(explained["blockedBy"].as_str(), Some("Elsewhere") | None) {
         let what = format!("{part}: the pod is scheduled that nothing keeps");
         wait_for(&what, PATIENCE, is_scheduled).await;
         return Told {
@@ -226,15 +226,15 @@ async fn compare(plane: &ControlPlane, world: &World, part: &str) -> Told {
         };
     }
     let mut told = devices(plane, world, &explained, part).await;
-    match explained["blame"].as_str() {
-        Some("taint") => {
-            let change = &explained["changes"][0];
+    match explained["blockedBy"].as_str() {
+        Some("Taint") => {
+            let change = &explained["fixes"][0];
             take_away(plane, world, change).await;
             let what = format!("{part}: the pod is scheduled without {change}");
             wait_for(&what, PATIENCE, is_scheduled).await;
             told.released = 1;
         }
-        Some("taints") => {
+        Some("Taints") => {
             for rule in &world.rules {
                 plane.delete(&Reference::of(rule)).await;
             }
@@ -245,7 +245,7 @@ async fn compare(plane: &ControlPlane, world: &World, part: &str) -> Told {
             wait_for(&what, PATIENCE, is_scheduled).await;
             told.released = 1;
         }
-        Some("devices") => {
+        Some("Devices") => {
             assert!(!world.is_scheduled(plane).await, "{part}: {explained:#}");
             told.stayed = 1;
         }
@@ -268,7 +268,7 @@ async fn explained(plane: &ControlPlane, world: &World) -> Value {
     let output = output.expect("it ends").expect("the plugin can be run");
     let answer = crate::harness::text(&output);
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
-    answer["subjects"][0].clone()
+    answer["items"][0].clone()
 }
 
 /// Asks the allocator about each device with all others away.
@@ -328,7 +328,7 @@ async fn devices(plane: &ControlPlane, world: &World, explained: &Value, part: &
     }
     let answers = tokio::task::spawn_blocking(move || Oracle::start().ask(&requests));
     let answers = answers.await.expect("the oracle answers");
-    let usable = explained["requests"][0]["usable"]
+    let usable = explained["waitingRequests"][0]["usableDevices"]
         .as_array()
         .cloned()
         .unwrap_or_default();
@@ -354,7 +354,7 @@ async fn devices(plane: &ControlPlane, world: &World, explained: &Value, part: &
 
 /// Takes the taint away that is named.
 async fn take_away(plane: &ControlPlane, world: &World, change: &Value) {
-    assert_eq!(change["change"], "without-taint", "{change:#}");
+    assert_eq!(change["type"], "WithoutTaint", "{change:#}");
     if let Some(rule) = change["rule"].as_str() {
         plane.delete(&Reference::rule(rule)).await;
         return;

@@ -93,8 +93,8 @@ pub fn evicted(objects: &[Value], now: Timestamp) -> BTreeSet<String> {
     let list = json!({
         "apiVersion": "v1", "kind": "List", "items": objects,
         "metadata": {"annotations": {
-            "kubectl-devicetaint/observed-at": now.to_string(),
-            "kubectl-devicetaint/kinds": "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass",
+            "devicetaint.dev/observed-at": now.to_string(),
+            "devicetaint.dev/kinds": "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass",
         }},
     });
     let reading = cluster::read(

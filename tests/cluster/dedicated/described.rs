@@ -46,7 +46,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
             .run(&format!("dedicate describe {group} -o json"))
             .ended(0),
     );
-    let one = &described["dedications"][0];
+    let one = &described["items"][0];
     assert_eq!(one["enforcement"], "Enforced", "{one}");
     assert_eq!(one["namespaces"], json!([group]));
     assert_eq!(
@@ -56,7 +56,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
     assert_eq!(one["toleratedByOthers"][0]["name"], "blanket");
     assert_eq!(one["toleratedByOthers"][0]["tolerance"], "Blanket");
     let usage = |device: &str| {
-        let devices = one["devices"].as_array().expect("devices").iter();
+        let devices = one["dedicatedDevices"].as_array().expect("devices").iter();
         let found = devices.filter(|it| it["device"] == world.device(device));
         found.map(|it| it["usage"].clone()).collect::<Vec<_>>()
     };
@@ -81,7 +81,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
             ))
             .ended(0),
     );
-    let names = who["toleratedBy"].as_array().expect("a list").iter();
+    let names = who["items"].as_array().expect("a list").iter();
     let names: Vec<(String, String)> = names
         .filter(|it| it["namespace"] == *group || it["namespace"] == *other)
         .map(|it| {
@@ -150,7 +150,7 @@ async fn advice_and_dry_runs_change_nothing_and_print_what_would_be_made() {
             .ended(0),
     );
     assert_eq!(
-        described["dedications"][0]["enforcement"], "Enforced",
+        described["items"][0]["enforcement"], "Enforced",
         "{described}"
     );
     text(&plane().kubectl(&["delete", "-f", &file.display().to_string()]));

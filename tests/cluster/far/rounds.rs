@@ -100,7 +100,7 @@ async fn no_more_rounds_than_the_question_needs() {
     let (output, _) = far.run(preview);
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     assert_eq!(
-        report["pods"].as_array().map(Vec::len),
+        report["affectedPods"].as_array().map(Vec::len),
         Some(1),
         "{report:#}"
     );

@@ -14,7 +14,13 @@ const CLUSTERS: u64 = 24;
 
 /// The report without what says where it is from.
 fn without_origin(mut report: Value) -> Value {
-    for field in ["source", "context", "serverVersion", "resourceVersions"] {
+    for field in [
+        "dataSource",
+        "context",
+        "server",
+        "serverVersion",
+        "resourceVersions",
+    ] {
         for part in ["/metadata", ""] {
             if let Some(part) = report.pointer_mut(part).and_then(Value::as_object_mut) {
                 part.remove(field);
@@ -71,8 +77,8 @@ async fn a_snapshot_gives_the_same_reports_as_the_cluster() {
                 "{what}: {}",
                 scene.shown(&from)
             );
-            hit += report["pods"].as_array().map_or(0, Vec::len);
-            let claims = report.pointer("/replacements/claims");
+            hit += report["affectedPods"].as_array().map_or(0, Vec::len);
+            let claims = report.pointer("/replacements/claimReplacements");
             for claim in claims.and_then(Value::as_array).into_iter().flatten() {
                 said.insert(claim["placeable"].to_string());
             }
@@ -100,7 +106,7 @@ async fn a_snapshot_gives_the_same_reports_as_the_cluster() {
 
 fn observed_at(report: &Value) -> String {
     let found = [
-        report.pointer("/metadata/observedAt"),
+        report.pointer("/metadata/observedTime"),
         report.get("observedAt"),
     ];
     let found = found.into_iter().flatten().find_map(Value::as_str);

@@ -41,11 +41,11 @@ async fn the_link_that_may_not_be_read_is_named_and_the_rest_is_said() {
         .await;
     let answer = json_of(&scene.output(&no_rules.kubeconfig, &["explain", &pod, "-o", "json"]));
     assert_eq!(
-        answer["subjects"][0]["verdict"]["code"], "unknown",
+        answer["items"][0]["verdict"]["outcome"], "Unknown",
         "{answer:#}"
     );
     assert_eq!(
-        answer["incomplete"][0]["what"], "devicetaintrules",
+        answer["incomplete"][0]["missing"], "devicetaintrules",
         "{answer:#}"
     );
 
@@ -80,7 +80,7 @@ async fn the_link_that_may_not_be_read_is_named_and_the_rest_is_said() {
     assert!(gone.ends_with("[exit status: 1]"), "{gone}");
     let whole = json_of(&scene.output(plane.kubeconfig(), &["explain", &pod, "-o", "json"]));
     assert_ne!(
-        whole["subjects"][0]["verdict"]["code"], "unknown",
+        whole["items"][0]["verdict"]["outcome"], "Unknown",
         "{whole:#}"
     );
     assert_eq!(whole["incomplete"], json!([]), "{whole:#}");

@@ -32,7 +32,7 @@ impl Run {
 
     /// The devices with the pods that use them, which is where a lost claim would show.
     fn answer(&self) -> Value {
-        json_of(&self.output)["devices"].clone()
+        json_of(&self.output)["items"].clone()
     }
 }
 

@@ -150,7 +150,7 @@ fn a_rule(numbers: &mut Numbers, driver: &str, node: &str, number: u64) -> Value
 fn a_toleration(numbers: &mut Numbers) -> Value {
     let mut result = json!({"operator": "Exists"});
     if numbers.one_in(2) {
-        result["key"] = json!(numbers.among(&["example.com/a", "kubectl-devicetaint/preview"]));
+        result["key"] = json!(numbers.among(&["example.com/a", "devicetaint.dev/preview"]));
     }
     if numbers.one_in(3) {
         result["effect"] = json!(numbers.among(&["NoSchedule", "NoExecute"]));

@@ -7,7 +7,7 @@ use crate::harness::{ControlPlane, Variant};
 
 /// Names of the pods that a report would have evicted.
 fn pods(report: &Value) -> Vec<&str> {
-    let pods = report["pods"].as_array().into_iter().flatten();
+    let pods = report["affectedPods"].as_array().into_iter().flatten();
     pods.filter_map(|pod| pod["name"].as_str()).collect()
 }
 
@@ -64,15 +64,15 @@ async fn devices_and_rules_are_read_in_every_version() {
 
         let version = json_of(&run(&["version", "-o", "json"]));
         let served = |name: &str| {
-            let resources = version["server"]["resources"]
+            let resources = version["apiServer"]["resources"]
                 .as_array()
                 .into_iter()
                 .flatten();
             let mut found = resources.filter(|it| it["name"] == name);
             found.next().map(|it| it["apiVersion"].clone())
         };
-        assert_eq!(version["server"]["version"], "v1.37.0", "{version:#}");
-        assert_eq!(version["server"]["servesRules"], true, "{version:#}");
+        assert_eq!(version["apiServer"]["version"], "v1.37.0", "{version:#}");
+        assert_eq!(version["apiServer"]["servesRules"], true, "{version:#}");
         for (name, at) in [("resourceslices", devices), ("devicetaintrules", rules)] {
             assert_eq!(served(name), Some(format!("resource.k8s.io/{at}").into()));
         }

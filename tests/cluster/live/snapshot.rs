@@ -89,7 +89,7 @@ async fn redaction_takes_names_away_and_leaves_the_answer() {
     }
 
     let open = json_of(&run(&["preview", &driver, "-o", "json"]));
-    let now = open["observedAt"]
+    let now = open["observedTime"]
         .as_str()
         .or(open["metadata"]["observedAt"].as_str());
     let now = now.expect("a report says when");
@@ -99,11 +99,13 @@ async fn redaction_takes_names_away_and_leaves_the_answer() {
     let numbers = |report: &Value| report["summary"].clone();
     assert!(numbers(&open).is_object(), "{open:#}");
     assert_eq!(numbers(&redacted), numbers(&open));
-    let count = |report: &Value| report["pods"].as_array().map(Vec::len);
+    let count = |report: &Value| report["affectedPods"].as_array().map(Vec::len);
     assert_eq!(count(&redacted), count(&open));
     // Whatever they are called now, as many claims have the same prospects, and as many others stay.
     let prospects = |report: &Value| {
-        let claims = report["replacements"]["claims"].as_array().cloned();
+        let claims = report["replacements"]["claimReplacements"]
+            .as_array()
+            .cloned();
         let claims = claims.into_iter().flatten().map(|mut claim| {
             for (of, name) in [
                 ("/namespace", ""),

@@ -139,7 +139,7 @@ impl<'a> Bench<'a> {
         let described = self.plugin(&["describe", &self.rule, "-o", "json"]);
         let described: Value =
             serde_json::from_str(&text(&described)).expect("describe prints JSON");
-        let remaining = described["remaining"].as_array();
+        let remaining = described["remainingPods"].as_array();
         remaining.expect("describe says who is left").clone()
     }
 
@@ -173,7 +173,7 @@ impl<'a> Bench<'a> {
         let output = self.plugin(&["devices", &driver, "-o", "json"]);
         // Where none is published and none is allocated, there is none.
         let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        let devices = told["devices"].as_array().into_iter().flatten();
+        let devices = told["items"].as_array().into_iter().flatten();
         let free = devices.filter(|device| device["free"] == true);
         free.map(|device| device["device"].as_str().unwrap_or_default().to_owned())
             .collect()
@@ -196,6 +196,6 @@ pub(super) fn wait(plane: &ControlPlane, rule: &str, timeout: &str) -> (Option<i
     ]);
     let told: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
-    let left = told["left"].as_array().cloned().unwrap_or_default();
+    let left = told["blockers"].as_array().cloned().unwrap_or_default();
     (output.status.code(), left)
 }

@@ -38,7 +38,7 @@ const ROWS: &[Row] = &[
         name: "the driver was killed",
         before: &["kill driver"],
         pod: |_| {},
-        reason: "driver-down",
+        reason: "DriverDown",
         words: &["which no longer publishes devices on the node", ADVICE],
         published: Some(false),
         mended: &["start driver"],
@@ -51,7 +51,7 @@ const ROWS: &[Row] = &[
             let named = json!({"name": "device", "resourceClaimName": "kept"});
             pod["spec"]["resourceClaims"] = json!([named]);
         },
-        reason: "driver-down",
+        reason: "DriverDown",
         words: &["which no longer publishes devices on the node", ADVICE],
         published: Some(false),
         mended: &["start driver"],
@@ -60,7 +60,7 @@ const ROWS: &[Row] = &[
         name: "the driver is frozen",
         before: &["freeze driver"],
         pod: |_| {},
-        reason: "driver-down",
+        reason: "DriverDown",
         words: &["which hangs, fails, or stopped", ADVICE],
         published: Some(true),
         mended: &["thaw driver"],
@@ -69,7 +69,7 @@ const ROWS: &[Row] = &[
         name: "the network cannot be taken down",
         before: &["break sandbox"],
         pod: |_| {},
-        reason: "sandbox",
+        reason: "Sandbox",
         words: &["its sandbox cannot be stopped: check the pod's events"],
         published: None,
         mended: &["mend sandbox"],
@@ -78,7 +78,7 @@ const ROWS: &[Row] = &[
         name: "the kubelet is away",
         before: &["kill kubelet"],
         pod: |_| {},
-        reason: "node-not-ready",
+        reason: "NodeNotReady",
         words: &["its node is not ready"],
         published: None,
         mended: &["start kubelet"],
@@ -92,7 +92,7 @@ const ROWS: &[Row] = &[
             pod["spec"]["terminationGracePeriodSeconds"] = json!(50);
             pod["metadata"]["finalizers"] = json!([FINALIZER]);
         },
-        reason: "grace-period",
+        reason: "GracePeriod",
         words: &["its grace period ends in"],
         published: None,
         mended: &[],
@@ -136,7 +136,7 @@ fn show(plane: &ControlPlane, row: &Row) {
     let left = bench.wait_for_reason(row.reason);
     say(&format!("{}: {}", row.name, left["waitsFor"]));
     assert_eq!(left["name"], POD);
-    if row.reason == "driver-down" {
+    if row.reason == "DriverDown" {
         assert_eq!(left["drivers"][0]["driver"], bench.node.driver());
         tell_published(&bench, row);
     }
@@ -165,7 +165,7 @@ fn show(plane: &ControlPlane, row: &Row) {
     block_on(wait_for(&what, DEADLINE, async || {
         (bench.free().len() == 4).then_some(())
     }));
-    if row.reason == "grace-period" {
+    if row.reason == "GracePeriod" {
         let pod = block_on(bench.plane.get(&bench.pod(POD))).expect("the finalizer keeps it");
         assert_eq!(pod["metadata"]["finalizers"], json!([FINALIZER]));
     }

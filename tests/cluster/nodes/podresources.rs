@@ -34,7 +34,7 @@ pub(super) fn data(output: &Output) -> Value {
 
 /// The containers of a pod with the devices that they use, as the kubelet lists them.
 fn containers(listed: &Value, pod: &str) -> Vec<(String, Vec<String>)> {
-    let pods = listed["pods"].as_array().expect("pods");
+    let pods = listed["items"].as_array().expect("pods");
     let Some(pod) = pods.iter().find(|known| known["name"] == pod) else {
         return Vec::new();
     };
@@ -42,7 +42,10 @@ fn containers(listed: &Value, pod: &str) -> Vec<(String, Vec<String>)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     containers
         .map(|container| {
-            let devices = container["devices"].as_array().expect("devices").iter();
+            let devices = container["dynamicResources"]
+                .as_array()
+                .expect("devices")
+                .iter();
             (
                 text(&container["name"]),
                 devices.map(|device| text(&device["device"])).collect(),
@@ -57,19 +60,23 @@ fn check(bench: &Bench<'_>) -> (Option<i32>, Vec<(String, Vec<String>)>) {
     let node = bench.node.name();
     let output = asked(bench, &["check", "--node", node, "--settle", "0s"]);
     let told = data(&output);
-    let devices = told["devices"].as_array().expect("devices").iter();
+    let devices = told["items"].as_array().expect("devices").iter();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let devices = devices.map(|device| {
-        let reasons = device["reasons"].as_array().expect("reasons").iter();
-        let codes: Vec<String> = reasons.map(|reason| text(&reason["code"])).collect();
+        let reasons = device["objections"].as_array().expect("reasons").iter();
+        let codes: Vec<String> = reasons.map(|reason| text(&reason["reason"])).collect();
         assert_eq!(device["safeToPull"], codes.is_empty());
         let others: Vec<String> = codes
             .iter()
-            .filter(|code| *code != "not-tainted")
+            .filter(|code| *code != "NotTainted")
             .cloned()
             .collect();
         let is_idle = !codes.is_empty() && others.is_empty();
-        assert_eq!(device["verdict"] == "idle-not-tainted", is_idle, "{device}");
+        assert_eq!(
+            device["removalVerdict"] == "IdleNotTainted",
+            is_idle,
+            "{device}"
+        );
         (text(&device["device"]), others)
     });
     (output.status.code(), devices.collect())
@@ -120,17 +127,17 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     );
     let both = ["main", "beside"].map(|name| (name.to_owned(), vec![device.clone()]));
     assert_eq!(containers(&listed, "train"), both);
-    let row = &listed["pods"][0]["containers"][0]["devices"][0];
+    let row = &listed["items"][0]["containers"][0]["dynamicResources"][0];
     let cdi = format!("{}/device={}", bench.node.driver(), held[0].devices[0]);
     assert_eq!(row["cdiDevices"], json!([cdi]));
     assert_eq!(
-        row["claim"],
-        format!("{}/{}", bench.namespace, held[0].name)
+        (&row["claim"]["namespace"], &row["claim"]["name"]),
+        (&json!(bench.namespace), &json!(held[0].name))
     );
 
     let name = format!("{}/train", bench.namespace);
     let got = data(&asked(&bench, &["get", &name]));
-    assert_eq!(got["pods"], json!([listed["pods"][0]]));
+    assert_eq!(got["items"], json!([listed["items"][0]]));
     let unknown = asked(&bench, &["get", "nobody/there"]);
     let message = String::from_utf8_lossy(&unknown.stderr).into_owned();
     assert!(
@@ -140,7 +147,7 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     assert_eq!(unknown.status.code(), Some(1));
     let allocatable = data(&asked(&bench, &["allocatable"]));
     assert_eq!(allocatable["allocatable"]["pluginDevices"], json!([]));
-    assert_eq!(against(&bench), ["in-use", "in-use", "claimed"], "by both");
+    assert_eq!(against(&bench), ["InUse", "InUse", "Claimed"], "by both");
     let other = asked(&bench, &["check", "--node", "node-of-somebody-else"]);
     let message = String::from_utf8_lossy(&other.stderr).into_owned();
     assert_eq!(other.status.code(), Some(2), "{message}");
@@ -165,7 +172,7 @@ fn is_nobodys_kubelet(bench: &Bench<'_>) {
     let (status, devices) = check(bench);
     assert_eq!((status, devices.len()), (Some(4), 4), "{devices:?}");
     assert!(
-        devices.iter().all(|(_, codes)| codes == &["node-unproven"]),
+        devices.iter().all(|(_, codes)| codes == &["NodeUnproven"]),
         "{devices:?}"
     );
     let other = asked(bench, &["check", "--node", "node-of-nobody"]);
@@ -181,14 +188,14 @@ fn is_nobodys_kubelet(bench: &Bench<'_>) {
 fn is_seen_while_it_is_stuck(bench: &mut Bench<'_>) {
     bench.node.tell("kill driver");
     bench.evict();
-    bench.wait_for_reason("driver-down");
+    bench.wait_for_reason("DriverDown");
     let is_listed = |bench: &Bench<'_>| {
         let output = asked(bench, &["list"]);
         output.status.success() && !containers(&data(&output), "train").is_empty()
     };
     assert!(is_listed(bench), "a stuck pod is listed");
     let codes = against(bench);
-    for code in ["in-use", "tainted-and-in-use", "leaving"] {
+    for code in ["InUse", "TaintedAndInUse", "Leaving"] {
         assert!(codes.iter().any(|known| known == code), "{code}: {codes:?}");
     }
     bench.node.tell("kill kubelet");
@@ -218,13 +225,13 @@ fn is_seen_while_it_is_stuck(bench: &mut Bench<'_>) {
     assert_eq!(status, Some(4), "{devices:?}");
     let prepared = devices
         .iter()
-        .filter(|(_, codes)| codes.iter().any(|code| code == "prepared"));
+        .filter(|(_, codes)| codes.iter().any(|code| code == "Prepared"));
     assert_eq!(prepared.count(), 1, "{devices:?}");
 
     // A wait that asks the API alone ends well; one that asks the kubelet too does not.
     let (status, left) = verified(bench, "15s");
     assert_eq!(status, Some(5), "{left:?}");
-    assert_eq!(left[0]["reason"], "in-use");
+    assert_eq!(left[0]["reason"], "InUse");
     bench.node.tell("start driver");
     let (status, left) = verified(bench, "60s");
     assert_eq!((status, bench.held().len()), (Some(0), 0), "{left:?}");
@@ -271,7 +278,7 @@ fn where_the_kubelet_and_the_api_disagree_each_is_told() {
     assert_eq!(held.len(), 1);
     let (device, other) = (&held[0].devices[0], "gpu-3");
     assert_ne!(device, other);
-    assert_eq!(codes_of(&bench, device), ["in-use", "in-use", "claimed"]);
+    assert_eq!(codes_of(&bench, device), ["InUse", "InUse", "Claimed"]);
     is_told_of_a_snapshot_too(&bench);
 
     // Nobody tells the kubelet when the API forgets somebody.
@@ -279,7 +286,7 @@ fn where_the_kubelet_and_the_api_disagree_each_is_told() {
     let forgotten = json!({"reservedFor": null, "allocation": null});
     block_on(plane.patch_status(&shared, &forgotten));
     wait_until("the API calls the device free", || {
-        let free = ["in-use", "in-use", "in-use-and-free", "in-use-and-free"];
+        let free = ["InUse", "InUse", "InUseAndFree", "InUseAndFree"];
         codes_of(&bench, device) == free
     });
 
@@ -290,7 +297,7 @@ fn where_the_kubelet_and_the_api_disagree_each_is_told() {
     let elsewhere = Reference::claim(&bench.namespace, "elsewhere");
     block_on(plane.patch_status(&elsewhere, &status));
     wait_until("the API says that the other device is in use", || {
-        codes_of(&bench, other) == ["claimed-and-unused"]
+        codes_of(&bench, other) == ["ClaimedAndUnused"]
     });
     is_vague_while_the_driver_says_nothing(&mut bench);
     hangs(&mut bench);
@@ -303,7 +310,7 @@ fn is_vague_while_the_driver_says_nothing(bench: &mut Bench<'_>) {
     bench.create_pod("late", |_| {});
     let noted = |bench: &Bench<'_>| {
         let listed = data(&asked(bench, &["list"]));
-        let prepared = listed["prepared"].as_array().expect("notes");
+        let prepared = listed["preparedClaims"].as_array().expect("notes");
         let mut silent = prepared.iter().map(|claim| &claim["silentDrivers"]);
         silent.any(|silent| *silent == json!([bench.node.driver()]))
     };
@@ -312,7 +319,7 @@ fn is_vague_while_the_driver_says_nothing(bench: &mut Bench<'_>) {
     let late = bench.pod("late");
     wait_until("all devices may be held", || {
         let (_, devices) = check(bench);
-        let is_held = |codes: &Vec<String>| codes.iter().any(|code| code == "may-be-prepared");
+        let is_held = |codes: &Vec<String>| codes.iter().any(|code| code == "MayBePrepared");
         devices.len() == 4
             && devices.iter().all(|(_, codes)| is_held(codes))
             && block_on(bench.plane.get(&late)).is_none()
@@ -331,7 +338,7 @@ fn is_told_of_a_snapshot_too(bench: &Bench<'_>) {
         let node = bench.node.name();
         let question = ["check", "--node", node, "--settle", "0s"];
         let output = asked(bench, &[&question, from].concat());
-        (output.status.code(), data(&output)["devices"].clone())
+        (output.status.code(), data(&output)["items"].clone())
     };
     assert_eq!(ask(&["--from", file]), ask(&[]));
 }
@@ -358,7 +365,7 @@ fn hangs(bench: &mut Bench<'_>) {
 /// How a wait ends that takes the kubelet's word too, and what is left then.
 fn verified(bench: &Bench<'_>, timeout: &str) -> (Option<i32>, Vec<Value>) {
     let output = verifying(bench, timeout);
-    let left = data(&output)["left"].as_array().cloned();
+    let left = data(&output)["blockers"].as_array().cloned();
     (output.status.code(), left.unwrap_or_default())
 }
 

@@ -45,12 +45,12 @@ fn checked(bench: &Bench<'_>, which: &str) -> Vec<(String, Vec<String>)> {
     let node = bench.node.name();
     let output = asked(bench, &["check", which, "--node", node, "--settle", "0s"]);
     let told = data(&output);
-    let devices = told["devices"].as_array().expect("devices").iter();
+    let devices = told["items"].as_array().expect("devices").iter();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     devices
         .map(|device| {
-            let reasons = device["reasons"].as_array().expect("reasons").iter();
-            let codes = reasons.map(|reason| text(&reason["code"]));
+            let reasons = device["objections"].as_array().expect("reasons").iter();
+            let codes = reasons.map(|reason| text(&reason["reason"]));
             (text(&device["device"]), codes.collect())
         })
         .collect()
@@ -76,7 +76,7 @@ fn hardware_is_not_safe_to_pull_by_any_of_its_names_nor_by_the_word_of_another_k
     let same = codes[0]
         .1
         .iter()
-        .filter(|code| *code == "same-hardware")
+        .filter(|code| *code == "SameHardware")
         .count();
     assert!(same >= 2, "{codes:?}");
     // By its number it is both.
@@ -116,7 +116,7 @@ fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_f
     bench.run_pod("train", |_| {});
     bench.node.tell("freeze driver");
     bench.evict();
-    bench.wait_for_reason("driver-down");
+    bench.wait_for_reason("DriverDown");
     let (plane, rule) = (bench.plane, bench.rule.clone());
     let waited = thread::scope(|scope| {
         let question = [
@@ -137,10 +137,10 @@ fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_f
         block_on(plane.force_delete_pod(&bench.namespace, "train"));
         waiting.join().expect("a wait")
     });
-    let (status, left) = (waited.status.code(), data(&waited)["left"].clone());
+    let (status, left) = (waited.status.code(), data(&waited)["blockers"].clone());
     assert_eq!(bench.held().len(), 1, "the driver holds it");
     assert_eq!(status, Some(5), "{left:?}");
-    assert_eq!(left[0]["reason"], "force-deleted", "{left:?}");
+    assert_eq!(left[0]["reason"], "ForceDeleted", "{left:?}");
     for goal in ["evicted", "idle"] {
         let again = ["wait", &bench.rule, "--for", goal, "--settle", "0s"];
         let again = bench.plugin(&again);
@@ -192,8 +192,8 @@ fn whoever_tolerates_the_taint_stays_and_the_device_is_idle_when_it_has_ended() 
     };
     let (status, told) = wait("evicted", "60s");
     assert_eq!(status, Some(0), "{told}");
-    assert_eq!(told["staying"][0]["name"], "monitor", "{told}");
-    assert_eq!(told["staying"][0]["reason"], "tolerates", "{told}");
+    assert_eq!(told["notEvictedPods"][0]["name"], "monitor", "{told}");
+    assert_eq!(told["notEvictedPods"][0]["reason"], "Tolerates", "{told}");
     let listed = text(&bench.plugin(&["list", &bench.rule]));
     assert!(listed.contains("0 (+1 staying)"), "{listed}");
     let described = text(&bench.plugin(&["describe", &bench.rule]));
@@ -203,7 +203,7 @@ fn whoever_tolerates_the_taint_stays_and_the_device_is_idle_when_it_has_ended() 
     );
     let (status, told) = wait("idle", "3s");
     assert_eq!(status, Some(5), "{told}");
-    assert_eq!(told["left"][0]["reason"], "held", "{told}");
+    assert_eq!(told["blockers"][0]["reason"], "Held", "{told}");
     bench.delete_pod("monitor", &["--wait=false"]);
     let (status, told) = wait("idle", "60s");
     assert_eq!((status, bench.held().len()), (Some(0), 0), "{told}");
@@ -211,7 +211,7 @@ fn whoever_tolerates_the_taint_stays_and_the_device_is_idle_when_it_has_ended() 
     bench.run_pod("watcher", |pod| watcher(pod, bench.node.name()));
     let codes = checked(&bench, &format!("{}/*/*", bench.node.driver()));
     assert!(
-        codes.iter().all(|(_, codes)| codes == &["tolerated"]),
+        codes.iter().all(|(_, codes)| codes == &["Tolerated"]),
         "{codes:?}"
     );
 }
@@ -231,16 +231,16 @@ fn devices_of_a_node_are_known_from_claims_while_their_driver_is_away() {
     };
     let end = Instant::now() + DEADLINE * 2;
     let mut told = listed();
-    while told["devices"].as_array().map(Vec::len) != Some(1) {
+    while told["items"].as_array().map(Vec::len) != Some(1) {
         assert!(Instant::now() < end, "the driver's slices stay: {told}");
         thread::sleep(Duration::from_millis(500));
         told = listed();
     }
     assert_eq!(
-        told["devices"][0]["device"],
+        told["items"][0]["device"],
         format!("{driver}/{node}/{held}")
     );
-    assert_eq!(told["devices"][0]["published"], false);
+    assert_eq!(told["items"][0]["published"], false);
     let warning = told["warnings"][0]["message"].as_str().unwrap_or_default();
     assert!(
         warning.contains("not published: the driver is not running"),

@@ -28,16 +28,10 @@ fn a_rule_is_created_once_and_unchanged_after_that() {
         "kubectl-devicetaint"
     );
     assert_eq!(metadata["labels"]["team"], "ml");
-    assert!(metadata["labels"]["kubectl-devicetaint/batch"].is_string());
-    assert_eq!(
-        metadata["annotations"]["kubectl-devicetaint/reason"],
-        "update"
-    );
-    assert_eq!(
-        metadata["annotations"]["kubectl-devicetaint/ticket"],
-        "OPS-1"
-    );
-    assert!(metadata["annotations"]["kubectl-devicetaint/created-by"].is_string());
+    assert!(metadata["labels"]["devicetaint.dev/batch"].is_string());
+    assert_eq!(metadata["annotations"]["devicetaint.dev/reason"], "update");
+    assert_eq!(metadata["annotations"]["devicetaint.dev/ticket"], "OPS-1");
+    assert!(metadata["annotations"]["devicetaint.dev/created-by"].is_string());
 
     let again = world.run(&line).ended(0);
     assert_eq!(
@@ -99,12 +93,12 @@ fn what_was_done_and_the_rules_can_be_had_as_data() {
     let made = told(&line, 0);
     assert_eq!(made["kind"], "ChangeReport");
     assert_eq!(made["changed"], true);
-    let rules = made["rules"].as_array().expect("rules");
+    let rules = made["changes"].as_array().expect("rules");
     assert_eq!(rules.len(), 2);
     for rule in rules {
-        assert_eq!(rule["outcome"], "created");
-        assert_eq!(rule["object"]["metadata"]["name"], rule["name"]);
-        assert_eq!(rule["object"]["spec"]["taint"]["value"], "x");
+        assert_eq!(rule["result"], "Created");
+        assert_eq!(rule["manifest"]["metadata"]["name"], rule["name"]);
+        assert_eq!(rule["manifest"]["spec"]["taint"]["value"], "x");
     }
     let again = told(&line, 0);
     assert_eq!(again["changed"], false);
@@ -114,7 +108,7 @@ fn what_was_done_and_the_rules_can_be_had_as_data() {
         4,
     );
     assert_eq!(refused["changed"], false);
-    assert_eq!(refused["rules"][0]["outcome"], "failed");
+    assert_eq!(refused["changes"][0]["result"], "Failed");
 
     let manifest = world.run(&format!("{line} -o manifest")).ended(0).stdout;
     assert!(manifest.starts_with("apiVersion: v1\n"), "{manifest}");
@@ -176,7 +170,7 @@ fn an_expiry_in_days_is_kept_and_one_that_is_too_far_is_refused() {
     let rule = block_on(world.rule(&name)).expect("it is there");
     let metadata = &rule["metadata"];
     let time = |text: &Value| text.as_str().expect("a time").parse().expect("a time");
-    let expires: jiff::Timestamp = time(&metadata["annotations"]["kubectl-devicetaint/expires"]);
+    let expires: jiff::Timestamp = time(&metadata["annotations"]["devicetaint.dev/expires"]);
     let created: jiff::Timestamp = time(&metadata["creationTimestamp"]);
     let after = expires.duration_since(created).as_secs();
     assert!((after - 2 * 86_400).abs() <= 60, "{after} s");

@@ -266,7 +266,7 @@ fn who_may_not_list_rules_still_gets_what_was_asked_for() {
     assert!(run.stdout.ends_with("configured\n"), "{run:?}");
     let rule = block_on(world.rule(&name)).expect("it is there");
     assert_eq!(
-        rule["metadata"]["annotations"]["kubectl-devicetaint/reason"],
+        rule["metadata"]["annotations"]["devicetaint.dev/reason"],
         "firmware"
     );
     world
@@ -323,17 +323,17 @@ fn what_was_done_can_be_had_as_data_also_of_a_command_that_failed() {
         4,
     );
     assert_eq!(refused["changed"], false);
-    assert_eq!(refused["rules"][0]["outcome"], "failed");
+    assert_eq!(refused["changes"][0]["result"], "Failed");
     let raised = told(&format!("escalate {name} --to NoSchedule --yes"), 0);
     assert_eq!(raised["kind"], "ChangeReport");
     assert_eq!(raised["changed"], true);
-    assert_eq!(raised["rules"][0]["before"], format!("{KEY}=x:None"));
-    assert_eq!(raised["rules"][0]["after"], format!("{KEY}=x:NoSchedule"));
+    assert_eq!(raised["changes"][0]["before"]["effect"], "None");
+    assert_eq!(raised["changes"][0]["after"]["effect"], "NoSchedule");
     let again = told(&format!("escalate {name} --to NoSchedule --yes"), 0);
     assert_eq!(again["changed"], false);
     let braked = told(&format!("deescalate {name} nobody --to None"), 1);
-    let outcomes = braked["rules"].as_array().expect("rules").iter();
-    let mut outcomes: Vec<_> = outcomes.map(|rule| rule["outcome"].clone()).collect();
+    let outcomes = braked["changes"].as_array().expect("rules").iter();
+    let mut outcomes: Vec<_> = outcomes.map(|rule| rule["result"].clone()).collect();
     outcomes.sort_by_key(ToString::to_string);
     assert_eq!(outcomes, ["configured", "not-found"]);
     assert_eq!(braked["changed"], true, "a part of it was done");
@@ -344,7 +344,7 @@ fn what_was_done_can_be_had_as_data_also_of_a_command_that_failed() {
         (&true.into(), &"Server".into())
     );
     let removed = told(&format!("remove {name}"), 0);
-    assert_eq!(removed["rules"][0]["outcome"], "deleted");
+    assert_eq!(removed["changes"][0]["result"], "Deleted");
     assert_eq!(removed["error"], serde_json::Value::Null);
 }
 

@@ -435,10 +435,7 @@ fn removal_says_what_is_schedulable_again_and_what_is_not() {
         .ended(0)
         .saying("still tainted: example.com/ecc:NoSchedule (driver)");
     assert!(block_on(world.rule(&name)).is_some());
-    let labelled = format!(
-        "remove -l kubectl-devicetaint/batch=nothing-{}",
-        world.driver
-    );
+    let labelled = format!("remove -l devicetaint.dev/batch=nothing-{}", world.driver);
     world.run(&labelled).ended(0).saying("No resources found");
     world
         .run("remove --all")

@@ -116,7 +116,7 @@ fn chosen_by_every_command(world: &World<'_>, flags: &[&str], expected: &[&str])
     let taint = format!("{KEY}:NoSchedule");
     let report = plane.plugin(&question("preview", flags, &taint, &["-o", "json"]));
     let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
-    let count = report["devices"].as_array().expect("devices").len();
+    let count = report["items"].as_array().expect("devices").len();
     assert_eq!(count, expected.len(), "{flags:?}: {report}");
 
     let added = plane.plugin(&question("add", flags, &taint, &["--yes"]));
@@ -177,7 +177,7 @@ fn hardware_is_chosen_by_its_number() {
     let output = plane.plugin(&["preview", &uuid, "-o", "json"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(
-        report["devices"].as_array().expect("devices").len(),
+        report["items"].as_array().expect("devices").len(),
         1,
         "{report}"
     );
@@ -273,7 +273,7 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
     let name = format!("anew-{}", world.node);
     let noted = block_on(world.rule(&name)).expect("a rule");
     let uuid = format!("GPU-2-{}", world.node);
-    let note = &noted["metadata"]["annotations"]["kubectl-devicetaint/identity"];
+    let note = &noted["metadata"]["annotations"]["devicetaint.dev/identity"];
     assert_eq!(
         *note,
         json!({(format!("{}/uuid", world.driver)): uuid}).to_string()
@@ -381,7 +381,7 @@ fn all_of_a_driver_becomes_one_rule_where_that_is_asked_for() {
         json!({"driver": world.driver})
     );
     assert_eq!(
-        rule["metadata"]["annotations"]["kubectl-devicetaint/identity"],
+        rule["metadata"]["annotations"]["devicetaint.dev/identity"],
         Value::Null
     );
     world.run(&format!("remove DRIVER {KEY}-")).ended(0);
@@ -507,8 +507,7 @@ fn the_guards_of_a_preview_hold_for_the_command_that_is_pasted() {
         tempfile::tempdir().expect("a folder"),
     );
     let policy = folder.path().join("team.yaml");
-    let text =
-        "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\nrequire: [reason]\n";
+    let text = "apiVersion: devicetaint.dev/v1alpha1\nkind: DeviceTaintPolicy\nrequire: [reason]\n";
     std::fs::write(&policy, text).expect("a file");
     let policy = policy.display();
     let next = next_of(

@@ -80,15 +80,15 @@ fn an_escalation_tells_its_changes_its_wait_and_its_end() {
     Run::from(child.wait_with_output().expect("it ends")).ended(0);
     let told = events(&read(&path));
     let kinds = types(&told);
-    assert_eq!(kinds[..2], ["began", "rule"], "{told:#?}");
+    assert_eq!(kinds[..2], ["Began", "RuleChanged"], "{told:#?}");
     assert_eq!(
         kinds[kinds.len() - 2..],
-        ["wait-ended", "ended"],
+        ["WaitEnded", "Ended"],
         "{told:#?}"
     );
-    assert!(kinds.contains(&"progress"), "{told:#?}");
-    assert_eq!(told[1]["rule"]["outcome"], "configured");
-    assert_eq!(told[1]["rule"]["changed"], true);
+    assert!(kinds.contains(&"Progress"), "{told:#?}");
+    assert_eq!(told[1]["change"]["result"], "Configured");
+    assert_eq!(told[1]["change"]["changed"], true);
     assert_eq!(told.last().expect("an end")["exitCode"], 0);
     assert_eq!(told[told.len() - 2]["wait"]["met"], true);
 
@@ -100,8 +100,8 @@ fn an_escalation_tells_its_changes_its_wait_and_its_end() {
     assert!(events(&read(&path)).len() > told.len());
     let run = world.run(&format!("remove {name} --events -")).ended(1);
     let told = events(&run.stdout);
-    assert_eq!(types(&told), ["began", "rule", "ended"]);
-    assert_eq!(told[1]["rule"]["outcome"], "not-found");
+    assert_eq!(types(&told), ["Began", "RuleChanged", "Ended"]);
+    assert_eq!(told[1]["change"]["result"], "NotFound");
     assert_eq!(told[2]["exitCode"], 1);
 }
 
@@ -146,7 +146,7 @@ fn every_line_is_whole_when_somebody_breaks_it_off() {
     assert!(killed.expect("kill").success());
     Run::from(child.wait_with_output().expect("it ends")).ended(130);
     let told = events(&read(&path));
-    assert_eq!(told.last().expect("an end")["type"], "ended");
+    assert_eq!(told.last().expect("an end")["type"], "Ended");
     assert_eq!(told.last().expect("an end")["exitCode"], 130);
 }
 

@@ -168,7 +168,7 @@ fn a_description_says_who_made_it_and_what_each_pod_waits_for() {
     )
     .expect("JSON");
     assert_eq!(json["kind"], "RuleDescription");
-    assert_eq!(json["remaining"][0]["name"], "patient");
+    assert_eq!(json["remainingPods"][0]["name"], "patient");
     world.run(&format!("remove {name}")).ended(0);
     world
         .run(&format!(

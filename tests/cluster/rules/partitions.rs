@@ -52,7 +52,7 @@ fn the_rules_on_partitions_are_meant_by_the_card_to_look_and_named_to_change() {
         .ended(0)
         .stdout;
     let made: Value = serde_json::from_str(&json).expect("JSON");
-    let names: Vec<&str> = made["rules"]
+    let names: Vec<&str> = made["changes"]
         .as_array()
         .expect("rules")
         .iter()
@@ -104,7 +104,7 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
         let record = json!([{
             "device": half, "pod": "ml/train", "node": world.node, "seen": "2026-11-21T01:00:00Z",
         }]);
-        let annotation = json!({"kubectl-devicetaint/not-released": record.to_string()});
+        let annotation = json!({"devicetaint.dev/not-released": record.to_string()});
         let patch = json!({"metadata": {"annotations": annotation}});
         world.plane.patch(&Reference::rule(&names[1]), &patch).await;
     });
@@ -141,10 +141,10 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     }
     let listed = world.run(&format!("devices --node {} -o json", world.node));
     let listed: Value = serde_json::from_str(&listed.ended(0).stdout).expect("JSON");
-    let card_row = &listed["devices"][0];
+    let card_row = &listed["items"][0];
     assert_eq!(card_row["free"], false, "{listed}");
     assert_eq!(card_row["partitionPods"], json!([pod]), "{listed}");
-    assert_eq!(listed["devices"][2]["free"], true, "{listed}");
+    assert_eq!(listed["items"][2]["free"], true, "{listed}");
 
     const STAYS: &str = "1 pod uses other partitions of this hardware and stays; `add` and \
         `preview` include those partitions with --with-partitions.";

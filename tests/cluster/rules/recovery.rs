@@ -80,7 +80,7 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
         .ended(0);
     let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert_eq!(
-        json["history"]["evicted"][0]["outcome"], "Missing",
+        json["history"]["evictedPods"][0]["afterEviction"], "Missing",
         "{json:#}"
     );
     let told = world.run(&format!("explain rule/{name}")).ended(0).stdout;

@@ -49,8 +49,8 @@ fn a_rule_lives_on_an_older_release() {
         report["metadata"]["serverVersion"],
         format!("v{release}").as_str()
     );
-    assert_eq!(report["published"][0]["agrees"], true, "{report:#}");
-    assert_eq!(report["summary"]["pods"], 2, "{report:#}");
+    assert_eq!(report["publishedRules"][0]["agrees"], true, "{report:#}");
+    assert_eq!(report["summary"]["evictedPodCount"], 2, "{report:#}");
 
     let name = format!("life-{}", world.driver);
     let add = format!("add {devices} {KEY}=x --name {name}");

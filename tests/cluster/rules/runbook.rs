@@ -155,7 +155,7 @@ fn the_runbook_keeps_the_policy_of_a_team() {
     let folder = tempfile::tempdir().expect("a folder");
     let policy = folder.path().join("team policy.yaml");
     let run = |rest: &str| {
-        let head = "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\n";
+        let head = "apiVersion: devicetaint.dev/v1alpha1\nkind: DeviceTaintPolicy\n";
         std::fs::write(&policy, format!("{head}{rest}")).expect("a file");
         let child = runbook_with(&world, "pods.evicted>5", &policy.display().to_string());
         Run::from(child.wait_with_output().expect("it ends"))

@@ -111,12 +111,12 @@ fn watched_devices_come_as_one_document_after_another() {
     let last = |shown: &str| documents(shown).pop().unwrap_or_default();
     watching.until("first document", |shown| documents(shown).len() == 1);
     block_on(world.pod("train", "gpu-1"));
-    watching.until("user", |shown| last(shown)["devices"][1]["free"] == false);
+    watching.until("user", |shown| last(shown)["items"][1]["free"] == false);
     world
         .run(&format!("add GPU1 {KEY}:NoSchedule --yes"))
         .ended(0);
     watching.until("taint", |shown| {
-        last(shown)["devices"][1]["taints"][0]["key"] == KEY
+        last(shown)["items"][1]["taints"][0]["key"] == KEY
     });
     // Nobody has to be told that a look has changed nothing.
     assert_eq!(watching.interrupted(), "error: interrupted\n");

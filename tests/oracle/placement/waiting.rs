@@ -6,7 +6,7 @@ use kubectl_devicetaint::assess::Basis;
 use kubectl_devicetaint::engine::Semantics;
 use kubectl_devicetaint::model::Reading;
 use kubectl_devicetaint::report::explain::{
-    Explained, RootCauseCode, SingleChange, WaitingRequest, explain_pod,
+    ChangeType, Explained, RootCauseCode, SingleChange, WaitingRequest, explain_pod,
 };
 use serde_json::{Value, json};
 
@@ -61,16 +61,16 @@ impl Tally {
         waits(&mut made, Wants::OneDevice);
         let explained = explained(&made);
         self.pods += 1;
-        let [request] = explained.requests.as_slice() else {
+        let [request] = explained.waiting_requests.as_slice() else {
             // Its class is not there.
             assert_eq!(
-                explained.blame,
+                explained.blocked_by,
                 Some(RootCauseCode::Class),
                 "{seed}: {explained:#?}"
             );
             return;
         };
-        let usable: BTreeSet<&str> = request.usable.iter().map(String::as_str).collect();
+        let usable: BTreeSet<&str> = request.usable_devices.iter().map(String::as_str).collect();
         let devices = devices(&made);
         let requests: Vec<Value> = devices
             .iter()
@@ -80,7 +80,7 @@ impl Tally {
             let name = device.join("/");
             let is_placed = is_placed(&answer);
             // Away with others goes what makes a pool contradict itself, or a slice unusable.
-            let is_doubtful = is_out(request, &name, &["unknown", "invalid-pool"]);
+            let is_doubtful = is_out(request, &name, &["Unknown", "InvalidPool"]);
             if is_doubtful || has_groups(&made, device) {
                 continue;
             }
@@ -118,7 +118,7 @@ impl Tally {
         let is_placed = is_placed(&answer);
         let ask = |made: &Cluster, oracle: &mut Oracle| self::is_placed(&ask(made, oracle));
         let yaml = || serde_yaml::to_string(&made.list()).expect("YAML");
-        match explained.blame.expect("it waits") {
+        match explained.blocked_by.expect("it waits") {
             RootCauseCode::Elsewhere => assert!(is_placed, "{seed}: {explained:#?}\n{}", yaml()),
             RootCauseCode::Unknown => {}
             RootCauseCode::Fails => {
@@ -138,11 +138,11 @@ impl Tally {
                 assert!(!is_placed, "{seed}: {explained:#?}\n{}", yaml());
             }
         }
-        if explained.blame == Some(RootCauseCode::Taint) {
+        if explained.blocked_by == Some(RootCauseCode::Taint) {
             self.to_blame += 1;
-            assert!(!explained.changes.is_empty(), "{seed}: {explained:#?}");
+            assert!(!explained.fixes.is_empty(), "{seed}: {explained:#?}");
         }
-        let together = explained.together.as_slice();
+        let together = explained.combined_fix.as_slice();
         if !together.is_empty() {
             self.sets += 1;
             let without = |all: &[SingleChange], oracle: &mut Oracle| {
@@ -165,7 +165,7 @@ impl Tally {
                 assert!(!helps, "{seed}: {kept:#?} may stay\n{}", yaml());
             }
         }
-        for change in &explained.changes {
+        for change in &explained.fixes {
             let mut changed = cluster(seed);
             waits(&mut changed, Wants::AsItComes);
             make(change, &mut changed);
@@ -178,7 +178,7 @@ impl Tally {
             RootCauseCode::Taints,
         ];
         if explained
-            .blame
+            .blocked_by
             .is_some_and(|blame| without_taints.contains(&blame))
         {
             let mut bare = cluster(seed);
@@ -187,7 +187,7 @@ impl Tally {
             for device in published(&mut bare.slices) {
                 device.as_object_mut().expect("a device").remove("taints");
             }
-            let helps = explained.blame == Some(RootCauseCode::Taints);
+            let helps = explained.blocked_by == Some(RootCauseCode::Taints);
             assert_eq!(
                 ask(&bare, oracle),
                 helps,
@@ -393,7 +393,7 @@ fn spelled(taint: &Value) -> String {
 fn is_out(request: &WaitingRequest, device: &str, reasons: &[&str]) -> bool {
     let excluded = request.excluded.iter();
     let mut excluded = excluded.filter(|one| reasons.contains(&one.reason.as_str()));
-    excluded.any(|one| one.names.iter().any(|name| name == device))
+    excluded.any(|one| one.devices.iter().any(|name| name == device))
 }
 
 fn published(slices: &mut [Value]) -> impl Iterator<Item = &mut Value> {
@@ -405,11 +405,11 @@ fn published(slices: &mut [Value]) -> impl Iterator<Item = &mut Value> {
 
 /// Makes the change in the objects of the API, by what the report says of it.
 fn make(change: &SingleChange, made: &mut Cluster) {
-    match (change.change.as_str(), &change.rule, &change.device) {
-        ("without-taint", Some(rule), _) => {
+    match (change.change_type, &change.rule, &change.device) {
+        (ChangeType::WithoutTaint, Some(rule), _) => {
             made.rules.retain(|one| one["metadata"]["name"] != **rule);
         }
-        ("without-taint", None, Some(device)) => {
+        (ChangeType::WithoutTaint, None, Some(device)) => {
             let [driver, pool, name]: [&str; 3] = device
                 .split('/')
                 .collect::<Vec<_>>()
@@ -424,10 +424,11 @@ fn make(change: &SingleChange, made: &mut Cluster) {
                 .filter_map(|slice| slice["spec"]["devices"].as_array_mut());
             for device in devices.flatten().filter(|device| device["name"] == *name) {
                 let taints = device["taints"].as_array_mut().expect("taints");
-                taints.retain(|taint| Some(spelled(taint)) != change.taint);
+                let gone = change.taint.as_ref().map(ToString::to_string);
+                taints.retain(|taint| Some(spelled(taint)) != gone);
             }
         }
-        ("with-toleration", None, None) => {
+        (ChangeType::WithToleration, None, None) => {
             let wanted = serde_json::to_value(&change.toleration).expect("JSON");
             let requests = made.claims[0]["spec"]["devices"]["requests"].as_array_mut();
             let mut requests = requests.expect("requests").iter_mut();

@@ -119,8 +119,8 @@ pub fn list(objects: &Objects) -> Value {
         "apiVersion": "v1",
         "kind": "List",
         "metadata": {"annotations": {
-            "kubectl-devicetaint/observed-at": "2000-01-01T00:00:00Z",
-            "kubectl-devicetaint/kinds": "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass",
+            "devicetaint.dev/observed-at": "2000-01-01T00:00:00Z",
+            "devicetaint.dev/kinds": "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass",
         }},
         "items": items,
     })

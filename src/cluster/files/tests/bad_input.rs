@@ -597,7 +597,7 @@ fn saved_list_that_lacks_the_pods_is_incomplete_whatever_it_says() {
     ] {
         let text = list(items).replace(
             r#""kind":"List""#,
-            &format!(r#""kind":"List","metadata":{{"annotations":{{"kubectl-devicetaint/kinds":"{kinds}"}}}}"#),
+            &format!(r#""kind":"List","metadata":{{"annotations":{{"devicetaint.dev/kinds":"{kinds}"}}}}"#),
         );
         let gaps = read_content("input.json", text).expect("a list").gaps;
         let told = gaps.iter().any(|gap| gap.what == "pods");
@@ -631,9 +631,9 @@ fn yaml_list_that_is_cut_off_between_objects_is_an_error() {
 
 #[test]
 fn bad_note_of_a_saved_list_is_an_error() {
-    let text = r#"{"apiVersion":"v1","kind":"PodList","metadata":{"annotations":{"kubectl-devicetaint/observed-at":"now"}}}"#;
+    let text = r#"{"apiVersion":"v1","kind":"PodList","metadata":{"annotations":{"devicetaint.dev/observed-at":"now"}}}"#;
     assert_eq!(
         error("input.json", text),
-        "cannot read input.json: annotation kubectl-devicetaint/observed-at: `now` is not a time"
+        "cannot read input.json: annotation devicetaint.dev/observed-at: `now` is not a time"
     );
 }

@@ -1,0 +1,11 @@
+//! The domain of the program's own names.
+
+/// A name in the domain that the project owns: the version of its documents, and the keys of the labels,
+/// annotations and taints that it writes. A macro, so that constants can be made of it.
+macro_rules! in_group {
+    ($name:literal) => {
+        concat!("devicetaint.dev/", $name)
+    };
+}
+
+pub(crate) use in_group;

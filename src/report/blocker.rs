@@ -1,0 +1,445 @@
+//! What keeps a wait from being met.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::device_removal::message as removal_message;
+use super::reference;
+use super::rule_lifecycle::{NO_CONDITION, times, why};
+use super::time::Time;
+use crate::engine::device_removal::RemovalObjection;
+use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
+use crate::engine::holders::HoldingClaim;
+use crate::engine::recurring_evictions::RecurringEviction;
+use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEviction};
+use crate::engine::settle::OpenCondition;
+use crate::engine::termination_blocker::TerminationBlocker;
+use crate::model::{DeviceId, DeviceTaintRule, NamespacedName, NodeHealth};
+use crate::naming::phrase::few;
+
+/// Something that keeps a wait from being met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Blocker {
+    /// What it is.
+    pub reason: BlockerReason,
+    /// Namespace of the pod or the workload; null when it is neither.
+    pub namespace: Option<String>,
+    /// Name of the pod, the workload or the rule; null when it is none of them.
+    pub name: Option<String>,
+    /// The pod's node; null when it has none.
+    pub node: Option<String>,
+    /// The pod's UID; null when it is no pod, and when it is not known.
+    pub uid: Option<String>,
+    /// Since when an eviction is due or overdue; null when that is not known.
+    pub since_time: Option<Time>,
+    /// When a toleration or a grace period ends; null when no such time is known.
+    pub until_time: Option<Time>,
+    /// All of that in words.
+    pub message: String,
+}
+
+/// Why something is left; the reasons of pods are those of a rule's description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum BlockerReason {
+    /// The pod's eviction is due, and the controller has not come to it.
+    Controller,
+    /// The pod tolerates the taint until the given time.
+    Tolerates,
+    /// The rule evicts no pods with its effect.
+    EffectDoesNotEvict,
+    /// The workload's pods are created again on devices from which they are evicted; namespace and name are its own.
+    ComesBack,
+    /// The pod is terminating within its grace period.
+    GracePeriod,
+    /// The pod's containers have ended, and its driver has not given back its devices.
+    DriverDown,
+    /// The pod's containers have ended, and its sandbox cannot be stopped.
+    Sandbox,
+    /// The pod is terminating, and a finalizer holds it.
+    Finalizers,
+    /// The pod is terminating, and its node does not answer.
+    NodeNotReady,
+    /// The pod is terminating, and there is no such node.
+    NodeGone,
+    /// The pod should have ended, and its kubelet has not said so.
+    Kubelet,
+    /// The controller's condition does not say that the rule is done.
+    Condition,
+    /// The controller has not looked at the rule as it is.
+    NotObserved,
+    /// The rule is still there.
+    Present,
+    /// Who is evicted could not be evaluated.
+    NotEvaluated,
+    /// The kubelet of the node says that the device is in use, or has not been given back.
+    InUse,
+    /// The kubelet of the node does not answer, so that what it holds is not known.
+    KubeletSilent,
+    /// A claim holds the device.
+    Held,
+    /// The pod was deleted by force: the API shows its devices as free, and its node was not seen to release
+    /// them.
+    ForceDeleted,
+    /// The pod was stuck and is gone, and how it ended was not observed: the API shows its devices as free, and
+    /// its node was not seen to release them.
+    EndNotObserved,
+    /// A workload whose pods were evicted has fewer ready pods than desired, or an unknown number.
+    Recovering,
+    /// No pods are left, but not yet for --settle.
+    Settling,
+}
+
+impl Blocker {
+    /// What is left, as it is at `now`.
+    #[must_use]
+    pub fn new(open: &OpenCondition<'_>, now: Timestamp) -> Self {
+        match open {
+            OpenCondition::Returning(returning) => Self::returning(returning),
+            OpenCondition::Pod(left) => Self::pod(left, now),
+            OpenCondition::Unsettled { rule, evicting } => {
+                Self::rule(BlockerReason::Condition, rule, unsettled(rule, *evicting))
+            }
+            OpenCondition::Unobserved(rule) => {
+                Self::rule(BlockerReason::NotObserved, rule, unobserved(rule))
+            }
+            OpenCondition::Present(rule) => Self::rule(BlockerReason::Present, rule, present(rule)),
+            OpenCondition::Held(holder) => Self::holder(holder),
+            OpenCondition::NotReleased(pod) => Self::not_released(pod),
+            OpenCondition::Unevaluated(gap) => Self::of(
+                BlockerReason::NotEvaluated,
+                format!("{}: {}", gap.what, gap.why),
+            ),
+            OpenCondition::Settling { settle } => Self::of(
+                BlockerReason::Settling,
+                format!(
+                    "no pods are left, but this has not lasted {}s yet (--settle)",
+                    settle.as_secs_f64()
+                ),
+            ),
+        }
+    }
+
+    /// Something that is about no object.
+    fn of(reason: BlockerReason, message: String) -> Self {
+        Self {
+            reason,
+            namespace: None,
+            name: None,
+            uid: None,
+            node: None,
+            since_time: None,
+            until_time: None,
+            message,
+        }
+    }
+
+    /// What is left, about the object of that name.
+    fn named(self, name: &NamespacedName) -> Self {
+        Self {
+            namespace: Some(name.namespace.to_string()),
+            name: Some(name.name.to_string()),
+            ..self
+        }
+    }
+
+    /// A kubelet that does not answer.
+    #[must_use]
+    pub fn silent(why: &str) -> Self {
+        Self::of(BlockerReason::KubeletSilent, why.to_owned())
+    }
+
+    /// A workload or a pod that has not recovered, and why in words; empty names where several have not.
+    #[must_use]
+    pub fn recovering(namespace: &str, name: &str, message: String) -> Self {
+        Self {
+            namespace: Some(namespace.to_owned()).filter(|name| !name.is_empty()),
+            name: Some(name.to_owned()).filter(|name| !name.is_empty()),
+            ..Self::of(BlockerReason::Recovering, message)
+        }
+    }
+
+    /// A pod whose node was not seen to release its devices, as its rule notes it: how it ended, namespace
+    /// and name, its node, and all of that in words.
+    #[must_use]
+    pub fn unreleased(
+        end: PodEnd,
+        pod: Option<(&str, &str)>,
+        node: Option<&str>,
+        message: String,
+    ) -> Self {
+        Self {
+            namespace: pod.map(|(namespace, _)| namespace.to_owned()),
+            name: pod.map(|(_, name)| name.to_owned()),
+            node: node.map(str::to_owned),
+            ..Self::of(BlockerReason::of_end(end), message)
+        }
+    }
+
+    /// A device that a kubelet has not given back, and what shows that.
+    #[must_use]
+    pub fn held(device: &DeviceId, objection: &RemovalObjection) -> Self {
+        let message = format!("{device}: {}", removal_message(objection));
+        let held = Self::of(BlockerReason::InUse, message);
+        match objection.subject().pod {
+            Some(pod) => held.named(pod),
+            None => held,
+        }
+    }
+
+    /// A claim that holds devices.
+    fn holder(holder: &HoldingClaim<'_>) -> Self {
+        let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
+        let verb = if devices.len() == 1 { "is" } else { "are" };
+        let pods = holder.pods.iter().map(|pod| pod.name.to_string());
+        let pods: Vec<String> = pods.collect();
+        let users = match &pods[..] {
+            [] => String::new(),
+            [only] => format!(" for pod {only}"),
+            several => format!(" for pods {}", few(several)),
+        };
+        let claim = &holder.claim.name;
+        let message = format!("{} {verb} allocated to claim {claim}{users}", few(&devices));
+        let pod = holder.pods.first();
+        Self {
+            uid: reference::known(&holder.claim.uid),
+            node: pod.and_then(|pod| pod.node.as_ref().map(ToString::to_string)),
+            ..Self::of(BlockerReason::Held, message).named(claim)
+        }
+    }
+
+    /// A pod whose node was not seen to release its devices.
+    fn not_released(pod: &UnreleasedPod) -> Self {
+        let devices: Vec<String> = pod.devices.iter().map(ToString::to_string).collect();
+        let what = match &devices[..] {
+            [] => "its devices".to_owned(),
+            several => few(several),
+        };
+        let node = pod.node.as_ref().map(ToString::to_string);
+        let place = node.as_deref().unwrap_or("its node");
+        let message = format!(
+            "{} {}: the API shows {what} as free, but {place} has not confirmed the release",
+            pod.pod,
+            how_it_went(pod.end)
+        );
+        Self {
+            node,
+            ..Self::of(BlockerReason::of_end(pod.end), message).named(&pod.pod)
+        }
+    }
+
+    /// A workload whose pods come back each time.
+    fn returning(returning: &RecurringEviction) -> Self {
+        let RecurringEviction {
+            kind,
+            name,
+            evicted,
+        } = returning;
+        let message = format!(
+            "{kind}/{} of {} is recreated and evicted each time ({evicted} evicted); its claim \
+             needs a toleration with effect NoExecute and without tolerationSeconds",
+            name.name, name.namespace
+        );
+        Self::of(BlockerReason::ComesBack, message).named(name)
+    }
+
+    fn pod(left: &PendingEviction<'_>, now: Timestamp) -> Self {
+        let (since, until) = times(left);
+        let node = left.pod.node.as_ref().map(ToString::to_string);
+        let place = node
+            .as_ref()
+            .map_or_else(String::new, |node| format!(" on {node}"));
+        let message = format!("{}{place}: {}", left.pod.name, why(&left.obstacle, now));
+        Self {
+            uid: reference::known(&left.pod.uid),
+            node,
+            since_time: since.map(Time),
+            until_time: until.map(Time),
+            ..Self::of(BlockerReason::of(&left.obstacle), message).named(&left.pod.name)
+        }
+    }
+
+    fn rule(reason: BlockerReason, rule: &DeviceTaintRule, message: String) -> Self {
+        Self {
+            name: Some(rule.name.to_string()),
+            ..Self::of(reason, message)
+        }
+    }
+}
+
+/// What became of a pod that is gone, behind its name.
+#[must_use]
+pub fn how_it_went(end: PodEnd) -> &'static str {
+    match end {
+        PodEnd::ForceDeleted => "was force-deleted while running",
+        PodEnd::NotObserved => "was stuck when last seen, and its end was not observed",
+    }
+}
+
+impl BlockerReason {
+    /// The reason for a pod that went like that.
+    #[must_use]
+    pub fn of_end(end: PodEnd) -> Self {
+        match end {
+            PodEnd::ForceDeleted => Self::ForceDeleted,
+            PodEnd::NotObserved => Self::EndNotObserved,
+        }
+    }
+
+    /// What keeps a pod.
+    #[must_use]
+    pub fn of(obstacle: &EvictionObstacle) -> Self {
+        match obstacle {
+            EvictionObstacle::Controller { .. } => Self::Controller,
+            EvictionObstacle::Tolerates { .. } => Self::Tolerates,
+            EvictionObstacle::GracePeriod { .. } => Self::GracePeriod,
+            EvictionObstacle::Stuck(TerminationBlocker::Driver { .. }) => Self::DriverDown,
+            EvictionObstacle::Stuck(TerminationBlocker::Sandbox { .. }) => Self::Sandbox,
+            EvictionObstacle::Finalizers(_) => Self::Finalizers,
+            EvictionObstacle::Node(NodeHealth::Gone) => Self::NodeGone,
+            EvictionObstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => Self::NodeNotReady,
+            EvictionObstacle::Kubelet { .. } => Self::Kubelet,
+        }
+    }
+}
+
+fn unsettled(rule: &DeviceTaintRule, evicting: EvictionStatus) -> String {
+    let name = &rule.name;
+    let why = match evicting {
+        EvictionStatus::No => "controller condition: no pending evictions",
+        EvictionStatus::Yes => "controller condition: evictions are pending",
+        EvictionStatus::Unknown => "controller condition: not set yet",
+        EvictionStatus::Outdated => {
+            "controller condition: not updated for the current generation yet"
+        }
+        EvictionStatus::Leftover => {
+            "controller condition: evictions are pending, although no pod is left; it may be stale"
+        }
+    };
+    format!("rule {name}: {why}")
+}
+
+fn unobserved(rule: &DeviceTaintRule) -> String {
+    let name = &rule.name;
+    match &rule.condition {
+        None => format!("rule {name} has no condition yet; {NO_CONDITION}"),
+        Some(condition) => format!(
+            "rule {name} is at generation {}, its condition at {}",
+            rule.generation, condition.observed_generation
+        ),
+    }
+}
+
+fn present(rule: &DeviceTaintRule) -> String {
+    let name = &rule.name;
+    match &rule.metadata.finalizers[..] {
+        [] => format!("rule {name} still exists"),
+        finalizers => format!(
+            "rule {name} still exists: it waits for finalizer {}",
+            finalizers.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::{Affects, Gap, RuleMetadata};
+    use crate::report::testing;
+
+    fn rule(name: &str) -> DeviceTaintRule {
+        DeviceTaintRule {
+            name: name.into(),
+            uid: "uid".into(),
+            resource_version: "1".to_owned(),
+            generation: 2,
+            selector: None,
+            taint: testing::proposed(None).taint,
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
+        }
+    }
+
+    fn shown(open: &OpenCondition<'_>) -> (BlockerReason, String) {
+        let left = Blocker::new(open, testing::now());
+        (left.reason, left.message)
+    }
+
+    #[test]
+    fn what_is_left_has_a_code_and_words() {
+        let mut pod = testing::pod("team-a", "train-0");
+        pod.node = Some("node-7".into());
+        let left = |obstacle| PendingEviction {
+            pod: &pod,
+            obstacle,
+        };
+        let tolerates = left(EvictionObstacle::Tolerates {
+            until: testing::after(300),
+        });
+        let pod = Blocker::new(&OpenCondition::Pod(&tolerates), testing::now());
+        assert_eq!(pod.reason, BlockerReason::Tolerates);
+        assert_eq!(pod.namespace.as_deref(), Some("team-a"));
+        assert_eq!(pod.name.as_deref(), Some("train-0"));
+        assert_eq!(pod.node.as_deref(), Some("node-7"));
+        assert_eq!(pod.until_time, Some(Time(testing::after(300))));
+        assert_eq!(
+            pod.message,
+            "team-a/train-0 on node-7: tolerates the taint for 5m, until 2026-11-21T01:05:34Z"
+        );
+        let gap = Gap {
+            what: "expressions".to_owned(),
+            why: "not understood".to_owned(),
+            affects: Affects::Evictions,
+        };
+        let unevaluated = OpenCondition::Unevaluated(&gap);
+        let settle = Duration::from_secs(10);
+        assert_eq!(
+            shown(&unevaluated),
+            (
+                BlockerReason::NotEvaluated,
+                "expressions: not understood".to_owned()
+            )
+        );
+        assert_eq!(
+            shown(&OpenCondition::Settling { settle }),
+            (
+                BlockerReason::Settling,
+                "no pods are left, but this has not lasted 10s yet (--settle)".to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn rules_say_what_they_wait_for() {
+        let mut rule = rule("drain");
+        rule.metadata.finalizers = vec!["a/b".to_owned()];
+        for (open, reason, message) in [
+            (
+                OpenCondition::Present(&rule),
+                BlockerReason::Present,
+                "rule drain still exists: it waits for finalizer a/b",
+            ),
+            (
+                OpenCondition::Unobserved(&rule),
+                BlockerReason::NotObserved,
+                "rule drain has no condition yet; if this persists, check that \
+                 kube-controller-manager runs device-taint-eviction-controller, with the feature \
+                 gate DRADeviceTaintRules enabled",
+            ),
+            (
+                OpenCondition::Unsettled {
+                    rule: &rule,
+                    evicting: EvictionStatus::Outdated,
+                },
+                BlockerReason::Condition,
+                "rule drain: controller condition: not updated for the current generation yet",
+            ),
+        ] {
+            assert_eq!(shown(&open), (reason, message.to_owned()));
+        }
+    }
+}

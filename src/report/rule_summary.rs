@@ -1,0 +1,57 @@
+//! What a rule does, as data beside the rules themselves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bounds::Bounds;
+use crate::engine::rule_lifecycle::EvictionStatus;
+
+/// What a rule does, as data: the columns DEVICES, PODS and EVICTING.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleSummary {
+    /// The rule's name.
+    pub rule: String,
+    /// Published devices that it selects; null where that is not known.
+    pub published_device_count: Option<usize>,
+    /// Pods that it evicts, or would with effect NoExecute; null where that is not known.
+    pub evicted_pod_count: Option<usize>,
+    /// Pods on its devices that are terminating already; null where pods are not known.
+    pub terminating_pod_count: Option<usize>,
+    /// Pods that use its devices and are not evicted by it; null where pods are not known.
+    pub not_evicted_pod_count: Option<usize>,
+    /// Pods that use the hardware of its devices through partitions of them; null where pods are not known.
+    pub partition_pod_count: Option<usize>,
+    /// What the controller says of its evictions.
+    pub evicting: Evicting,
+    /// What is known of the counts that are null.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<Bounds>,
+}
+
+/// What the controller says of a rule's evictions, and whether that is still so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Evicting {
+    /// It says nothing.
+    Unknown,
+    /// Pods are being evicted.
+    Yes,
+    /// No pod is being evicted.
+    No,
+    /// It says so of an earlier state of the rule.
+    Stale,
+    /// It says that pods are being evicted, and none is left.
+    YesStale,
+}
+
+impl From<EvictionStatus> for Evicting {
+    fn from(evicting: EvictionStatus) -> Self {
+        match evicting {
+            EvictionStatus::Unknown => Self::Unknown,
+            EvictionStatus::Yes => Self::Yes,
+            EvictionStatus::No => Self::No,
+            EvictionStatus::Outdated => Self::Stale,
+            EvictionStatus::Leftover => Self::YesStale,
+        }
+    }
+}

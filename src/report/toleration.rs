@@ -1,0 +1,73 @@
+//! A toleration, as reports write it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Operator, Toleration};
+
+/// A toleration, with the fields of the API.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Toleration")]
+pub struct TolerationView {
+    /// The key; absent for every key.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// How values are compared.
+    pub operator: String,
+    /// The value, where values are compared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub value: String,
+    /// The effect; absent for every effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<String>,
+    /// For how long; absent for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toleration_seconds: Option<i64>,
+}
+
+impl From<&Toleration> for TolerationView {
+    fn from(toleration: &Toleration) -> Self {
+        let is_equal = toleration.operator == Operator::Equal;
+        Self {
+            key: toleration.key.clone(),
+            operator: toleration.operator.as_str().to_owned(),
+            value: if is_equal {
+                toleration.value.clone()
+            } else {
+                String::new()
+            },
+            effect: toleration.effect.as_ref().map(ToString::to_string),
+            toleration_seconds: toleration.seconds,
+        }
+    }
+}
+
+impl TolerationView {
+    /// As it is written in a claim, line by line.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut fields = Vec::new();
+        if !self.key.is_empty() {
+            fields.push(format!("key: {}", self.key));
+        }
+        fields.push(format!("operator: {}", self.operator));
+        if !self.value.is_empty() {
+            fields.push(format!("value: {:?}", self.value));
+        }
+        fields.extend(
+            self.effect
+                .as_ref()
+                .map(|effect| format!("effect: {effect}")),
+        );
+        let seconds = self.toleration_seconds;
+        fields.extend(seconds.map(|seconds| format!("tolerationSeconds: {seconds}")));
+        let fields = fields.into_iter().enumerate();
+        fields
+            .map(|(place, field)| {
+                let sign = if place == 0 { "- " } else { "  " };
+                format!("{sign}{field}")
+            })
+            .collect()
+    }
+}

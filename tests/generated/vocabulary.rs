@@ -1,0 +1,485 @@
+//! One vocabulary in all reports: what a field is called, what it can be, and where it is found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use kubectl_devicetaint::report::metadata::API_VERSION;
+use kubectl_devicetaint::report::schema;
+use serde_json::Value;
+
+use super::fields::description;
+
+/// Words of the API and of this program for numbers that are no counts of ours.
+const NUMBERS: [&str; 14] = [
+    "atLeast",
+    "atMost",
+    "bytes",
+    "count",
+    "cpus",
+    "currentHealthy",
+    "desiredHealthy",
+    "disruptionsAllowed",
+    "exitCode",
+    "expectedPods",
+    "numaNodes",
+    "observedGeneration",
+    "priority",
+    "replicas",
+];
+
+/// Enumerations that differ from object to object, as in the Kubernetes API.
+const OPEN: [&str; 2] = ["reason", "type"];
+
+/// Names that say nothing to a reader of the Kubernetes API.
+const BANNED: [&str; 17] = [
+    "about", "alone", "answer", "at", "because", "beside", "blame", "code", "dialect", "holds",
+    "left", "since", "suitor", "text", "together", "whole", "why",
+];
+
+/// A field in one of the schemas.
+pub struct Found {
+    /// The report in which it is.
+    pub report: String,
+    /// The object in which it is, within the report.
+    pub object: String,
+    /// What it is called.
+    pub name: String,
+    /// What it is, as the schema has it.
+    pub field: Value,
+    /// The schema.
+    schema: Value,
+}
+
+impl Found {
+    /// What it can be, aside from null; enumerations are words.
+    fn kind(&self) -> String {
+        kind(&self.field, &self.schema)
+    }
+
+    /// The words that it can be, where these are listed.
+    fn words(&self) -> Option<BTreeSet<String>> {
+        let field = match &self.field["anyOf"] {
+            Value::Array(choices) => &choices[0],
+            _ => &self.field,
+        };
+        let field = if field["type"] == "array" {
+            &field["items"]
+        } else {
+            field
+        };
+        let words = values(definition(field, &self.schema)?)?;
+        Some(words.map(str::to_owned).collect())
+    }
+}
+
+/// The definition that a field refers to.
+fn definition<'a>(field: &Value, schema: &'a Value) -> Option<&'a Value> {
+    let name = field["$ref"].as_str()?.rsplit('/').next()?;
+    schema["$defs"].get(name)
+}
+
+/// The values of an enumeration.
+fn values(definition: &Value) -> Option<impl Iterator<Item = &str>> {
+    let values = definition["oneOf"].as_array()?;
+    let all: Option<Vec<&str>> = values.iter().map(|value| value["const"].as_str()).collect();
+    Some(all?.into_iter())
+}
+
+fn kind(field: &Value, schema: &Value) -> String {
+    if let Some(choices) = field["anyOf"].as_array() {
+        let kinds = choices.iter().filter(|choice| choice["type"] != "null");
+        return kinds
+            .map(|choice| kind(choice, schema))
+            .collect::<Vec<_>>()
+            .join(" or ");
+    }
+    if let Some(reference) = field["$ref"].as_str() {
+        let is_words = definition(field, schema).is_some_and(|it| values(it).is_some());
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        return if is_words { "string" } else { name }.to_owned();
+    }
+    let names = match &field["type"] {
+        Value::String(name) => vec![name.as_str()],
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        _ => return "anything".to_owned(),
+    };
+    let names = names.into_iter().filter(|name| *name != "null");
+    let kinds = names.map(|name| match name {
+        "array" => format!("list of {}", kind(&field["items"], schema)),
+        "object" => format!("object of {}", kind(&field["additionalProperties"], schema)),
+        name => name.to_owned(),
+    });
+    kinds.collect::<Vec<_>>().join(" or ")
+}
+
+/// Every field of every object of a schema.
+fn of_schema(schema: &Value) -> Vec<Found> {
+    let report = schema["title"].as_str().unwrap_or_default();
+    let parts = schema["$defs"].as_object().into_iter().flatten();
+    let parts = parts.map(|(name, part)| (name.as_str(), part));
+    let variants = schema["oneOf"].as_array().into_iter().flatten();
+    let objects = [(report, schema)]
+        .into_iter()
+        .chain(variants.map(|variant| (report, variant)))
+        .chain(parts);
+    let fields = objects.flat_map(|(object, part)| {
+        let fields = part["properties"].as_object().into_iter().flatten();
+        fields.map(move |(name, field)| Found {
+            report: report.to_owned(),
+            object: object.to_owned(),
+            name: name.clone(),
+            field: field.clone(),
+            schema: schema.clone(),
+        })
+    });
+    fields.collect()
+}
+
+/// Every field of the schemas by its name.
+pub fn by_name(schemas: &[Value]) -> BTreeMap<String, Vec<Found>> {
+    let mut names: BTreeMap<String, Vec<Found>> = BTreeMap::new();
+    for found in schemas.iter().flat_map(of_schema) {
+        names.entry(found.name.clone()).or_default().push(found);
+    }
+    names
+}
+
+fn reports() -> Vec<Value> {
+    schema::files()
+        .into_iter()
+        .map(|(_, schema)| schema.to_value())
+        .collect()
+}
+
+fn with_inputs() -> Vec<Value> {
+    let inputs = schema::inputs().into_iter();
+    let inputs = inputs.map(|(_, schema)| schema.to_value());
+    reports().into_iter().chain(inputs).collect()
+}
+
+/// Whether a word begins with a letter of that case, and has nothing but letters and digits.
+fn is_written(word: &str, is_first: fn(&char) -> bool) -> bool {
+    let mut letters = word.chars();
+    letters.next().as_ref().is_some_and(is_first) && letters.all(|it| it.is_ascii_alphanumeric())
+}
+
+/// What is wrong with `names`, by the field.
+fn wrong(
+    names: &BTreeMap<String, Vec<Found>>,
+    what: impl Fn(&str, &[Found]) -> Option<String>,
+) -> Vec<String> {
+    let wrong = names.iter().filter_map(|(name, found)| {
+        let what = what(name, found)?;
+        Some(format!("{name}: {what}"))
+    });
+    wrong.collect()
+}
+
+#[test]
+fn a_field_has_one_type_in_all_reports() {
+    let mut names = by_name(&with_inputs());
+    // What a list holds is what it is a list of.
+    names.remove("items");
+    let wrong = wrong(&names, |_, found| {
+        let mut kinds: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for one in found {
+            let place = format!("{}.{}", one.report, one.object);
+            kinds.entry(one.kind()).or_default().insert(place);
+        }
+        (kinds.len() > 1).then(|| format!("{kinds:#?}"))
+    });
+    assert_eq!(wrong, [""; 0]);
+}
+
+/// One may have words that another does not: an outcome of an explanation may be none of a preview.
+#[test]
+fn a_field_has_the_same_words_in_all_reports() {
+    let wrong = wrong(&by_name(&with_inputs()), |name, found| {
+        let words: Vec<BTreeSet<String>> = found.iter().filter_map(Found::words).collect();
+        let most = words.iter().max_by_key(|words| words.len())?;
+        let others = words.iter().filter(|words| !words.is_subset(most));
+        let others: Vec<_> = others.collect();
+        (!others.is_empty() && !OPEN.contains(&name)).then(|| format!("{most:?} and {others:?}"))
+    });
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn fields_and_words_are_written_as_in_the_kubernetes_api() {
+    let wrong_fields = wrong(&by_name(&with_inputs()), |name, _| {
+        let is_well = is_written(name, char::is_ascii_lowercase) && !BANNED.contains(&name);
+        (!is_well).then(|| "no name of a field".to_owned())
+    });
+    assert_eq!(wrong_fields, [""; 0]);
+    for schema in with_inputs() {
+        let definitions = schema["$defs"].as_object().into_iter().flatten();
+        let words = definitions.filter_map(|(_, definition)| values(definition));
+        let variants = schema["oneOf"].as_array().into_iter().flatten();
+        let types = variants.filter_map(|variant| variant["properties"]["type"]["const"].as_str());
+        for word in words.flatten().chain(types) {
+            assert!(is_written(word, char::is_ascii_uppercase), "{word}");
+        }
+    }
+}
+
+#[test]
+fn times_and_counts_are_told_by_their_names() {
+    let wrong = wrong(&by_name(&with_inputs()), |name, found| {
+        let kind = found[0].kind();
+        let is_time = name.ends_with("Time") || name == "timeAdded";
+        let is_number = name.ends_with("Count")
+            || name.ends_with("Seconds")
+            || name.starts_with("readyReplicas")
+            || NUMBERS.contains(&name);
+        let is_integer = kind == "integer" || kind == "list of integer";
+        (is_time != (kind == "Time") || is_number != is_integer).then_some(kind)
+    });
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn every_document_says_where_it_is_from_and_lists_are_called_so() {
+    for schema in reports() {
+        let title = schema["title"].as_str().expect("a title");
+        let required = schema["required"].as_array().expect("fields");
+        for field in ["apiVersion", "kind", "metadata"] {
+            assert!(required.contains(&field.into()), "{title}: {field}");
+        }
+        let fields = &schema["properties"];
+        assert_eq!(fields["apiVersion"]["const"], API_VERSION, "{title}");
+        assert_eq!(fields["kind"]["const"], title);
+        assert_eq!(fields["metadata"]["$ref"], "#/$defs/Metadata", "{title}");
+        let metadata = schema["$defs"]["Metadata"]["required"].as_array();
+        let metadata = metadata.expect("fields of metadata");
+        for field in ["context", "server", "serverVersion"] {
+            assert!(metadata.contains(&field.into()), "{title}: {field}");
+        }
+        let is_list = fields["items"]["type"] == "array";
+        assert_eq!(title.ends_with("List"), is_list, "{title}");
+    }
+    for schema in schema::inputs().map(|(_, schema)| schema.to_value()) {
+        assert_eq!(schema["properties"]["apiVersion"]["const"], API_VERSION);
+    }
+}
+
+/// Tests may spell it out, as whoever reads the documents would.
+#[test]
+fn the_group_is_said_in_one_place() {
+    let (group, _) = API_VERSION.split_once('/').expect("a group");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut said = Vec::new();
+    let mut folders = vec![source];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let lines = code
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            let lines = lines.filter(|line| line.contains(group));
+            let is_test = path.components().any(|part| {
+                let name = part.as_os_str().to_string_lossy();
+                name == "tests" || name == "tests.rs" || name == "live_tests"
+            });
+            if !is_test {
+                said.extend(lines.map(|line| format!("{}: {line}", path.display())));
+            }
+        }
+    }
+    assert_eq!(said.len(), 1, "{said:#?}");
+}
+
+/// What fields mean that are in more than one object, where the objects say it in words of their own.
+const SHARED: [(&str, &str); 74] = [
+    (
+        "adminAccess",
+        "Whether devices are used with admin access only.",
+    ),
+    (
+        "allocationCount",
+        "Allocation results that name a device; a shared device has one for each share.",
+    ),
+    (
+        "apiVersion",
+        "Version of a schema: of this one, unless it stands beside the name of something else.",
+    ),
+    ("atLeast", "The lowest number that a count can be."),
+    ("atMost", "The highest number that a count can be."),
+    (
+        "availableDeviceCount",
+        "Devices that claims without tolerations can be allocated.",
+    ),
+    (
+        "bounds",
+        "What is known of the counts beside it whose number is not exact.",
+    ),
+    (
+        "changed",
+        "Whether something was changed, or would have been without the dry run; null when that is unknown.",
+    ),
+    ("claim", "The claim."),
+    ("claims", "The claims that hold a device."),
+    ("condition", "The condition EvictionInProgress of a rule."),
+    ("context", "Name of the kubeconfig context."),
+    ("cpus", "Processors, by number."),
+    ("defect", "A known defect of Kubernetes."),
+    (
+        "device",
+        "The device, as DRIVER/POOL/DEVICE; in a selector the name alone, as in the API.",
+    ),
+    ("deviceClassName", "The device class."),
+    ("deviceCount", "How many devices."),
+    ("devices", "Devices, as DRIVER/POOL/DEVICE."),
+    ("driver", "Name of the driver."),
+    (
+        "effect",
+        "The effect of a taint or a toleration, as in the API.",
+    ),
+    (
+        "error",
+        "Why a command or a cluster failed, in words; null when it did not.",
+    ),
+    (
+        "evictedPodCount",
+        "Pods that are or would be evicted, now or later.",
+    ),
+    (
+        "evictionTime",
+        "When a pod is evicted; in the past means at once.",
+    ),
+    ("expression", "A guard or a CEL expression, as written."),
+    ("fieldRef", "The object and the field where it stands."),
+    ("for", "What is waited for, as `--for` takes it."),
+    (
+        "guardResults",
+        "The limits that were given, and whether they were exceeded.",
+    ),
+    ("incomplete", "What could not be read or evaluated."),
+    ("items", "What a list holds."),
+    ("key", "The key of a taint or a toleration, as in the API."),
+    ("kind", "The kind of a document or of an object."),
+    ("memory", "Memory."),
+    ("message", "Text for people; it may change."),
+    ("messages", "Several texts for people."),
+    ("metadata", "The cluster, and what was read of it."),
+    ("missing", "What could not be read."),
+    ("name", "The name of an object."),
+    ("namespace", "The namespace of an object."),
+    (
+        "namespaceCount",
+        "Namespaces of the pods that would be evicted.",
+    ),
+    ("node", "Name of the node."),
+    (
+        "notEvictedPodCount",
+        "Pods that use a selected device and are not evicted.",
+    ),
+    (
+        "notEvictedPods",
+        "The pods that use the devices and are not evicted.",
+    ),
+    ("numaNodes", "NUMA nodes, by number."),
+    ("outcome", "What becomes of a pod."),
+    ("pluginDevices", "Devices of device plugins."),
+    ("pod", "The pod."),
+    ("pods", "The pods for which claims are reserved."),
+    ("policy", "The file of a policy."),
+    ("published", "Whether a driver publishes devices now."),
+    (
+        "publishedDeviceCount",
+        "Devices that a rule selects in the newest generation of each pool.",
+    ),
+    (
+        "reason",
+        "Why, as a stable code; in `annotations` what was typed for `--reason`.",
+    ),
+    (
+        "request",
+        "A request of a claim, as REQUEST or REQUEST/SUBREQUEST.",
+    ),
+    ("rule", "Name of the rule."),
+    ("rules", "Names of the rules."),
+    ("selector", "Which devices a rule selects."),
+    (
+        "semantics",
+        "The Kubernetes version whose behaviour was applied.",
+    ),
+    ("server", "The server, as its URL."),
+    ("severity", "How bad the impact on a pod is."),
+    ("shares", "What devices have in common."),
+    ("sinceTime", "Since when something is waited for."),
+    ("steps", "What follows, link by link."),
+    ("taint", "A taint, and what sets it."),
+    ("taints", "Taints, and what sets each."),
+    (
+        "terminatingPodCount",
+        "Pods that use a selected device and are already terminating.",
+    ),
+    ("type", "Which of several: of an event, a step or a fix."),
+    (
+        "uid",
+        "Distinguishes an object from a later one of the same name; null when it is not known.",
+    ),
+    ("unknown", "What is unknown, and why."),
+    ("untilTime", "Until when something is waited for."),
+    (
+        "value",
+        "The value of a taint or a toleration, as in the API.",
+    ),
+    ("verdict", "What becomes of a pod, and why."),
+    ("version", "A version."),
+    ("wait", "How a wait ended."),
+    (
+        "warnings",
+        "Oddities that do not keep the question from being answered.",
+    ),
+    (
+        "workload",
+        "What made a pod; null for a bare pod, and when it is not known.",
+    ),
+];
+
+/// Every field: what it is, what it means, and in which reports it is.
+pub fn table(schemas: &[Value]) -> String {
+    let names = by_name(schemas);
+    let rows = names.iter().map(|(name, found)| {
+        let meanings: BTreeSet<String> = found.iter().map(|one| description(&one.field)).collect();
+        let shared = SHARED.iter().find(|(shared, _)| shared == name);
+        let meaning = match shared {
+            Some((_, meaning)) => (*meaning).to_owned(),
+            None => {
+                assert_eq!(meanings.len(), 1, "{name} needs a meaning: {meanings:#?}");
+                meanings.into_iter().collect()
+            }
+        };
+        let reports: BTreeSet<&str> = found.iter().map(|one| one.report.as_str()).collect();
+        let reports: Vec<&str> = reports.into_iter().collect();
+        let reports = if reports.len() == schemas.len() {
+            "all".to_owned()
+        } else {
+            reports.join(", ")
+        };
+        let kind = match name.as_str() {
+            "items" => "list".to_owned(),
+            _ => found[0].kind(),
+        };
+        format!("| `{name}` | {kind}: {meaning} | {reports} |\n")
+    });
+    format!(
+        "| field | type and meaning | reports |\n|---|---|---|\n{}",
+        rows.collect::<String>()
+    )
+}
+
+/// Whether all meanings are of fields that are there.
+#[test]
+fn no_meaning_is_of_a_field_that_is_gone() {
+    let names = by_name(&reports());
+    let gone = SHARED.iter().filter(|(name, _)| !names.contains_key(*name));
+    assert_eq!(gone.count(), 0);
+}
