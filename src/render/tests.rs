@@ -534,7 +534,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         availableDeviceCount: 0
         classDeviceCount: 0
     siblings: []
-    guards: []
+    guardResults: []
     warnings: []
     incomplete: []
     "#);

@@ -808,12 +808,12 @@ mod tests {
         let mut reading = reading(vec![rule("drain", -60)]);
         let rule = &mut reading.snapshot.rules[0];
         rule.taint.time_added = Some(testing::after(-42));
-        let all = history(&reading, &events()).evicted.len();
+        let all = history(&reading, &events()).evicted_pods.len();
         reading.snapshot.rules[0].generation = 2;
-        let later = history(&reading, &events()).evicted.len();
+        let later = history(&reading, &events()).evicted_pods.len();
         assert_eq!((all, later), (5, 3));
         reading.snapshot.rules[0].generation = 3;
-        assert_eq!(history(&reading, &events()).evicted.len(), 5);
+        assert_eq!(history(&reading, &events()).evicted_pods.len(), 5);
     }
 
     #[test]

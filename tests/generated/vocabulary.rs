@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::fields::description;
 
 /// Words of the API and of this program for numbers that are no counts of ours.
-const NUMBERS: [&str; 14] = [
+const NUMBERS: [&str; 15] = [
     "atLeast",
     "atMost",
     "bytes",
@@ -21,6 +21,7 @@ const NUMBERS: [&str; 14] = [
     "disruptionsAllowed",
     "exitCode",
     "expectedPods",
+    "generation",
     "numaNodes",
     "observedGeneration",
     "priority",
@@ -295,7 +296,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 74] = [
+const SHARED: [(&str, &str); 75] = [
     (
         "adminAccess",
         "Whether devices are used with admin access only.",
@@ -354,6 +355,10 @@ const SHARED: [(&str, &str); 74] = [
     ),
     ("expression", "A guard or a CEL expression, as written."),
     ("fieldRef", "The object and the field where it stands."),
+    (
+        "fix",
+        "What to do about it; null when there is nothing to do.",
+    ),
     ("for", "What is waited for, as `--for` takes it."),
     (
         "guardResults",

@@ -260,8 +260,8 @@ mod tests {
                 "",
             ),
             (
-                "neverTaint:\n- device: a\n  becuase: x\n",
-                "line 5: unknown field \"becuase\"",
+                "neverTaint:\n- device: a\n  mesage: x\n",
+                "line 5: unknown field \"mesage\"",
                 "did you mean message?",
             ),
             (

@@ -178,10 +178,10 @@ mod tests {
     #[test]
     fn a_terminating_pod_tells_how_long_it_may_take() {
         for (seconds, told) in [
-            (90, "terminating: terminating, its grace period ends in 90s"),
+            (90, "Terminating: terminating, its grace period ends in 90s"),
             (
                 -600,
-                "terminating: terminating, its grace period ended 10m ago",
+                "Terminating: terminating, its grace period ended 10m ago",
             ),
         ] {
             let mut pod = testing::pod("team-a", "old-0");
@@ -203,21 +203,21 @@ mod tests {
         let pod = testing::pod("team-a", "infer-0");
         let rule = "drain-node-7".into();
         let mut impact = testing::with_verdict(&pod, Verdict::Tolerates);
-        assert_eq!(note_of(&impact), "tolerates: tolerates the taint");
+        assert_eq!(note_of(&impact), "Tolerates: tolerates the taint");
         impact.causes.push(testing::cause(Origin::Rule(&rule), 60));
         assert_eq!(
             note_of(&impact),
-            "tolerates: tolerates the taint; evicted-anyway: rule drain-node-7 evicts it at 2026-11-21T01:01:34Z"
+            "Tolerates: tolerates the taint; EvictedAnyway: rule drain-node-7 evicts it at 2026-11-21T01:01:34Z"
         );
         impact.verdict = Verdict::Terminating;
-        assert_eq!(note_of(&impact), "terminating: terminating");
+        assert_eq!(note_of(&impact), "Terminating: terminating");
         let mut impact = testing::evicted(&pod, 0);
         impact
             .causes
             .push(testing::cause(Origin::ResourceSlice(&rule), 60));
         assert_eq!(
             note_of(&impact),
-            "evicted-anyway: the driver's taint example.com/maintenance:NoExecute evicts it too, at 2026-11-21T01:01:34Z"
+            "EvictedAnyway: the driver's taint example.com/maintenance:NoExecute evicts it too, at 2026-11-21T01:01:34Z"
         );
     }
 }
