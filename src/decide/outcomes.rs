@@ -243,7 +243,7 @@ mod tests {
         let created = made_as(&draft, RuleResult::Created);
         assert_eq!(taints(&created), (None, Some(taint.clone())));
         let found = made_as(&draft, RuleResult::Unchanged);
-        assert_eq!(taints(&found), (Some(taint.clone()), Some(taint.clone())));
+        assert_eq!(taints(&found), (Some(taint.clone()), Some(taint)));
     }
 
     #[test]

@@ -93,12 +93,13 @@ fn header(name: &str) -> String {
 }
 
 fn cells(row: &DeviceRow, report: &Listed<'_>) -> Vec<String> {
-    let claims = users(row.claims.as_deref().map(named), named(&row.admin_claims));
+    let claims = row.claims.as_deref().map(named);
+    let claims = users(claims.as_deref(), &named(&row.admin_claims));
     let groups = row.pod_groups.iter();
     let groups = groups.map(|group| format!("podgroups:{group}"));
     let pods = row.pods.as_deref().map(named);
-    let pods = pods.map(|pods| pods.into_iter().chain(groups).collect());
-    let pods = users(pods, named(&row.admin_pods));
+    let pods: Option<Vec<String>> = pods.map(|pods| pods.into_iter().chain(groups).collect());
+    let pods = users(pods.as_deref(), &named(&row.admin_pods));
     let mut cells = vec![
         row.device.clone(),
         node(row),
@@ -178,7 +179,7 @@ struct Users {
 }
 
 /// Those who work with the device first; administrators, such as monitors, never stand for them.
-fn users(all: Option<Vec<String>>, admin: Vec<String>) -> Users {
+fn users(all: Option<&[String]>, admin: &[String]) -> Users {
     let Some(all) = all else {
         return Users {
             short: UNKNOWN.to_owned(),

@@ -16,7 +16,7 @@ use super::table::{Table, optional};
 use super::time::Time;
 use crate::engine::{Cause, Impact, PodImpact};
 use crate::model::{
-    DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading, Source, Uid,
+    DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading, Uid,
     Workload,
 };
 use crate::naming::phrase::counted;
@@ -33,6 +33,8 @@ const EVICTS: &str = "Marking for deletion";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleHistory {
+    /// Whether the events that tell of evictions could be read; otherwise no evicted pod is known.
+    pub events_known: bool,
     /// The pods that were evicted, first to last.
     pub evicted_pods: Vec<EvictedPod>,
     /// Jobs of these pods that have failed since, and why.
@@ -157,6 +159,7 @@ impl RuleHistory {
         Self {
             failed_jobs,
             pending_pods: pending,
+            events_known: sources.reading.without(Kind::Event).is_none(),
             unknown: sources.not_known(&evicted),
             evicted_pods: evicted,
         }
@@ -168,6 +171,7 @@ impl RuleHistory {
         let certain = self.evicted_pods.iter().filter(|pod| pod.certain).count();
         let possible = self.evicted_pods.len().saturating_sub(certain);
         let evicted = match (certain, possible) {
+            (0, 0) if !self.events_known => "evictions unknown".to_owned(),
             (0, 0) => "no eviction found".to_owned(),
             (certain, 0) => format!(
                 "{} evicted, according to existing events",
@@ -377,9 +381,7 @@ impl<'a> HistorySources<'a> {
 
     fn not_known(&self, evicted: &[EvictedPod]) -> Vec<String> {
         let mut lines = Vec::new();
-        if self.reading.source == Source::Files
-            && let Some(gap) = self.reading.without(Kind::Event)
-        {
+        if let Some(gap) = self.reading.without(Kind::Event) {
             lines.push(format!("the evicted pods: {}", gap.why));
         }
         let from = self.now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
@@ -594,7 +596,7 @@ mod tests {
     fn reading(rules: Vec<DeviceTaintRule>) -> Reading {
         let mut reading = testing::reading();
         reading.known.extend(Kind::POD_MAKERS);
-        reading.known.insert(Kind::Pod);
+        reading.known.extend([Kind::Pod, Kind::Event]);
         reading.snapshot = Snapshot {
             rules,
             replica_sets: vec![

@@ -46,7 +46,7 @@ fn several_clusters_answer_side_by_side() {
         .run("preview GPU0 --contexts ^prod- --strict -o json --abort-if pods.evicted>2")
         .ended(0);
     let reports = json(&run);
-    assert_eq!(reports["kind"], "ClusterReports");
+    assert_eq!(reports["kind"], "ClusterReportList");
     let contexts = ["prod-eu", "prod-us"];
     for (place, name) in contexts.into_iter().enumerate() {
         let cluster = &reports["items"][place];

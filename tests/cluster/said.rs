@@ -161,7 +161,7 @@ pub(super) fn everything() -> Value {
         json!({"driverName": "gpu.example.com", "poolName": "node-0", "deviceName": device, "cdiDevices": cdi})
     };
     let mut share = resource("gpu-2", &["g=0", "g=1", "g=2"]);
-    share["shareID"] = json!("8a4f");
+    share["shareId"] = json!("8a4f");
     let claim = json!({
         "claimName": "gpus", "claimNamespace": "ml",
         "claimResources": [resource("gpu-0", &["g=0"]), resource("gpu-1", &["g=0", "g=1"]), share],
@@ -536,7 +536,7 @@ fn every_question_is_answered_in_every_format() {
         let json: Value = serde_json::from_str(&said("json")).expect("JSON");
         let yaml: Value = serde_yaml::from_str(&said("yaml")).expect("YAML");
         assert_eq!(json, yaml);
-        assert_eq!(json["kind"], "PodResourcesReport");
+        assert_eq!(json["kind"], "PodResourcesList");
     }
 }
 
@@ -812,7 +812,7 @@ fn what_is_garbled_on_its_way_ends_in_an_answer_or_an_error() {
         let output = relay.asked(&["list", "-o", "json", "--request-timeout", "1s"]);
         if output.status.success() {
             // Nothing protects the bytes of names.
-            assert_eq!(data(&output)["kind"], "PodResourcesReport", "{at}");
+            assert_eq!(data(&output)["kind"], "PodResourcesList", "{at}");
             return;
         }
         let (status, said) = refusal(&output);

@@ -67,6 +67,8 @@ pub(crate) async fn sources_of(view: &ClusterView) -> Result<Sources, Failure> {
         // Without events no eviction is known, and nothing else has to be read.
         Err(error) => {
             let gaps = vec![gap_of("events", &error)];
+            let mut reading = reading;
+            reading.gaps.extend(gaps.iter().cloned());
             return Ok(Sources {
                 events: Vec::new(),
                 reading,
@@ -75,11 +77,13 @@ pub(crate) async fn sources_of(view: &ClusterView) -> Result<Sources, Failure> {
         }
     };
     let mut gaps = Vec::new();
+    let mut reading = reading;
+    reading.known.insert(Kind::Event);
     let reading = match view.find_pods(PodQuery::Chosen(None, &|_| true)).await? {
         PodQueryResult::These(pods, _) => {
             let mut view = view.clone().with_found(&pods);
             // All pods were asked for: one that is not among them is gone.
-            view.reading.known.insert(Kind::Pod);
+            view.reading.known.extend([Kind::Pod, Kind::Event]);
             view.reading
         }
         PodQueryResult::Denied(why) => {

@@ -151,7 +151,7 @@ fn what_becomes_of_jobs_is_what_the_real_controller_does() {
         own.next().expect("its pod")["hazards"].to_string()
     };
     for (name, _, fails) in &jobs {
-        let code = if *fails { "job-fails" } else { "job-restart" };
+        let code = if *fails { "JobFails" } else { "JobRestart" };
         assert!(hazards(name).contains(code), "{name}: {}", hazards(name));
     }
 

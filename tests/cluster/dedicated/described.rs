@@ -51,7 +51,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
     assert_eq!(one["namespaces"], json!([group]));
     assert_eq!(
         one["claimsLackingToleration"],
-        json!([format!("{group}/before")])
+        json!([{"namespace": group, "name": "before", "uid": null}])
     );
     assert_eq!(one["toleratedByOthers"][0]["name"], "blanket");
     assert_eq!(one["toleratedByOthers"][0]["tolerance"], "Blanket");

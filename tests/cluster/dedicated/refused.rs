@@ -114,7 +114,7 @@ async fn without_the_right_to_make_policies_nothing_is_tainted() {
         .run(&format!("dedicate describe {group} -o json"))
         .ended(0);
     assert!(
-        described.stdout.contains(r#""enforcement": "TaintAlone""#),
+        described.stdout.contains(r#""enforcement": "TaintOnly""#),
         "{described:#?}"
     );
 }

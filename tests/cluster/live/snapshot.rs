@@ -89,9 +89,7 @@ async fn redaction_takes_names_away_and_leaves_the_answer() {
     }
 
     let open = json_of(&run(&["preview", &driver, "-o", "json"]));
-    let now = open["observedTime"]
-        .as_str()
-        .or(open["metadata"]["observedAt"].as_str());
+    let now = open["metadata"]["observedTime"].as_str();
     let now = now.expect("a report says when");
     let redacted = json_of(&run(&[
         "preview", &driver, "-o", "json", "--from", &path, "--now", now,

@@ -134,13 +134,13 @@ fn show(plane: &ControlPlane, row: &Row) {
         is_seen_to_go(&bench, row);
     }
     let left = bench.wait_for_reason(row.reason);
-    say(&format!("{}: {}", row.name, left["waitsFor"]));
+    say(&format!("{}: {}", row.name, left["message"]));
     assert_eq!(left["name"], POD);
     if row.reason == "DriverDown" {
         assert_eq!(left["drivers"][0]["driver"], bench.node.driver());
         tell_published(&bench, row);
     }
-    let said = bench.left()[0]["waitsFor"].to_string();
+    let said = bench.left()[0]["message"].to_string();
     is_said(row, "describe", &said);
     is_not_done(&bench, row);
     // How a pod ends is seen by who watches it by then.

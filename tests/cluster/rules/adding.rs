@@ -102,7 +102,7 @@ fn what_was_done_and_the_rules_can_be_had_as_data() {
     }
     let again = told(&line, 0);
     assert_eq!(again["changed"], false);
-    assert!(again["rules"][1]["object"]["metadata"]["uid"].is_string());
+    assert!(again["changes"][1]["manifest"]["metadata"]["uid"].is_string());
     let refused = told(
         &format!("add GPU0 {KEY}=x:NoExecute --name other --abort-if pods.evicted>=0"),
         4,

@@ -335,7 +335,7 @@ fn what_was_done_can_be_had_as_data_also_of_a_command_that_failed() {
     let outcomes = braked["changes"].as_array().expect("rules").iter();
     let mut outcomes: Vec<_> = outcomes.map(|rule| rule["result"].clone()).collect();
     outcomes.sort_by_key(ToString::to_string);
-    assert_eq!(outcomes, ["configured", "not-found"]);
+    assert_eq!(outcomes, ["Configured", "NotFound"]);
     assert_eq!(braked["changed"], true, "a part of it was done");
     assert!(braked["error"].as_str().expect("why").contains("nobody"));
     let tried = told(&format!("remove {name} --dry-run=server"), 0);

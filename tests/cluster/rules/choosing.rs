@@ -116,7 +116,7 @@ fn chosen_by_every_command(world: &World<'_>, flags: &[&str], expected: &[&str])
     let taint = format!("{KEY}:NoSchedule");
     let report = plane.plugin(&question("preview", flags, &taint, &["-o", "json"]));
     let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
-    let count = report["items"].as_array().expect("devices").len();
+    let count = report["selectedDevices"].as_array().expect("devices").len();
     assert_eq!(count, expected.len(), "{flags:?}: {report}");
 
     let added = plane.plugin(&question("add", flags, &taint, &["--yes"]));
@@ -177,7 +177,7 @@ fn hardware_is_chosen_by_its_number() {
     let output = plane.plugin(&["preview", &uuid, "-o", "json"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(
-        report["items"].as_array().expect("devices").len(),
+        report["selectedDevices"].as_array().expect("devices").len(),
         1,
         "{report}"
     );
@@ -507,7 +507,7 @@ fn the_guards_of_a_preview_hold_for_the_command_that_is_pasted() {
         tempfile::tempdir().expect("a folder"),
     );
     let policy = folder.path().join("team.yaml");
-    let text = "apiVersion: devicetaint.dev/v1alpha1\nkind: DeviceTaintPolicy\nrequire: [reason]\n";
+    let text = "apiVersion: devicetaint.dev/v1alpha1\nkind: DeviceTaintPolicy\nrequire: [Reason]\n";
     std::fs::write(&policy, text).expect("a file");
     let policy = policy.display();
     let next = next_of(

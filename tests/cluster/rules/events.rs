@@ -139,7 +139,7 @@ fn every_line_is_whole_when_somebody_breaks_it_off() {
     let child = command(&world, &line).spawn().expect("it starts");
     block_on(wait_for("it waits", DEADLINE, async || {
         let text = std::fs::read_to_string(&path).ok()?;
-        text.contains("\"progress\"").then_some(())
+        text.contains("\"Progress\"").then_some(())
     }));
     let pid = child.id().to_string();
     let killed = Command::new("kill").args(["-INT", &pid]).status();
@@ -211,7 +211,7 @@ fn a_watch_tells_what_appears_and_what_is_gone() {
             text.contains(what).then_some(())
         }));
     };
-    until("\"answer\"");
+    until("\"Answer\"");
     let label = format!("--labels world={}", world.node);
     let run = world.run(&format!("add GPU0 {KEY}=x {label}")).ended(0);
     let name = super::support::name_in(&run.stdout);

@@ -131,7 +131,6 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
 fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     let world = block_on(world(ControlPlane::shared()));
     let card = world.device("card");
-    let pod = format!("{}/train", world.namespace);
     let shown = world.run(&format!("devices {card}")).ended(0).stdout;
     for said in [
         "no (1 pod on partitions)",
@@ -143,7 +142,8 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     let listed: Value = serde_json::from_str(&listed.ended(0).stdout).expect("JSON");
     let card_row = &listed["items"][0];
     assert_eq!(card_row["free"], false, "{listed}");
-    assert_eq!(card_row["partitionPods"], json!([pod]), "{listed}");
+    let named = json!([{"namespace": world.namespace, "name": "train", "uid": null}]);
+    assert_eq!(card_row["partitionPods"], named, "{listed}");
     assert_eq!(listed["items"][2]["free"], true, "{listed}");
 
     const STAYS: &str = "1 pod uses other partitions of this hardware and stays; `add` and \

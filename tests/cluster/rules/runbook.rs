@@ -166,7 +166,7 @@ fn the_runbook_keeps_the_policy_of_a_team() {
         .saying("must not be tainted");
     assert_eq!(block_on(world.rules()).len(), 0);
     // It says why.
-    run("require: [reason]\n").ended(0);
-    run("require: [ticket]\n").ended(4).saying("needs a ticket");
+    run("require: [Reason]\n").ended(0);
+    run("require: [Ticket]\n").ended(4).saying("needs a ticket");
     assert_eq!(block_on(world.rules()).len(), 0);
 }
