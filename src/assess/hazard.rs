@@ -176,7 +176,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "an annotation of its owner forbids disruption",
+        meaning: "an annotation of the pod forbids disruption",
         find: HazardEvidence::asks_to_stay,
     }
     /// Its node cannot end it.

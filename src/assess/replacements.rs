@@ -189,7 +189,7 @@ impl Replacements {
         let all = self.claims.len();
         (self.at_most_together < all).then(|| {
             format!(
-                "all at once: at most {} of {} can be reallocated{}",
+                "together, at most {} of the {} can be reallocated{}",
                 self.at_most_together,
                 counted(all, "claim"),
                 self.why_fewer()
@@ -231,10 +231,7 @@ impl Replacements {
             .into_iter()
             .map(|(what, claims)| format!("{what} ({})", names_of(&claims)))
             .collect();
-        format!(
-            "; possibly fewer: this upper bound ignores {}",
-            beyond.join(", ")
-        )
+        format!(" (upper bound; not checked: {})", beyond.join(", "))
     }
 }
 
@@ -400,11 +397,16 @@ impl RequestReplacement {
 
     /// How many devices it needs, and how many there are.
     fn offer(&self) -> String {
-        let needs = match self.needs {
-            Some(needs) => format!("needs {needs}"),
-            None => "needs all of a node".to_owned(),
-        };
-        format!("{} {needs}, {} match", self.request, self.devices)
+        let (request, devices) = (&self.request, self.devices);
+        match self.needs {
+            Some(needs) => format!("{request} needs {needs}, {devices} match"),
+            None if devices.is_none() => {
+                format!("request \"{request}\" needs all matching devices of a node, none match")
+            }
+            None => format!(
+                "request \"{request}\" needs all matching devices of a node, {devices} match"
+            ),
+        }
     }
 
     /// Whether there seem to be enough devices, each taken by itself.
@@ -487,8 +489,8 @@ mod tests {
         assert_eq!(lines[10], "2 claims more cannot be reallocated either");
         assert_eq!(
             lines[11],
-            "all at once: at most 2 of 14 claims can be reallocated; possibly fewer: this upper \
-             bound ignores several-devices (team-a/claim-0, 13 more)"
+            "together, at most 2 of the 14 claims can be reallocated (upper bound; not checked: \
+             several-devices (team-a/claim-0, 13 more))"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
@@ -515,13 +517,20 @@ mod tests {
         assert_eq!(replacements.unplaceable_together(), Count::known(5));
         assert_eq!(
             replacements.together_line().as_deref(),
-            Some("all at once: at most 1 of 6 claims can be reallocated")
+            Some("together, at most 1 of the 6 claims can be reallocated")
         );
     }
 
     #[test]
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
-        assert_eq!(request(None, 3).offer(), "gpu needs all of a node, 3 match");
+        assert_eq!(
+            request(None, 3).offer(),
+            r#"request "gpu" needs all matching devices of a node, 3 match"#
+        );
+        assert_eq!(
+            request(None, 0).offer(),
+            r#"request "gpu" needs all matching devices of a node, none match"#
+        );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());
     }

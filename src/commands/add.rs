@@ -107,7 +107,7 @@ pub(super) struct AddArgs {
     )]
     pub(super) ticket: Option<String>,
 
-    /// Expiry for `remove --expired`, as 4h or 2d
+    /// Expiry for `remove --expired`, such as 4h or 2d
     ///
     /// A duration such as 4h, 2d or 1w, or a time such as 2026-12-01 or 2026-12-01T18:00:00Z. An
     /// existing rule keeps its expiry, unless --overwrite is set.

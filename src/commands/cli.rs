@@ -32,7 +32,7 @@ use crate::output::{Printer, Repeated};
 ///
 /// A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device,
 /// immediately and ignoring PodDisruptionBudgets. This plugin shows the affected pods in advance,
-/// by the same rules as the device-taint-eviction controller.
+/// with the same logic as the device-taint-eviction controller.
 ///
 /// kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod
 /// devices`.

@@ -49,13 +49,13 @@ struct InstallArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Complete the plugin's commands in every shell with kubectl completion
+  # Complete the plugin's commands in every shell that has kubectl completion installed
   kubectl devicetaint completion install
 
   # In krew's directory
   kubectl devicetaint completion install --dir ~/.krew/bin
 
-  # For kubectl-devicetaint called directly, in bash: to source in ~/.bashrc
+  # For the binary called directly, in bash; source the file in ~/.bashrc
   kubectl devicetaint completion bash > ~/.kubectl-devicetaint.bash";
 
 /// The function that completes in zsh.

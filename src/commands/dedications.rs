@@ -21,7 +21,7 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 
 /// List dedications, and whether they are enforced
 ///
-/// OTHERS counts devices of claims in other namespaces, which keep them until they are released.
+/// OTHERS counts devices still allocated to claims in other namespaces.
 /// ENFORCED is yes if policies, bindings and taints exist unchanged.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {

@@ -82,7 +82,8 @@ pub(super) struct DevicesArgs {
 
     /// Keep running and print changes
     ///
-    /// Tables are followed by one line per change with its time; other formats are printed again.
+    /// Tables are followed by one line per change with its time; other formats are printed in full
+    /// after each change.
     #[arg(short, long, help_heading = "Devices")]
     watch: bool,
 

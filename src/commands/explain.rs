@@ -44,8 +44,8 @@ use crate::report::explain::{
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// pod/NAME, device/DRIVER/POOL/DEVICE, UUID, serial or PCI address of a device, or rule/NAME,
-    /// then DEVICE and TAINT
+    /// pod/NAME, device/DRIVER/POOL/DEVICE, UUID, serial or PCI address of a device, or rule/NAME;
+    /// then, optionally, a proposed taint: DEVICE TAINT
     ///
     /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod
     /// name without a namespace is searched in --namespace, or in all namespaces. Further arguments

@@ -99,11 +99,10 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
         .hint("for the objects: kubectl get devicetaintrules --watch -o json"));
     }
     if args.watch && args.output.output == Format::Html {
-        return Err(
-            Failure::usage("--watch prints repeatedly, and -o html is a single page").hint(
-                "for a page: -o html without --watch; to watch: -o table, wide, markdown or name",
-            ),
-        );
+        return Err(Failure::usage(
+            "--watch cannot be combined with -o html, which is a single page",
+        )
+        .hint("for a page: -o html without --watch; to watch: -o table, wide, markdown or name"));
     }
     // What can be wrong without a cluster is found before it is asked.
     if let Some(typed) = args.typed() {

@@ -84,8 +84,8 @@ struct KubeletArgs {
 
 /// List the devices used by containers of active pods on this node
 ///
-/// Devices of claims with their claim, devices of device plugins, and CPUs and memory that are
-/// exclusive to a container. Force-deleted pods are not included: for their devices, use `check`.
+/// Lists DRA devices with their claims, devices of device plugins, and exclusive CPUs and memory.
+/// Force-deleted pods are not included: for their devices, use `check`.
 #[derive(clap::Args, Debug)]
 struct ListArgs {
     #[command(flatten)]

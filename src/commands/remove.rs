@@ -67,7 +67,7 @@ pub(super) struct RemoveArgs {
     #[arg(long)]
     all: bool,
 
-    /// Do not ask; required if stdin is not a terminal
+    /// Skip the confirmation prompt; required where one would be shown and stdin is not a terminal
     ///
     /// More than one rule, and a rule that records an unreleased device, need confirmation; rules of
     /// other users and programs need --others.
@@ -76,7 +76,7 @@ pub(super) struct RemoveArgs {
 
     /// Include rules of other users and programs
     ///
-    /// Also rules of another batch than --batch. On a terminal these need confirmation; otherwise
+    /// Also rules whose batch differs from --batch. On a terminal these need confirmation; otherwise
     /// they are refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,

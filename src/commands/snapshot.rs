@@ -29,12 +29,12 @@ use crate::report::snapshot::SnapshotAccount;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {
-    /// Save the content of these files instead of the cluster, for example to redact a dump by
-    /// kubectl: a file, a directory, or `-` for stdin; repeatable
+    /// Save the content of these files instead of the cluster, for example to redact a
+    /// kubectl dump: a file, a directory, or `-` for stdin; repeatable
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     from: Vec<PathBuf>,
 
-    /// File to write; default, and `-`: standard output
+    /// File to write; default or `-`: standard output
     #[arg(short, long, value_name = "FILENAME", help_heading = "Output")]
     output: Option<PathBuf>,
 
@@ -42,7 +42,7 @@ pub(super) struct SnapshotArgs {
     #[arg(long, requires = "output", help_heading = "Output")]
     force: bool,
 
-    /// Replace names by hashes, and remove everything that is not needed
+    /// Replace names with hashes, and remove everything that is not needed
     #[arg(long, help_heading = "Output")]
     redact: bool,
 

@@ -58,8 +58,8 @@ pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules on this device and on its partitions, and those
-    /// created for it. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
+    /// A hardware ID without KEY selects the rules on this device and on its partitions, and
+    /// rules that record this hardware ID. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
@@ -79,7 +79,7 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
     timeout: Duration,
 
-    /// How long zero pods must persist
+    /// How long the condition must hold before the wait succeeds
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
 
@@ -148,9 +148,9 @@ const KUBELET: &str = "/var/lib/kubelet";
 enum What {
     /// All evicted pods have ended
     Evicted,
-    /// Its devices are not allocated
+    /// The rule's devices are not allocated
     Idle,
-    /// The controller has processed its current generation
+    /// The controller has processed the rule's current generation
     Observed,
     /// The rule is deleted
     Deleted,

@@ -156,18 +156,16 @@ fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
 #[must_use]
 pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &Reading) -> Failure {
     let called = match namespace {
-        Some(namespace) => format!("pod {namespace}/{name}"),
-        None => format!("pod {name}"),
+        Some(namespace) => format!("{namespace}/{name}"),
+        None => name.to_string(),
     };
-    let place = namespace.map_or(" in any namespace", |_| "");
     let text = match reading.source {
         Source::Cluster { .. } if namespace.is_none() => {
-            format!("no {called} uses a device in any namespace")
+            format!("no pod {called:?} uses a device in any namespace")
         }
-        Source::Cluster { .. } => format!("{called} not found"),
+        Source::Cluster { .. } => format!("pod {called} not found"),
         Source::Files => format!(
-            "no {called} that uses a device is{place} in the input: it does not exist, or has no \
-             claim"
+            "no pod {called:?} in the input uses a device: it does not exist, or has no claim"
         ),
     };
     let mut failure = Failure::new(ExitStatus::Failed, text);

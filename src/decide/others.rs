@@ -57,8 +57,8 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
         .batch
         .and_then(|own| match metadata.labels.get(RuleMetadata::BATCH) {
             Some(batch) if batch == own => None,
-            Some(batch) => Some(format!("is of batch {batch}, not {own}")),
-            None => Some(format!("is of no batch, not {own}")),
+            Some(batch) => Some(format!("belongs to batch {batch}, not {own}")),
+            None => Some(format!("belongs to no batch, not {own}")),
         });
     let is_meant = me.uids.is_empty()
         || me
@@ -165,9 +165,13 @@ mod tests {
             ),
             (noted(RuleMetadata::CHANGED_BY, "anna"), ANNA, None),
             (of_batch("run-b"), run, None),
-            (of_batch("run-a"), run, Some("is of batch run-a, not run-b")),
+            (
+                of_batch("run-a"),
+                run,
+                Some("belongs to batch run-a, not run-b"),
+            ),
             (of_batch("run-a"), ANNA, None),
-            (plain(), run, Some("is of no batch, not run-b")),
+            (plain(), run, Some("belongs to no batch, not run-b")),
             (
                 plain(),
                 object,

@@ -221,16 +221,26 @@ pub fn check(report: &ImpactReport, patience: Duration) -> Result<(), Failure> {
             .published_rules
             .iter()
             .filter(|rule| rule.agrees == agrees && rule.condition.is_some() == answered);
-        let names: Vec<&str> = matching.map(|rule| rule.rule.as_str()).collect();
-        names.join(", ")
+        matching
+            .map(|rule| rule.rule.as_str())
+            .collect::<Vec<&str>>()
     };
-    let (differing, silent) = (rules(Some(false), true), rules(None, false));
-    let uncompared = rules(None, true);
+    let differing = rules(Some(false), true);
+    let silent = rules(None, false).join(", ");
+    let uncompared = rules(None, true).join(", ");
     // A contradiction comes first: silence may end, and one of the two is wrong for good.
     if !differing.is_empty() {
+        let noun = if differing.len() == 1 {
+            "rule"
+        } else {
+            "rules"
+        };
         return Err(Failure::new(
             ExitStatus::Incomplete,
-            format!("the controller contradicts this preview: {differing}"),
+            format!(
+                "the controller's result differs from this preview for {noun} {}",
+                differing.join(", ")
+            ),
         )
         .hint(
             "trust the controller, and please report the difference with `kubectl get … -o yaml`",
@@ -410,7 +420,7 @@ mod tests {
             (
                 Some(("2 pods", 1)),
                 Some("1 pod"),
-                Some("the controller contradicts this preview: p"),
+                Some("the controller's result differs from this preview for rule p"),
             ),
             (
                 Some(("1 pod", 0)),

@@ -234,7 +234,7 @@ impl OnDevices<'_> {
         match self.siblings {
             SiblingRules::Selected => {
                 notes.push(format!(
-                    "also selects the rules on its partitions: {}",
+                    "rules on partitions of this device are also selected: {}",
                     others.join(", ")
                 ));
                 Chooser::Names([selected, others].concat())

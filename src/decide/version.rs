@@ -41,7 +41,7 @@ impl Version {
 pub fn behaviour_of(version: Minor) -> Result<Semantics, String> {
     Semantics::of(version).ok_or_else(|| {
         format!(
-            "Kubernetes {version} has no device taints: they need {}",
+            "Kubernetes {version} has no device taints; they need Kubernetes {} or later",
             Semantics::OLDEST
         )
     })

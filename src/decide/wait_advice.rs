@@ -89,7 +89,7 @@ pub fn ended(
                 .flatten()
                 .chain(whom.map(|who| format!("changed by {who}")))
                 .fold(failure, Failure::detail)
-                .detail("pods on devices that it no longer taints stay")
+                .detail("pods are not evicted from devices that the rule no longer taints")
                 .hint("to wait for the rule as it is now, run this again")
         }
         UnreachableGoal::Harmless { rule, effect } => {

@@ -18,7 +18,7 @@ pub enum NamingError {
         argument: String,
     },
     /// Every segment is `*`.
-    #[error("device {argument:?} selects every device of every driver")]
+    #[error("{argument:?} is not allowed: it selects every device of every driver")]
     Everything {
         /// The argument.
         argument: String,

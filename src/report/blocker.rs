@@ -114,7 +114,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "no pods are left, but this has not lasted {}s yet (--settle)",
+                    "no pods are left, but for less than {}s so far (--settle)",
                     settle.as_secs_f64()
                 ),
             ),
@@ -408,7 +408,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "no pods are left, but this has not lasted 10s yet (--settle)".to_owned()
+                "no pods are left, but for less than 10s so far (--settle)".to_owned()
             )
         );
     }

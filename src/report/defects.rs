@@ -153,7 +153,7 @@ pub fn releases(defect: Defect) -> String {
     let range = format!("{first} to {last}");
     match repair {
         Repair::In(_) => range,
-        Repair::Expected(_) => format!("{range} or later"),
+        Repair::Expected(fix) => format!("{range} (fix in {fix} not tested)"),
     }
 }
 
@@ -264,7 +264,7 @@ mod tests {
             told,
             [
                 "1.36.0 to 1.36.2",
-                "1.34.0 to 1.37.1 or later",
+                "1.34.0 to 1.37.1 (fix in 1.37.2 not tested)",
                 "1.33 to 1.35"
             ]
         );

@@ -222,8 +222,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
             although the kubelet lists no container that uses it"),
         RemovalObjection::Claimed { claim } => format!("it is allocated to claim {claim}"),
         RemovalObjection::Leaving { pod } => format!("pod {pod} was deleted, but is still terminating"),
-        RemovalObjection::DriverDown => "its driver no longer publishes devices on the node, and may \
-            still use it: restart the driver".to_owned(),
+        RemovalObjection::DriverDown => "its driver publishes no devices on the node any more, and may \
+            not have released this one: restart the driver".to_owned(),
         RemovalObjection::DriverUnknown => "the status of its driver is unknown".to_owned(),
         RemovalObjection::NodeUnproven => "cannot verify that this is the node's kubelet; if you are \
             sure, add --confirm-node".to_owned(),

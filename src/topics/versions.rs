@@ -11,7 +11,7 @@ type Behaviour = fn(&Semantics) -> bool;
 pub(super) fn versions() -> String {
     let known = Semantics::RELEASES.map(|release| (release, Semantics::of(release)));
     let rows: [(&str, Behaviour); 11] = [
-        ("tolerations spare pods", |it| it.copies_tolerations),
+        ("tolerations prevent eviction", |it| it.copies_tolerations),
         ("effect None", |it| it.has_effect_none),
         ("the controller reports on rules", |it| it.has_condition),
         ("a new effect renews timeAdded", |it| {
@@ -35,8 +35,9 @@ pub(super) fn versions() -> String {
     ];
     let mut text = format!(
         "Device taints exist since Kubernetes {}. Versions newer than {} are treated\nlike \
-         it.\n\n{:31}",
+         {}.\n\n{:31}",
         Semantics::OLDEST,
+        Semantics::NEWEST,
         Semantics::NEWEST,
         ""
     );
@@ -86,7 +87,7 @@ mod tests {
     fn every_known_defect_is_told_with_its_releases_and_its_place_upstream() {
         let text = versions();
         assert!(
-            text.contains("1.36.0 to 1.36.2           any rule"),
+            text.contains("1.36.0 to 1.36.2                             any rule"),
             "{text}"
         );
         for defect in Defect::ALL {

@@ -20,7 +20,7 @@ fn the_lines_that_tolerate_a_taint_need_no_cluster() {
       value: research
     [stderr]
     add the lines to each request of a claim, and to each alternative under firstAvailable
-    keep effect: NoExecute: without an effect, a toleration is for scheduling only, and each replacement is scheduled here and evicted again
+    keep `effect: NoExecute`; without it the toleration applies to scheduling only: each replacement pod is scheduled to the device and evicted again
     [exit status: 0]
     ");
     insta::assert_snapshot!(devicetaint("tolerations example.com/broken:NoSchedule --for template -q").shown(), @"

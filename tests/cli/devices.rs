@@ -60,7 +60,10 @@ fn unknown_node_is_a_mistake_and_one_without_devices_an_empty_list() {
 #[test]
 fn what_is_there_without_devices_is_told_as_that() {
     for (flags, said) in [
-        ("--pod research/idle", "no pod with devices research/idle"),
+        (
+            "--pod research/idle",
+            "pod research/idle not found, or it uses no devices",
+        ),
         (
             "--pod default/notebook-anna",
             "did you mean research/notebook-anna?",

@@ -389,12 +389,12 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     hint: choose one of pod/twice -n dev, pod/twice -n ml
     [exit status: 2]
     ");
-    insta::assert_snapshot!(told("pod/clasless -n ml"), @r"
+    insta::assert_snapshot!(told("pod/clasless -n ml"), @r#"
     [stderr]
-    error: no pod ml/clasless that uses a device is in the input: it does not exist, or has no claim
+    error: no pod "ml/clasless" in the input uses a device: it does not exist, or has no claim
     hint: did you mean ml/classless?
     [exit status: 1]
-    ");
+    "#);
     insta::assert_snapshot!(told("device/gpu.example.com/a/b"), @"
     [stderr]
     error: no device matches gpu.example.com/a/b: none is published or allocated

@@ -699,7 +699,7 @@ fn commands_without_a_page_say_what_they_take() {
     let run = devicetaint(&format!("list --watch -o html --from {EXAMPLE}"));
     assert_snapshot!(run.shown(), @"
     [stderr]
-    error: --watch prints repeatedly, and -o html is a single page
+    error: --watch cannot be combined with -o html, which is a single page
     hint: for a page: -o html without --watch; to watch: -o table, wide, markdown or name
     [exit status: 2]
     ");

@@ -89,7 +89,7 @@ fn short_help_of_preview() {
           --policy <FILENAME>  Exit with code 4 if this policy forbids the taint
 
     Controller:
-          --publish  Compare with the controller, through rules with effect None
+          --publish  Create rules with effect None, and compare the controller's count
 
     Source:
           --from <FILENAME>  Read saved objects: a file, a directory or `-`
@@ -209,7 +209,7 @@ fn hazards_are_explained() {
                              recreates it
     job-restart              its Job recreates it, counts it as a failure, or may
                              fail
-    do-not-disrupt           an annotation of its owner forbids disruption
+    do-not-disrupt           an annotation of the pod forbids disruption
     node-not-ready           its node cannot stop it: it would hang in Terminating
     driver-down              the driver of its device is not running: it would hang
                              in Terminating

@@ -28,14 +28,14 @@ fn one_device_is_asked_about_without_a_taint() {
     +5m      1 pod   ███████████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
     Message that the controller would report for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
-    On the same hardware:
+    Still in use on the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
@@ -84,7 +84,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     +5m      1 pod   ██████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -93,9 +93,9 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Replacements:
       3 claims cannot be reallocated, each because gpu needs 1, 0 match: research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96
-      all at once: at most 1 of 4 claims can be reallocated; possibly fewer: this upper bound ignores capacity (serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml)
+      together, at most 1 of the 4 claims can be reallocated (upper bound; not checked: capacity (serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml))
 
-    On the same hardware:
+    Still in use on the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     Guards:
@@ -224,7 +224,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     ");
     assert_snapshot!(preview("*/*/*").shown(), @r#"
     [stderr]
-    error: device "*/*/*" selects every device of every driver
+    error: "*/*/*" is not allowed: it selects every device of every driver
     hint: to select every device: --all-devices
     [exit status: 2]
     "#);
@@ -271,7 +271,7 @@ fn no_schedule_evicts_nobody() {
     gpu.example.com/node-7/gpu-0   taint a:NoSchedule
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
       research/evals-98wpf: the effect does not evict
       research/notebook-anna: the effect does not evict
       research/notebook-ben: terminating, its grace period ended 10s ago
@@ -659,7 +659,7 @@ fn wrong_guards_say_what_is_right() {
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted>many").shown(), @r#"
     [stderr]
-    error: guard "pods.evicted>many" has no number or percentage after the operator
+    error: guard "pods.evicted>many": "many" is not a whole number or a percentage from 0% to 100%
     hint: use a whole number such as 20, or a percentage from 0% to 100%
     [exit status: 2]
     "#);
@@ -886,7 +886,7 @@ fn wrong_arguments_are_usage_errors() {
 fn wrong_versions_times_and_gates_are_usage_errors() {
     assert_snapshot!(preview("gpu.example.com --kubernetes 1.32").shown(), @r"
     [stderr]
-    error: invalid value '1.32' for '--kubernetes <VERSION>': Kubernetes 1.32 has no device taints: they need 1.33
+    error: invalid value '1.32' for '--kubernetes <VERSION>': Kubernetes 1.32 has no device taints; they need Kubernetes 1.33 or later
 
     For more information, try '--help'.
     [exit status: 2]

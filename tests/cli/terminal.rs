@@ -166,7 +166,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this
-        version does not evict
+        version of Kubernetes does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -176,7 +176,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
         information will not be updated again. Recreate the DeviceTaintRule to
         trigger an update.
 
-    On the same hardware:
+    Still in use on the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod
         research/evals-98wpf and 1 more
 
@@ -210,7 +210,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     +5m      1 pod   ███████████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -218,7 +218,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the
         effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
-    On the same hardware:
+    Still in use on the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
@@ -246,7 +246,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     +5m      1 pod   ███████████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -254,7 +254,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the
         DeviceTaintRule to trigger an update.
 
-    On the same hardware:
+    Still in use on the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).

@@ -32,10 +32,10 @@ fn version_of_the_client_asks_no_cluster() {
     kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
     Supports Kubernetes 1.33 to 1.37; reports are devicetaint.dev/v1alpha1
 
-    RELEASES                    UPSTREAM            KNOWN DEFECT
-    1.36.0 to 1.36.2            kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
-    1.34.0 to 1.37.1 or later   kubernetes#141290   pods that use devices through extended resources are not evicted
-    1.33 to 1.35                kubernetes#135686   outdated reservations hide pods from a new rule until the pods change
+    RELEASES                                      UPSTREAM            KNOWN DEFECT
+    1.36.0 to 1.36.2                              kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
+    1.34.0 to 1.37.1 (fix in 1.37.2 not tested)   kubernetes#141290   pods that use devices through extended resources are not evicted
+    1.33 to 1.35                                  kubernetes#135686   outdated reservations hide pods from a new rule until the pods change
     [exit status: 0]
     ");
 }
@@ -47,10 +47,10 @@ fn version_without_a_cluster_says_what_is_known_and_what_is_missing() {
     kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
     Supports Kubernetes 1.33 to 1.37; reports are devicetaint.dev/v1alpha1
 
-    RELEASES                    UPSTREAM            KNOWN DEFECT
-    1.36.0 to 1.36.2            kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
-    1.34.0 to 1.37.1 or later   kubernetes#141290   pods that use devices through extended resources are not evicted
-    1.33 to 1.35                kubernetes#135686   outdated reservations hide pods from a new rule until the pods change
+    RELEASES                                      UPSTREAM            KNOWN DEFECT
+    1.36.0 to 1.36.2                              kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
+    1.34.0 to 1.37.1 (fix in 1.37.2 not tested)   kubernetes#141290   pods that use devices through extended resources are not evicted
+    1.33 to 1.35                                  kubernetes#135686   outdated reservations hide pods from a new rule until the pods change
     [stderr]
     error: no cluster is configured: no kubeconfig found
     hint: set a kubeconfig with --kubeconfig or KUBECONFIG

@@ -150,7 +150,7 @@ fn difference_from_the_controller_is_an_error_that_shows_both() {
     let output = preview(plane, &line);
     assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("the controller contradicts this preview"),
+        stderr(&output).contains("the controller's result differs from this preview"),
         "{}",
         stderr(&output)
     );

@@ -17,11 +17,21 @@ pub enum GuardError {
         /// The signal as given.
         signal: String,
     },
-    /// The limit is neither a number nor a percentage.
+    /// Nothing stands after the operator.
     #[error("guard \"{guard}\" has no number or percentage after the operator")]
     NoQuantity {
         /// The guard as given.
         guard: String,
+    },
+    /// The limit is neither a number nor a percentage.
+    #[error(
+        "guard \"{guard}\": \"{quantity}\" is not a whole number or a percentage from 0% to 100%"
+    )]
+    InvalidQuantity {
+        /// The guard as given.
+        guard: String,
+        /// What stands after the operator.
+        quantity: String,
     },
     /// There is nothing that the percentage could be taken of.
     #[error("guard \"{guard}\" cannot have a percentage")]
@@ -52,7 +62,7 @@ impl GuardError {
                     None => format!("known signals: {known}"),
                 }
             }
-            Self::NoQuantity { .. } => {
+            Self::NoQuantity { .. } | Self::InvalidQuantity { .. } => {
                 "use a whole number such as 20, or a percentage from 0% to 100%"
                     .to_owned()
             }

@@ -87,8 +87,15 @@ pub(super) enum Quantity {
 
 impl Quantity {
     fn parse(text: &str, signal: Signal, guard: &str) -> Result<Self, GuardError> {
-        let no_quantity = || GuardError::NoQuantity {
-            guard: guard.to_owned(),
+        let no_quantity = || {
+            let guard = guard.to_owned();
+            if text.is_empty() {
+                return GuardError::NoQuantity { guard };
+            }
+            GuardError::InvalidQuantity {
+                guard,
+                quantity: text.to_owned(),
+            }
         };
         let Some(percent) = text.strip_suffix('%') else {
             return Ok(Self::Number(whole_number(text).ok_or_else(no_quantity)?));
@@ -158,32 +165,32 @@ mod tests {
             ),
             (
                 "pods.evicted>-1",
-                r#"guard "pods.evicted>-1" has no number or percentage after the operator"#,
+                r#"guard "pods.evicted>-1": "-1" is not a whole number or a percentage from 0% to 100%"#,
                 "whole number",
             ),
             (
                 "pods.evicted>+1",
-                r#"guard "pods.evicted>+1" has no number or percentage after the operator"#,
+                r#"guard "pods.evicted>+1": "+1" is not a whole number or a percentage from 0% to 100%"#,
                 "whole number",
             ),
             (
                 "pods.evicted>1.5",
-                r#"guard "pods.evicted>1.5" has no number or percentage after the operator"#,
+                r#"guard "pods.evicted>1.5": "1.5" is not a whole number or a percentage from 0% to 100%"#,
                 "whole number",
             ),
             (
                 "pods.evicted>>1",
-                r#"guard "pods.evicted>>1" has no number or percentage after the operator"#,
+                r#"guard "pods.evicted>>1": ">1" is not a whole number or a percentage from 0% to 100%"#,
                 "whole number",
             ),
             (
                 "pods.evicted>101%",
-                r#"guard "pods.evicted>101%" has no number or percentage after the operator"#,
+                r#"guard "pods.evicted>101%": "101%" is not a whole number or a percentage from 0% to 100%"#,
                 "0% to 100%",
             ),
             (
                 "pods.evicted>99999999999999999999",
-                r#"guard "pods.evicted>99999999999999999999" has no number or percentage after the operator"#,
+                r#"guard "pods.evicted>99999999999999999999": "99999999999999999999" is not a whole number or a percentage from 0% to 100%"#,
                 "whole number",
             ),
             (

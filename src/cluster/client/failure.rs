@@ -29,7 +29,7 @@ pub(in crate::cluster) fn unusable(server: &Arc<Server>, error: &kube::Error) ->
         return ClusterError::Unreachable { server, reason };
     }
     let reason = if let kube::Error::HttpError(_) = error {
-        "a user, group or token contains characters that are invalid in a header".to_owned()
+        "a user, group or token contains characters that are invalid in an HTTP header".to_owned()
     } else {
         innermost(error)
     };
@@ -89,7 +89,7 @@ fn credentials(server: Arc<Server>, error: &AuthError) -> ClusterError {
     let reason = if let AuthError::AuthExecRun { out, .. } = error {
         format!("its auth-provider command exited with {}", out.status)
     } else if let AuthError::InvalidBearerToken(_) = error {
-        "the token contains characters that are invalid in a header".to_owned()
+        "the token contains characters that are invalid in an HTTP header".to_owned()
     } else {
         error.to_string()
     };

@@ -111,9 +111,11 @@ impl<'a> Material<'a> {
     /// kube takes it for granted that a token can stand in a header.
     fn check_token(&self, user: &AuthInfo) -> Result<(), ClusterError> {
         match &user.token {
-            Some(token) if http::HeaderValue::from_str(token.expose_secret()).is_err() => {
-                Err(self.bad_user("token", "contains characters that are invalid in a header"))
-            }
+            Some(token) if http::HeaderValue::from_str(token.expose_secret()).is_err() => Err(self
+                .bad_user(
+                    "token",
+                    "contains characters that are invalid in an HTTP header",
+                )),
             Some(_) | None => Ok(()),
         }
     }

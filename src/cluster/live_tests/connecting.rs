@@ -211,7 +211,7 @@ async fn unusable_token_is_not_repeated() {
     assert!(
         error
             .to_string()
-            .contains("token contains characters that are invalid in a header"),
+            .contains("token contains characters that are invalid in an HTTP header"),
         "{error}"
     );
     assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");

@@ -54,8 +54,7 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Additional attribute that identifies hardware, besides built-in ones such as uuid
     ///
-    /// An argument NAME=VALUE then selects hardware, and rules record the attribute of their
-    /// device. Repeatable.
+    /// NAME=VALUE then also selects devices, and new rules record this attribute. Repeatable.
     #[arg(
         long = "identity-attribute",
         value_name = "NAME",
@@ -70,7 +69,7 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Devices that consume the same counters are parts of the same hardware.
+    /// Devices that consume counters of the same counter set share hardware.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 }

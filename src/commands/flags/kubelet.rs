@@ -13,7 +13,7 @@ pub(crate) struct DebugPodArgs {
     /// Ask the kubelet of this node, through a temporary debug pod
     ///
     /// The pod runs as root, is bound to the node directly, mounts the kubelet's socket and
-    /// checkpoint read-only, and is deleted at the end, also after Ctrl-C. Needs permission to
+    /// checkpoint (dra_manager_state) read-only, and is deleted at the end, also after Ctrl-C. Needs permission to
     /// create, get and delete pods, and to get pods/log.
     #[arg(
         long,

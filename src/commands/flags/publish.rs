@@ -3,9 +3,7 @@
 /// How the controller is asked.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PublishArgs {
-    /// Compare with the controller, through rules with effect None
-    ///
-    /// Creates the rules, and compares the controller's count with the preview.
+    /// Create rules with effect None, and compare the controller's count
     #[arg(long, conflicts_with = "from", help_heading = "Controller")]
     pub(crate) publish: bool,
 

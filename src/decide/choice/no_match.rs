@@ -104,7 +104,11 @@ fn no_such_pod(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
     if idle.is_there(snapshot) || pods.contains(name) {
         return idle.failure();
     }
-    elsewhere("pod with devices", name, &pods)
+    elsewhere(
+        format!("pod {name} not found, or it uses no devices"),
+        name,
+        &pods,
+    )
 }
 
 fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
@@ -121,18 +125,22 @@ fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
         allocation.is_some_and(|found| !found.results.is_empty())
     });
     let holding = holding.map(|claim| claim.name.clone());
-    elsewhere("claim with allocated devices", name, &holding.collect())
+    elsewhere(
+        format!("claim {name} not found, or it has no allocated devices"),
+        name,
+        &holding.collect(),
+    )
 }
 
 /// Nothing has that name: perhaps it is in another namespace.
-fn elsewhere(what: &str, name: &NamespacedName, known: &BTreeSet<NamespacedName>) -> Failure {
+fn elsewhere(text: String, name: &NamespacedName, known: &BTreeSet<NamespacedName>) -> Failure {
     let same = known.iter().filter(|found| found.name == name.name);
     let same: Vec<String> = same.take(3).map(ToString::to_string).collect();
+    let failure = Failure::new(ExitStatus::Failed, text);
     if same.is_empty() {
-        let known = known.iter().map(ToString::to_string);
-        return no_such(what, &name.to_string(), known);
+        let known: BTreeSet<String> = known.iter().map(ToString::to_string).collect();
+        return meant(failure, &nearest(&name.to_string(), known));
     }
-    let failure = Failure::new(ExitStatus::Failed, format!("no {what} {name}"));
     meant(failure, &same)
 }
 

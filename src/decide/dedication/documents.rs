@@ -142,8 +142,8 @@ pub fn traps(taints: &[Taint]) -> Vec<String> {
     ];
     if evicts {
         lines.push(
-            "keep effect: NoExecute: without an effect, a toleration is for scheduling only, and \
-             each replacement is scheduled here and evicted again"
+            "keep `effect: NoExecute`; without it the toleration applies to scheduling only: each \
+             replacement pod is scheduled to the device and evicted again"
                 .to_owned(),
         );
     } else {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_trap_is_told_for_the_effect_that_the_taint_has() {
-        assert!(traps(&[taint_of("a:NoExecute")])[1].contains("keep effect: NoExecute"));
+        assert!(traps(&[taint_of("a:NoExecute")])[1].contains("keep `effect: NoExecute`"));
         assert!(traps(&[taint_of("a:NoSchedule")])[1].contains("escalated"));
     }
 }

@@ -35,18 +35,12 @@ pub fn notes(
     let holders: Vec<String> = holders.map(|claim| claim.name.to_string()).collect();
     // With NoExecute they do not keep them, and the preview shows who is evicted.
     if !holders.is_empty() && terms.effect != Effect::NoExecute {
-        let (claims, keep) = match holders.len() {
-            1 => (
-                "1 claim".to_owned(),
-                "has some of these devices and keeps them",
-            ),
-            many => (
-                counted(many, "claim"),
-                "have some of these devices and keep them",
-            ),
+        let claims = match holders.len() {
+            1 => "1 claim in another namespace keeps".to_owned(),
+            many => format!("{} in other namespaces keep", counted(many, "claim")),
         };
         notes.push(format!(
-            "{claims} of other namespaces {keep}: {}",
+            "{claims} devices of this dedication: {}",
             few(&holders)
         ));
     }

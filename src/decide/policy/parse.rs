@@ -251,7 +251,7 @@ mod tests {
             ),
             (
                 "neverTaint:\n- device: '*/*/*'\n",
-                "line 4: device \"*/*/*\" selects every device",
+                "line 4: \"*/*/*\" is not allowed: it selects every device",
                 "DRIVER/POOL/DEVICE",
             ),
             (

@@ -93,7 +93,7 @@ fn unexpected(tokens: &[Token], scanned: &Scanned, column: usize) -> Wrong {
         TokenKind::QuotedName(name) => format!("`{name}`"),
         TokenKind::Text(_) | TokenKind::Bytes(_) => "a string".to_owned(),
         TokenKind::Int(_) | TokenKind::Uint(_) | TokenKind::Double(_) => "a number".to_owned(),
-        TokenKind::End => "the end".to_owned(),
+        TokenKind::End => "end of expression".to_owned(),
     };
     Wrong::at(token.at, format!("syntax error: unexpected {shown}"))
 }

@@ -363,7 +363,7 @@ fn wrong_text_is_pointed_at() {
         ),
         (
             "true &&\n  (1 +",
-            "compilation failed at line 2, column 7: syntax error: unexpected the end",
+            "compilation failed at line 2, column 7: syntax error: unexpected end of expression",
         ),
         (
             "'é' == nope",
@@ -391,7 +391,7 @@ fn wrong_text_is_pointed_at() {
         ),
         (
             "f(1",
-            "compilation failed at column 4: syntax error: unexpected the end",
+            "compilation failed at column 4: syntax error: unexpected end of expression",
         ),
         (
             "[1, 'a'] == []",

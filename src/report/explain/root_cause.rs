@@ -146,8 +146,8 @@ pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String 
             ),
         },
         RootCause::TaintCombination(owners) if owners.is_empty() => {
-            "waits for devices: excluded by taints; a node has enough without all of them; too \
-             many combinations to find the smallest set"
+            "waits for devices: excluded by taints; removing all of these taints would free enough \
+             devices; the smallest sufficient set was not computed"
                 .to_owned()
         }
         RootCause::TaintCombination(owners) => format!(

@@ -246,7 +246,7 @@ impl RuleSteps<'_, '_> {
         let stale = match evicting {
             EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,
             EvictionStatus::Outdated => Some(format!(
-                "outdated: for generation {}, and the rule is at {}",
+                "outdated: reports on generation {}; the rule is at generation {}",
                 condition.observed_generation, self.rule.generation
             )),
             EvictionStatus::Leftover => Some("outdated: no pod that it evicts is left".to_owned()),

@@ -111,20 +111,20 @@ impl ExplainedVerdict {
     }
 }
 
-/// When something due at that moment happens.
-pub(super) fn moment(at: Timestamp, now: Timestamp) -> String {
+/// When an eviction that is due at that moment happens, with `verb` for one that is not overdue.
+pub(super) fn eviction(verb: &str, at: Timestamp, now: Timestamp) -> String {
     let distance = human_duration(at.duration_since(now));
     match at.cmp(&now) {
-        std::cmp::Ordering::Less => format!("at once, due since {at} ({distance} ago)"),
-        std::cmp::Ordering::Equal => "now".to_owned(),
-        std::cmp::Ordering::Greater => format!("in {distance}, at {at}"),
+        std::cmp::Ordering::Less => format!("eviction overdue since {at} ({distance})"),
+        std::cmp::Ordering::Equal => format!("{verb} now"),
+        std::cmp::Ordering::Greater => format!("{verb} in {distance}, at {at}"),
     }
 }
 
 /// What becomes of the pod.
 pub(super) fn describe(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String {
     match verdict {
-        PodVerdict::Evicted { at } => format!("evicted {}", moment(at, now)),
+        PodVerdict::Evicted { at } => eviction("evicted", at, now),
         PodVerdict::Tolerates => "stays: it tolerates the taints that would evict it".to_owned(),
         PodVerdict::Terminating => terminating(pod.deletion.as_ref(), now).message,
         PodVerdict::NotEvicted(why) => format!("stays: {}", not_evicted(why).message),

@@ -486,7 +486,7 @@ impl RequestedItem<'_> {
                 "{is} in incompletely published pools, which the scheduler skips"
             )),
             "invalid-pool" => plain(format!(
-                "{is} in contradictory pools, which the scheduler skips"
+                "{is} in inconsistent pools, which the scheduler skips"
             )),
             _ => plain(format!("may match, unknown: {why}")),
         };

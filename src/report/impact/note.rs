@@ -120,7 +120,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         ),
         NotEvicted::ExtendedResource => (
             NoteCode::ExtendedResource,
-            "uses an extended resource, which this version does not evict",
+            "uses an extended resource, which this version of Kubernetes does not evict",
         ),
         NotEvicted::NotPublished => (
             NoteCode::NotPublished,
@@ -165,7 +165,7 @@ mod tests {
         NotOwned: the claim was not generated for this pod
         ");
         insta::assert_snapshot!(told(NotEvicted::ExtendedResource), @"
-        ExtendedResource: uses an extended resource, which this version does not evict
+        ExtendedResource: uses an extended resource, which this version of Kubernetes does not evict
         ");
         insta::assert_snapshot!(told(NotEvicted::NotPublished), @"
         NotPublished: the device is not published, and this version ignores unpublished devices

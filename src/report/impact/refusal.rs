@@ -88,7 +88,7 @@ impl fmt::Display for ApprovalRefusal {
             Self::LessKnown { what } => {
                 write!(
                     formatter,
-                    "{what} cannot be read now, but could be read for the report"
+                    "{what} could be read when the report was created, but not now"
                 )
             }
             Self::Exchanged {

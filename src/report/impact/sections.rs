@@ -57,7 +57,7 @@ impl View for ImpactReport {
             self.assessment.replacements.lines(),
         ));
         sections.push(Section::list(
-            "On the same hardware",
+            "Still in use on the same hardware",
             siblings(&self.assessment.siblings),
         ));
         sections.push(Section::list("Hazards", hazards(&self.affected_pods)).shown(Shown::Wide));

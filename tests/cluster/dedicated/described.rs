@@ -35,7 +35,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
             world.node
         ))
         .ended(0);
-    run.saying("1 claim of other namespaces has some of these devices and keeps them")
+    run.saying("1 claim in another namespace keeps devices of this dedication")
         .saying("1 claim created before cannot get these devices");
     lets_in(&world, &group, &group, true).await;
     waiting_pod(&world, &group, "ours").await;
