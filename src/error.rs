@@ -81,15 +81,15 @@ impl ExitStatus {
             Self::Unchanged => "unchanged, only with --error-unchanged",
             Self::Refused => {
                 "refused: a guard tripped, a confirmation is missing, or the impact grew since \
-                 --expect; nothing was changed"
+                 --expect; nothing was changed; or a device is not safe to pull"
             }
             Self::TimedOut => {
-                "the wait timed out, or evicted pods are replaced and evicted again; the change \
-                 was applied, and the remaining pods are printed"
+                "the wait ended before its condition was met (timeout, pods evicted again, or an \
+                 unconfirmed device release); a change made by the same command was applied"
             }
             Self::Incomplete => {
-                "the report is incomplete or contradicted, only with --strict or --publish; or one \
-                 of several clusters gave no report"
+                "the report is incomplete (with --strict or -o name) or not confirmed by the \
+                 controller (with --publish); or one of several clusters gave no report"
             }
             Self::TryAgain => {
                 "retry: the network, a busy or failing server, or a concurrent change prevented \

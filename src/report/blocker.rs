@@ -18,11 +18,11 @@ use crate::engine::termination_blocker::TerminationBlocker;
 use crate::model::{DeviceId, DeviceTaintRule, NamespacedName, NodeHealth};
 use crate::naming::phrase::few;
 
-/// Something that keeps a wait from being met.
+/// Something that blocks a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocker {
-    /// What it is.
+    /// Code of the reason.
     pub reason: BlockerReason,
     /// Namespace of the pod or the workload; null when it is neither.
     pub namespace: Option<String>,
@@ -36,54 +36,55 @@ pub struct Blocker {
     pub since_time: Option<Time>,
     /// When a toleration or a grace period ends; null when no such time is known.
     pub until_time: Option<Time>,
-    /// All of that in words.
+    /// The reason as text.
     pub message: String,
 }
 
-/// Why something is left; the reasons of pods are those of a rule's description.
+/// Why a wait is blocked; pods have the same reasons as in the description of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum BlockerReason {
-    /// The pod's eviction is due, and the controller has not come to it.
+    /// The pod's eviction is due, and the controller has not evicted it yet.
     Controller,
     /// The pod tolerates the taint until the given time.
     Tolerates,
     /// The rule evicts no pods with its effect.
     EffectDoesNotEvict,
-    /// The workload's pods are created again on devices from which they are evicted; namespace and name are its own.
+    /// The workload's pods are recreated on devices from which they are evicted; namespace and name
+    /// are those of the workload.
     ComesBack,
     /// The pod is terminating within its grace period.
     GracePeriod,
-    /// The pod's containers have ended, and its driver has not given back its devices.
+    /// The pod's containers have ended, and the driver has not released its devices.
     DriverDown,
     /// The pod's containers have ended, and its sandbox cannot be stopped.
     Sandbox,
-    /// The pod is terminating, and a finalizer holds it.
+    /// The pod is terminating, and a finalizer blocks its deletion.
     Finalizers,
-    /// The pod is terminating, and its node does not answer.
+    /// The pod is terminating, and its node is not ready.
     NodeNotReady,
-    /// The pod is terminating, and there is no such node.
+    /// The pod is terminating, and its node does not exist.
     NodeGone,
-    /// The pod should have ended, and its kubelet has not said so.
+    /// The grace period of the pod is over, without a known cause.
     Kubelet,
-    /// The controller's condition does not say that the rule is done.
+    /// The controller's condition does not report completion.
     Condition,
-    /// The controller has not looked at the rule as it is.
+    /// The controller has not observed the current generation of the rule.
     NotObserved,
-    /// The rule is still there.
+    /// The rule still exists.
     Present,
-    /// Who is evicted could not be evaluated.
+    /// The evictions could not be evaluated.
     NotEvaluated,
-    /// The kubelet of the node says that the device is in use, or has not been given back.
+    /// The kubelet reports that the device is in use, or not released.
     InUse,
-    /// The kubelet of the node does not answer, so that what it holds is not known.
+    /// The kubelet does not respond, so the devices in use are unknown.
     KubeletSilent,
     /// A claim holds the device.
     Held,
-    /// The pod was deleted by force: the API shows its devices as free, and its node was not seen to release
-    /// them.
+    /// The pod was force-deleted: the API shows its devices as free, but its node has not confirmed
+    /// the release.
     ForceDeleted,
-    /// The pod was stuck and is gone, and how it ended was not observed: the API shows its devices as free, and
-    /// its node was not seen to release them.
+    /// The pod was stuck and is deleted, and its end was not observed: the API shows its devices as
+    /// free, but its node has not confirmed the release.
     EndNotObserved,
     /// A workload whose pods were evicted has fewer ready pods than desired, or an unknown number.
     Recovering,

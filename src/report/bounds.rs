@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Count;
 
-/// What is known of a count whose true number is not.
+/// Bounds of a count that is not exact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bounds {
-    /// Name of the field beside this list that holds what could be counted.
+    /// Name of the field, in the same object, with the known part of the count.
     pub field: String,
-    /// The lowest number that it can be.
+    /// Lower bound.
     pub at_least: usize,
-    /// The highest number that it can be; null when there is no limit.
+    /// Upper bound; null if there is none.
     pub at_most: Option<usize>,
 }
 

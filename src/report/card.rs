@@ -19,23 +19,24 @@ use crate::naming::phrase::few;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Card {
-    /// Its serial number, as its driver publishes it; null where it does not.
+    /// Serial number, as published by the driver; null if it does not publish one.
     pub serial: Option<String>,
-    /// Its UUID.
+    /// UUID of the device.
     pub uuid: Option<String>,
-    /// Its PCI address.
+    /// PCI address of the device.
     pub pci_address: Option<String>,
-    /// The slot that it is in.
+    /// Slot of the device.
     pub slot: Option<String>,
-    /// The devices that draw from the same counters: the card that it is a part of, or its partitions.
+    /// Devices that consume the same counter sets: the partitions of the device, or the device of
+    /// which it is a partition.
     pub partitions: Vec<String>,
-    /// The other devices that are the same hardware, each with what it shares.
+    /// Other devices on the same hardware, each with the attribute that they share.
     pub aliases: Vec<SameHardware>,
-    /// The devices that have the same PCIe root or NVLink domain.
+    /// Devices on the same PCIe root or in the same NVLink domain.
     pub peers: Vec<Peers>,
     /// Its taints, with since when each is there.
     pub taints: Vec<Taint>,
-    /// The claims and claim templates that tolerate its taints for scheduling.
+    /// Claims and claim templates that tolerate the device's taints for scheduling.
     pub tolerated_by: Vec<String>,
 }
 
@@ -45,7 +46,7 @@ pub struct Card {
 pub struct SameHardware {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// What it shares, such as a uuid.
+    /// The attribute that both have, such as a uuid.
     pub shares: String,
 }
 
@@ -53,7 +54,7 @@ pub struct SameHardware {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Peers {
-    /// What they have in common, such as a PCIe root.
+    /// The attribute that they have in common, such as a PCIe root.
     pub shares: String,
     /// The devices, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,

@@ -24,33 +24,33 @@ pub struct ChangeReport {
     /// Which report this is.
     #[schemars(extend("const" = "ChangeReport"))]
     pub kind: String,
-    /// Where it was done.
+    /// The cluster of the change.
     pub metadata: Metadata,
-    /// Who only pretended, if nothing was meant to be stored.
+    /// Dry-run mode: None, Client or Server.
     pub dry_run: DryRun,
     /// Whether anything was changed, or would have been without the dry run; null when that is not
     /// known of a rule.
     pub changed: Option<bool>,
-    /// Why the command did not do all that was asked; null when it did.
+    /// Why the command failed; null if it did not.
     #[serde(default)]
     pub error: Option<String>,
-    /// The rules and what became of each, in the order in which the command came to them.
+    /// The rules and the result of each change, in the order of processing.
     pub changes: Vec<ChangedRule>,
-    /// How the wait for the change ended; null when nothing was waited for.
+    /// Result of the wait for the change; null without a wait.
     pub wait: Option<WaitReport>,
-    /// What else there is to know, in words, such as what becomes schedulable again.
+    /// Further results as text, such as the devices that are schedulable again.
     pub messages: Vec<String>,
 }
 
-/// Who only pretended.
+/// Dry-run mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DryRun {
     /// No dry run.
     #[default]
     None,
-    /// This plugin: nothing was sent.
+    /// The plugin sent nothing.
     Client,
-    /// The server: it was sent, and not stored.
+    /// The server validated the change and did not store it.
     Server,
 }
 
@@ -72,54 +72,54 @@ impl DryRun {
     }
 }
 
-/// One rule, and what became of it.
+/// One rule, and the result of its change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedRule {
     /// The rule's name.
     pub name: String,
-    /// What became of it.
+    /// Result of the change.
     pub result: RuleResult,
-    /// Whether it was changed; null when that is not known.
+    /// Whether it was changed; null if unknown.
     pub changed: Option<bool>,
-    /// The taint that it had; null for one that was not there, and where it was not read.
+    /// The taint before the change; null if the rule did not exist, or was not read.
     pub before: Option<Taint>,
-    /// The taint that it has now; null for one that is gone, and where that is not known.
+    /// The taint after the change; null if the rule was deleted, or if unknown.
     pub after: Option<Taint>,
-    /// Why it is not as wanted; null when it is.
+    /// Why the change failed; null if it did not.
     pub error: Option<String>,
-    /// The rule as it is now, with all its fields, or would be without the dry run; null where that
-    /// was not asked for.
+    /// The rule after the change, or as it would be without the dry run, with all its fields; null
+    /// if not requested.
     #[serde(default)]
     pub manifest: Option<Value>,
 }
 
-/// What became of a rule, in kubectl's words.
+/// Result of a change to a rule, in the terms of kubectl.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum RuleResult {
-    /// It was made.
+    /// The rule was created.
     Created,
-    /// It was changed.
+    /// The rule was changed.
     Configured,
-    /// It was as wanted.
+    /// The rule was already as requested.
     Unchanged,
-    /// It was removed by this command, and is gone.
+    /// This command deleted the rule.
     Deleted,
-    /// Another command or program had removed it before this one came.
+    /// Another client had already deleted the rule.
     AlreadyDeleted,
-    /// It is being deleted, and is there until nothing holds it; `changed` says whether this command has
-    /// asked for that.
+    /// The rule is being deleted, and exists until its finalizers are removed; `changed` shows
+    /// whether this command requested the deletion.
     DeletionRequested,
-    /// The rule is deleted, and the answer to this command was lost: whether it or another has
-    /// removed it is not known.
+    /// The rule is deleted, but the response to this command was lost: another client may have
+    /// deleted it.
     Gone,
-    /// It was changed, and changed back.
+    /// The change was reverted.
     Reverted,
-    /// There was none of that name.
+    /// No rule of that name exists.
     NotFound,
-    /// It could not be changed, and is as it was.
+    /// The change failed, and the rule is unchanged.
     Failed,
     /// Unknown: the server's response was lost, and a second read failed.
     Unknown,

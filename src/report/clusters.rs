@@ -33,28 +33,27 @@ pub struct ClusterReports<A> {
     pub metadata: Metadata,
     /// The clusters, in the order in which they were named.
     pub items: Vec<ClusterReport<A>>,
-    /// The limits that were given, for all clusters together; what each of them comes to stands in its
-    /// own report.
+    /// The guards, for all clusters together; those of each cluster are in its own report.
     pub guard_results: Vec<GuardResult>,
-    /// Oddities that do not keep the question from being answered, with the context before them.
+    /// Warnings that do not prevent the report, each with its context.
     pub warnings: Vec<Warning>,
-    /// What could not be read or evaluated, with the context before it; a cluster that gave no answer
-    /// is there too.
+    /// Data that could not be read or evaluated, with its context; clusters that did not respond
+    /// are included.
     pub incomplete: Vec<Incomplete>,
     /// What became of the limits, for words and decisions.
     #[serde(skip)]
     together: Vec<GuardOutcome>,
 }
 
-/// What one cluster answers.
+/// The result of one cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterReport<A> {
     /// Name of its kubeconfig context.
     pub context: String,
-    /// What is printed when this cluster alone is asked; null when it gave no answer.
+    /// The report of this cluster, as printed for one cluster; null if it did not respond.
     pub report: Option<A>,
-    /// Why it gave none; null when it did.
+    /// Why the cluster did not respond; null if it did.
     pub error: Option<String>,
 }
 
@@ -82,7 +81,7 @@ pub struct ObjectsAsServed {
     pub kind: String,
     /// The objects, with all their fields.
     pub items: Vec<Value>,
-    /// What each rule does, in the same order.
+    /// Effects of each rule, in the same order.
     #[serde(default)]
     pub rule_summaries: Vec<RuleSummary>,
 }

@@ -21,12 +21,12 @@ pub struct CommandEvent {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// What it is.
+    /// Code of the reason.
     #[schemars(extend("const" = "CommandEvent"))]
     pub kind: String,
-    /// The cluster that is asked; without context and server before one is.
+    /// The cluster; without context and server before it is contacted.
     pub metadata: Metadata,
-    /// When it happened, by the clock of the machine on which the command runs.
+    /// When it happened, by the clock of the command's machine.
     pub event_time: Time,
     /// What happened.
     #[serde(flatten)]
@@ -42,50 +42,50 @@ pub enum EventDetail {
         /// The subcommand.
         command: String,
     },
-    /// The command came to a rule, and this became of it.
+    /// The command processed a rule.
     RuleChanged {
-        /// Who only pretended, if nothing was meant to be stored.
+        /// Dry-run mode: None, Client or Server.
         dry_run: DryRun,
-        /// The rule, and what became of it.
+        /// The rule, and the result of its change.
         change: ChangedRule,
     },
-    /// What is waited for has come further.
+    /// The wait has made progress.
     Progress {
-        /// What is waited for, as --for takes it: evicted, idle, observed or deleted.
+        /// Condition of the wait, as in --for: evicted, idle, observed or deleted.
         #[serde(rename = "for")]
         goal: String,
         /// The rules that are waited for, by name.
         rules: Vec<String>,
-        /// Number of pods to evict that were seen.
+        /// Pods to evict that were observed.
         seen_pod_count: usize,
-        /// How many of them are still left, as last observed.
+        /// Pods that are left, as last observed.
         remaining_pod_count: usize,
-        /// How far it is, in words.
+        /// Progress as text.
         message: String,
     },
     /// The wait is over.
     WaitEnded {
-        /// How it ended.
+        /// Result of the wait.
         wait: WaitReport,
     },
-    /// `--watch` gave an answer, which is another than the one before.
+    /// `--watch` has a new result, different from the previous one.
     Answer {
-        /// What there is now: rules or devices, by name.
+        /// Names in the result: rules or devices, by name.
         names: Vec<String>,
-        /// Those that were not there before; all of them in the first answer.
+        /// Names that were not in the previous result; all names in the first result.
         appeared: Vec<String>,
-        /// Those that are not there any more.
+        /// Names that are not in the result any more.
         gone: Vec<String>,
-        /// What could not be read; when it is not empty, there may be more of everything.
+        /// Data that could not be read; if not empty, more may exist than is listed.
         incomplete: Vec<Incomplete>,
     },
     /// The command has ended; nothing follows.
     Ended {
-        /// With this code.
+        /// Exit code of the command.
         exit_code: u8,
-        /// Why it could not do what was asked; null when it did.
+        /// Why the command failed; null if it did not.
         error: Option<String>,
-        /// What to do about that.
+        /// Suggested next steps.
         hints: Vec<String>,
     },
 }

@@ -16,9 +16,9 @@ pub struct Condition {
     pub reason: String,
     /// The controller's counts in words.
     pub message: String,
-    /// Generation of the rule that the controller had seen.
+    /// Generation of the rule that the controller observed.
     pub observed_generation: i64,
-    /// When it was last written; null when that is not known.
+    /// When the status last changed; null if unknown.
     pub last_transition_time: Option<Time>,
 }
 

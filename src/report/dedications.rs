@@ -26,9 +26,9 @@ pub struct DedicationList {
     pub metadata: Metadata,
     /// The dedications.
     pub items: Vec<Dedication>,
-    /// What is odd, without keeping the question from being answered.
+    /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// What could not be read.
+    /// Data that could not be read.
     pub incomplete: Vec<Incomplete>,
     #[serde(skip)]
     extent: Extent,
@@ -52,37 +52,39 @@ pub struct Dedication {
     pub name: String,
     /// The effect of the taint, as its policies note it; null when none does.
     pub effect: Option<String>,
-    /// The namespaces whose claims are let in, by name; null when they are selected by labels, or no policy
-    /// notes them.
+    /// Namespaces whose claims may use the devices, by name; null if they are selected by labels,
+    /// or if no policy has them.
     pub namespaces: Option<Vec<String>>,
-    /// The labels of the namespaces whose claims are let in; null when they are named.
+    /// Label selector of the namespaces whose claims may use the devices; null if namespaces are
+    /// listed by name.
     pub namespace_selector: Option<String>,
-    /// Namespaces whose claims may tolerate the taint all the same.
+    /// Other namespaces whose claims may tolerate the taint (`--allow`).
     pub allowed_namespaces: Vec<String>,
-    /// Whether requests with admin access may, in every namespace.
+    /// Whether requests with admin access may tolerate the taint, in every namespace.
     pub allow_admin_access: bool,
-    /// Whether the policies are there, bound and as they were made.
+    /// Whether the policies exist, are bound and unmodified.
     pub enforcement: Enforcement,
     /// The policies and their bindings.
     pub policies: Vec<DedicationPolicy>,
     /// The names of the rules that taint the devices.
     pub rules: Vec<String>,
-    /// The devices, in order.
+    /// The dedicated devices, in order.
     pub dedicated_devices: Vec<DedicatedDeviceReport>,
-    /// Claims that are let in and lack the toleration, since they were made before.
+    /// Claims that may use the devices and lack the toleration, because they were created before
+    /// the policies.
     pub claims_lacking_toleration: Vec<ObjectReference>,
     /// Claims and templates of other namespaces that tolerate the taint.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 
-/// Whether a dedication lets claims in and keeps others out.
+/// Whether the policies of a dedication are enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Enforcement {
-    /// By its policies, which are as they were made.
+    /// By its policies, which are unmodified.
     Enforced,
-    /// Not as it was made: a policy is missing or different.
+    /// A policy is missing or modified.
     NotEnforced,
-    /// There are no policies; the taint is all there is.
+    /// There are no policies, only the taint.
     TaintOnly,
     /// A policy could not be read.
     Unknown,
@@ -107,22 +109,22 @@ pub struct DedicationPolicy {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What became of it.
+    /// State of the policy.
     pub policy_state: PolicyStateReport,
-    /// What is different, a line each with the path of the field; or why it could not be read.
+    /// Differences, one per line with the path of the field; or why it could not be read.
     pub messages: Vec<String>,
 }
 
-/// What became of a policy since it was made.
+/// State of a policy of a dedication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PolicyStateReport {
-    /// It is as it was made.
+    /// Unmodified.
     AsMade,
-    /// It is not there.
+    /// It does not exist.
     Missing,
-    /// One of its name is there that was not made for the dedication.
+    /// An object of that name exists that was not created for the dedication.
     NotOurs,
-    /// It is different.
+    /// It was modified.
     Changed,
     /// It could not be read.
     Unknown,
@@ -157,22 +159,22 @@ pub struct DedicatedDeviceReport {
     pub rule: String,
     /// The effect of its taint.
     pub effect: String,
-    /// Who has it.
+    /// Which claims hold the device.
     pub usage: DedicatedUsage,
     /// The claims that hold it; null when that is not known.
     pub claims: Option<Vec<ObjectReference>>,
 }
 
-/// Who has a dedicated device.
+/// Which claims hold a dedicated device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DedicatedUsage {
-    /// No claim but such with admin access.
+    /// No claim, except with admin access.
     Free,
-    /// Claims that it is dedicated to.
+    /// Only claims that may use it.
     Used,
-    /// A claim that it is not dedicated to, which keeps it until it is released or evicted.
+    /// A claim that may not use it, and keeps it until it is released or evicted.
     UsedByOthers,
-    /// Claims could not be read, or not the terms of the dedication.
+    /// Unknown: claims or policies could not be read.
     Unknown,
 }
 

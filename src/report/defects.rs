@@ -10,21 +10,21 @@ use crate::engine::{Defect, Impact, NotEvicted, Presence, Semantics, Verdict};
 use crate::model::{Minor, Pod, Warning};
 use crate::naming::phrase::counted;
 
-/// Something that releases of Kubernetes do wrong around taints.
+/// A known defect of Kubernetes releases that affects taints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownDefect {
-    /// Which it is; stable.
+    /// Name of the defect; stable.
     pub defect: String,
-    /// What goes wrong.
+    /// Description of the defect.
     pub message: String,
-    /// The first version that has it.
+    /// The first version with the defect.
     pub introduced_in: String,
-    /// The first release without it; null where that is not known.
+    /// The first release without the defect; null if unknown.
     pub fixed_in: Option<String>,
-    /// The release that may be the first without it (untested); null if it is known.
+    /// The release that may be the first without the defect (untested); null if known.
     pub expected_in: Option<String>,
-    /// Where it is told upstream, such as `kubernetes#139651`.
+    /// Kubernetes issue, such as `kubernetes#139651`.
     pub upstream: String,
 }
 
@@ -32,18 +32,18 @@ pub struct KnownDefect {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerDefect {
-    /// Which it is, as in knownDefects.
+    /// Name of the defect, as in knownDefects.
     pub defect: String,
-    /// Whether it is there.
+    /// Whether the server has the defect.
     pub presence: DefectPresence,
 }
 
-/// Whether a defect is there.
+/// Whether a server has a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DefectPresence {
-    /// It is.
+    /// The server has it.
     Present,
-    /// It is not.
+    /// The server does not have it.
     Absent,
     /// Unknown from the server's version alone.
     Unknown,

@@ -49,25 +49,26 @@ pub struct RuleDescription {
     pub taint: Taint,
     /// Which devices it selects; null for a rule without a selector.
     pub selector: Option<Selector>,
-    /// The selector as text has it.
+    /// The selector as text.
     #[serde(skip)]
     devices: Option<String>,
-    /// When the rule was made; null when that is not known.
+    /// When the rule was created; null if unknown.
     pub creation_time: Option<Time>,
-    /// How often its spec was changed, beginning with 1: metadata.generation.
+    /// metadata.generation: incremented with each change of the spec, beginning with 1.
     #[serde(default)]
     pub generation: i64,
-    /// What people noted on it.
+    /// Annotations that the plugin set on the rule.
     pub annotations: RuleAnnotations,
     /// The program that created it, from managedFields, regardless of later changes; null if not
     /// recorded.
     #[serde(default)]
     pub creation_manager: Option<String>,
-    /// The program that last wrote its spec, from managedFields; null if not recorded.
+    /// The program that last wrote the spec, from managedFields; null if not recorded.
     pub last_update: Option<LastUpdate>,
-    /// What the controller says; null before Kubernetes 1.35, and until it has looked.
+    /// The condition EvictionInProgress; null before Kubernetes 1.35, and until the controller has
+    /// processed the rule.
     pub condition: Option<Condition>,
-    /// Whether the condition is about the rule as it is; null without a condition.
+    /// Whether the condition is current; null without a condition.
     pub condition_check: Option<ConditionCheck>,
     /// Devices that the rule selects in the newest generation of each pool.
     pub published_device_count: usize,
@@ -77,7 +78,7 @@ pub struct RuleDescription {
     pub evicted_pod_count: usize,
     /// Pods that use its devices and are already terminating, for any reason.
     pub terminating_pod_count: usize,
-    /// What is known of those of these counts whose true number is not; absent when all are exact.
+    /// Bounds of those of these counts that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
     /// The counts from which these were written, for words.
@@ -86,37 +87,37 @@ pub struct RuleDescription {
     /// When it should be gone, as it is noted.
     #[serde(skip)]
     expires: Option<String>,
-    /// The pods that it has not got rid of, terminating ones included, and what each waits for.
+    /// Pods of the rule that still exist, including terminating ones, and what each waits for.
     pub remaining_pods: Vec<RemainingPod>,
     /// The pods that use its devices and are not evicted by it, by name.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
-    /// What components reported about it, and the controller about the pods that it hits, oldest
-    /// first. The server forgets events after an hour.
+    /// Events about the rule, and events of the controller about pods that it affects, oldest
+    /// first. By default, the server deletes events after an hour.
     pub events: Vec<Event>,
     /// Past evictions of the rule that can still be read; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<RuleHistory>,
-    /// Oddities that do not keep the question from being answered.
+    /// Warnings that do not prevent the report.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// What could not be read.
+    /// Data that could not be read.
     pub incomplete: Vec<Incomplete>,
 }
 
-/// What people noted on a rule.
+/// Annotations that the plugin set on a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleAnnotations {
-    /// Who made it.
+    /// User that created the rule.
     pub created_by: Option<String>,
-    /// Who last changed what it does.
+    /// User that last changed the spec.
     pub changed_by: Option<String>,
     /// Why.
     pub reason: Option<String>,
     /// Ticket reference.
     pub ticket: Option<String>,
-    /// When it should be gone; null also when what is noted is no time.
+    /// When the rule expires; null without an expiry, and if the annotation is no valid time.
     pub expiration_time: Option<Time>,
 }
 
@@ -124,9 +125,9 @@ pub struct RuleAnnotations {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastUpdate {
-    /// What the program calls itself, such as kubectl-patch.
+    /// Name of the program in managedFields, such as kubectl-patch.
     pub manager: String,
-    /// When it last changed something; null when that is not known.
+    /// When the program last changed a field; null if unknown.
     pub update_time: Option<Time>,
 }
 
@@ -139,21 +140,21 @@ impl From<&FieldManager> for LastUpdate {
     }
 }
 
-/// Whether the condition EvictionInProgress is about the rule as it is.
+/// Whether the condition EvictionInProgress is current.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConditionCheck {
-    /// Whether it is about the rule as it is now, and fits the pods that are there.
+    /// Whether the condition matches the rule's generation and the existing pods.
     pub current: bool,
     /// Why it is not; null when it is.
     pub message: Option<String>,
-    /// Whether its counts are those of the time when it was written: for a rule with effect None the
-    /// controller counts once and never again.
+    /// Whether the counts are not updated any more: for a rule with effect None, the controller
+    /// counts once.
     pub frozen: bool,
-    /// The pods that the controller counted then, for a rule with effect None; null for others, and
-    /// where the message does not say.
+    /// Pods that the controller counted, for a rule with effect None; null for other effects, and
+    /// if the message has no count.
     pub counted_pod_count: Option<usize>,
-    /// The pods that it would count now; null when that is not known.
+    /// Pods that the controller would count now; null if unknown.
     pub current_pod_count: Option<usize>,
 }
 
@@ -168,7 +169,7 @@ pub struct Subject<'a> {
     pub remaining: &'a [PendingEviction<'a>],
     /// What was odd about what was read.
     pub warnings: &'a [model::Warning],
-    /// What could not be read.
+    /// Data that could not be read.
     pub completeness: &'a ReportCompleteness<'a>,
 }
 

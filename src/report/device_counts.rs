@@ -11,20 +11,20 @@ use crate::model::{Count, DeviceId, NamespacedName};
 use crate::naming::phrase::counted;
 use crate::report::bounds::Bounds;
 
-/// How many devices there are of those that are listed.
+/// Counts of the listed devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceCounts {
     /// Devices.
     pub device_count: usize,
-    /// Those that a claim holds, other than for administration only: they are not free.
+    /// Devices that a claim holds, ignoring admin access: they are not free.
     pub allocated_device_count: usize,
-    /// Those that no claim holds, and that pods use through parts of them, such as partitions: they are not free.
+    /// Devices that no claim holds, but that pods use through partitions: they are not free.
     #[serde(default)]
     pub partly_used_device_count: usize,
-    /// Those with a taint, of whatever effect.
+    /// Devices with a taint, of any effect.
     pub tainted_device_count: usize,
-    /// What is known of those of these counts whose true number is not; absent when all are exact.
+    /// Bounds of those of these counts that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
     /// The counts from which these were written, for words.
@@ -41,14 +41,13 @@ struct Known {
     tainted: Count,
 }
 
-/// How many devices there are on a node, of those that are listed.
+/// Counts of the listed devices of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeCounts {
     /// The node; null for devices that are local to none, and for those of which that is not known.
     pub node: Option<String>,
-    /// Whether it is known where these devices are: nothing publishes them where slices could not be
-    /// read.
+    /// Whether the node of these devices is known; it is not if slices could not be read.
     pub node_known: bool,
     /// How many.
     #[serde(flatten)]

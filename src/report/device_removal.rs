@@ -35,9 +35,9 @@ pub struct DeviceRemovalReport {
     pub node: String,
     /// The devices, by name.
     pub items: Vec<DeviceRemovalRow>,
-    /// Oddities that do not keep the question from being answered.
+    /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// What could not be read.
+    /// Data that could not be read.
     pub incomplete: Vec<Incomplete>,
     /// Whether devices were chosen, of each of which all is shown.
     #[serde(skip)]
@@ -50,24 +50,26 @@ pub struct DeviceRemovalReport {
 pub struct DeviceRemovalRow {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Whether all agree that it is idle and stays so. What could not be asked speaks against it.
+    /// Whether all checks show that the device is idle and stays idle. A check that cannot be made
+    /// counts as failed.
     pub safe_to_pull: bool,
-    /// Whether it is safe to pull, also of what is idle and not tainted.
+    /// Whether the device is safe to pull, with a separate value for a device that is idle and not
+    /// tainted.
     pub removal_verdict: RemovalVerdict,
-    /// Whether a taint keeps it from being allocated: without one it may be in use a moment later.
+    /// Whether a taint blocks its allocation; otherwise it may be in use again at any time.
     pub tainted: bool,
-    /// What speaks against it.
+    /// Reasons that the device is not safe to pull.
     pub objections: Vec<ObjectionView>,
-    /// What identifies it, and what is on the same hardware or close to it.
+    /// Identity of the device, and other devices on the same hardware or close to it.
     #[serde(flatten)]
     pub card: Card,
 }
 
-/// Something that speaks against pulling a device.
+/// A reason that a device is not safe to pull.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectionView {
-    /// What.
+    /// The reason.
     pub reason: RemovalCode,
     /// The pod; null where it is about none.
     pub pod: Option<ObjectReference>,
@@ -75,65 +77,65 @@ pub struct ObjectionView {
     pub claim: Option<ObjectReference>,
     /// The other device that it is about, as DRIVER/POOL/DEVICE; null where it is about this one.
     pub device: Option<String>,
-    /// All of that in words.
+    /// The reason as text.
     pub message: String,
 }
 
-/// What speaks against pulling a device.
+/// Reason that a device is not safe to pull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RemovalCode {
-    /// The kubelet says that a container uses it.
+    /// A container uses it, according to the kubelet.
     InUse,
-    /// The kubelet says that a container uses it, and to the API it is free.
+    /// A container uses it, according to the kubelet, but the API shows it as free.
     InUseAndFree,
     /// A pod uses it that its claim is not reserved for.
     NotReserved,
-    /// A taint on it evicts a pod that uses it still.
+    /// A pod still uses it, although a taint evicts that pod.
     TaintedAndInUse,
     /// The kubelet has it prepared, but lists no pod that uses it: the pod was force-deleted.
     Prepared,
-    /// The kubelet has noted a claim without its devices, and its driver may hold this one for it.
+    /// The kubelet's checkpoint lists a claim without devices, to which this device may belong.
     MayBePrepared,
     /// It is allocated to a claim, but the kubelet lists no container that uses it.
     ClaimedAndUnused,
     /// A claim holds it.
     Claimed,
-    /// A pod that uses it was deleted, and is not gone.
+    /// A pod that uses it is terminating.
     Leaving,
-    /// Its driver publishes nothing on the node any more.
+    /// Its driver no longer publishes devices of the node.
     DriverDown,
-    /// Whether its driver is at work is not known.
+    /// Whether its driver is running is unknown.
     DriverUnknown,
-    /// Nothing shows that the kubelet that was asked is the one of the node.
+    /// The kubelet could not be identified as the one of the node.
     NodeUnproven,
-    /// The kubelet cannot say which devices are in use.
+    /// The API of the kubelet does not show which devices are in use.
     KubeletBlind,
-    /// What the kubelet has noted for itself could not be read.
+    /// The kubelet's checkpoint could not be read.
     NotesUnread,
-    /// What the API has could not be read.
+    /// Data of the API could not be read.
     Unread,
-    /// Something speaks against another name or a part of the same hardware.
+    /// Another name or a part of the same hardware is not safe to pull.
     SameHardware,
-    /// A device is held that is not published: it may be the same hardware.
+    /// An allocated device is not published: it may be the same hardware.
     MayBeSameHardware,
-    /// No taint keeps new pods off.
+    /// No taint blocks new pods.
     NotTainted,
-    /// No taint keeps new pods off other names and parts of the same hardware.
+    /// No taint blocks new pods on other names and parts of the same hardware.
     PartsNotTainted,
-    /// A claim or a template puts up with its taints, so that a new pod may come.
+    /// A claim or template tolerates its taints, so new pods may be scheduled.
     Tolerated,
-    /// It was not idle for as long as it has to be.
+    /// It was not idle for --settle.
     NotSettled,
 }
 
-/// Whether a device may be pulled, as a code.
+/// Whether a device is safe to pull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RemovalVerdict {
-    /// It may.
+    /// It is safe to pull.
     SafeToPull,
     /// It is not in use, but no taint blocks new pods: it may be in use again at any time.
     IdleNotTainted,
-    /// It may not.
+    /// It is not safe to pull.
     NotSafe,
 }
 

@@ -17,44 +17,46 @@ pub struct DeviceRow {
     pub device: String,
     /// Its node; null when it is not local to one, and when that is not known.
     pub node: Option<String>,
-    /// Whether a claim holds it, other than with admin access only; null when that is not known.
+    /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
-    /// Whether it is free: not allocated to any claim, ignoring allocations with admin access. Null
-    /// if unknown.
+    /// Whether the device is free: not allocated to any claim, ignoring allocations with admin
+    /// access. Null if unknown.
     pub free: Option<bool>,
     /// How many allocation results name it; more than one for shares and administrative access. Null
     /// when that is not known.
     pub allocation_count: Option<usize>,
-    /// How many of them are for administration; null when that is not known.
+    /// Allocation results with admin access; null if unknown.
     pub admin_allocation_count: Option<usize>,
     /// Whether its driver publishes it now; an allocated device need not be published any more. Null
     /// when that is not known.
     pub published: Option<bool>,
     /// Its taints: the driver's first, then those of rules by name.
     pub taints: Option<Vec<Taint>>,
-    /// The dedications that it is part of, by the taints of their rules; null when rules are not known.
+    /// Dedications to which the device belongs, by the taints of their rules; null if rules are
+    /// unknown.
     #[serde(default)]
     pub dedications: Option<Vec<String>>,
     /// The claims that hold it.
     pub claims: Option<Vec<ObjectReference>>,
-    /// Those of the claims that hold it for administration only.
+    /// Claims that hold the device with admin access only.
     pub admin_claims: Vec<ObjectReference>,
     /// The pods that the claims are reserved for.
     pub pods: Option<Vec<ObjectReference>>,
-    /// The PodGroups that the claims are reserved for as a whole; absent where there are none.
+    /// PodGroups for which the claims are reserved; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_groups: Vec<ObjectReference>,
-    /// The pods that use its hardware through other devices, such as partitions of it; absent where there
+    /// Pods that use the hardware through other devices, such as its partitions; absent if there
     /// are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition_pods: Vec<ObjectReference>,
-    /// Those of the pods that use it for administration only, such as monitors.
+    /// Pods that use the device with admin access only, such as monitors.
     pub admin_pods: Vec<ObjectReference>,
-    /// Its attributes by name, as its driver writes them: a name without a domain is the driver's.
-    /// Absent if not requested, and if unknown because no driver publishes the device.
+    /// Attributes by name, as published by the driver: a name without a domain belongs to the
+    /// driver. Absent if not requested, and if unknown because no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, AttributeView>>,
-    /// Its capacities by name, as its driver writes them; absent as attributes are.
+    /// Capacities by name, as published by the driver; absent under the same conditions as
+    /// attributes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, String>>,
 }

@@ -39,16 +39,16 @@ pub struct DeviceReport {
     pub metadata: Metadata,
     /// The devices, by name.
     pub items: Vec<DeviceRow>,
-    /// How many there are of what is listed.
+    /// Counts of the listed devices.
     #[serde(default)]
     pub device_counts: DeviceCounts,
-    /// How many there are on each node, by its name; devices that are local to none are counted with
+    /// Counts for each node, by its name; devices that are not local to a node are counted with
     /// node null.
     #[serde(default)]
     pub nodes: Vec<NodeCounts>,
-    /// Oddities that do not keep the question from being answered.
+    /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// What could not be read; when it is not empty, there may be more of everything.
+    /// Data that could not be read; if not empty, more may exist than is listed.
     pub incomplete: Vec<Incomplete>,
     /// Which attributes stand in tables.
     #[serde(skip)]

@@ -10,36 +10,36 @@ use super::time::Time;
 use crate::engine::{Cause, Impact};
 use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
 
-/// Something that a component reported.
+/// An event of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// The pod that it is about; null for one about the rule itself.
+    /// The pod of the event; null for an event of the rule itself.
     #[serde(default)]
     pub pod: Option<ObjectReference>,
-    /// Whether the rule is what it is due to.
+    /// Whether the rule caused the event: Certain or Possible.
     #[serde(default)]
     pub attribution: Attribution,
     /// Normal or Warning.
     #[serde(rename = "type")]
     pub event_type: String,
-    /// In one word.
+    /// The code.
     pub reason: String,
-    /// In a sentence.
+    /// Text of the event.
     pub message: String,
-    /// When it last happened.
+    /// When the event last occurred.
     pub last_time: Option<Time>,
 }
 
-/// Whether an event is due to a rule.
+/// Whether a rule caused an event.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Attribution {
-    /// It is: it is about the rule itself, or about a pod that nothing else evicts.
+    /// The event is about the rule itself, or about a pod that nothing else evicts.
     #[default]
     Certain,
-    /// It may be: the pod is gone, or something else evicts it too, and events do not name the rule.
+    /// The pod is deleted, or another taint evicts it too, and events do not contain the rule.
     Possible,
 }
 

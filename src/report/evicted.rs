@@ -27,33 +27,33 @@ pub struct EvictedPod {
     pub uid: Option<String>,
     /// When the controller evicted it; null when the event does not say.
     pub eviction_time: Option<Time>,
-    /// What made it; null for a bare pod, and where that is not known.
+    /// The workload of the pod; null for a bare pod, and if unknown.
     pub workload: Option<Owner>,
-    /// What became of it.
+    /// Outcome after eviction.
     pub after_eviction: EvictedOutcome,
-    /// Whether it was this rule for sure: it evicts the pod, and nothing else does. Of a pod that is gone, events
-    /// do not say which taint evicted it.
+    /// Whether the rule certainly caused the eviction: it evicts the pod, and no other taint does.
+    /// For a deleted pod, events do not contain the taint that evicted it.
     pub certain: bool,
 }
 
-/// What became of a pod that was evicted.
+/// Outcome of an evicted pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EvictedOutcome {
-    /// It is still there, on its way out.
+    /// It is terminating.
     Terminating,
-    /// Another pod takes its place and runs.
+    /// A replacement is running.
     CreatedAgain,
-    /// Other pods took its place, and were evicted too.
+    /// Replacements were created and evicted too.
     EvictedAgain,
-    /// Another pod takes its place and does not run yet.
+    /// A replacement exists and is not running yet.
     Pending,
-    /// What made it has fewer pods than it wants.
+    /// Its workload has fewer pods than desired.
     Missing,
-    /// Nothing creates it again: it was a bare pod, or its Job has failed.
+    /// Nothing recreates it: it was a bare pod, or its Job failed.
     NotCreatedAgain,
-    /// Nothing creates it again, and need not: its Job is complete.
+    /// Not recreated, because its Job is complete.
     JobComplete,
-    /// That is not known.
+    /// Unknown.
     Unknown,
 }
 

@@ -33,15 +33,15 @@ const EVICTS: &str = "Marking for deletion";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleHistory {
-    /// Whether the events that tell of evictions could be read; otherwise no evicted pod is known.
+    /// Whether eviction events could be read; otherwise evicted pods are unknown.
     pub events_known: bool,
-    /// The pods that were evicted, first to last.
+    /// The evicted pods, first to last.
     pub evicted_pods: Vec<EvictedPod>,
-    /// Jobs of these pods that have failed since, and why.
+    /// Jobs of these pods that failed after the eviction, and why.
     pub failed_jobs: Vec<FailedJob>,
-    /// Pods that replace them and do not run yet.
+    /// Replacement pods that are not running yet.
     pub pending_pods: Vec<PendingPod>,
-    /// What cannot be seen any more, or was never told; empty where this is all.
+    /// Data that is no longer available or was never recorded; empty if the history is complete.
     pub unknown: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct PendingPod {
     pub name: String,
     /// Distinguishes it from a later pod of the same name.
     pub uid: Option<String>,
-    /// What made it; null for a bare pod.
+    /// The workload of the pod; null for a bare pod.
     pub workload: Option<Owner>,
 }
 

@@ -30,21 +30,21 @@ pub struct PodResourcesReport {
     pub kind: String,
     /// Where the report is from: a kubelet, which knows neither context nor server.
     pub metadata: Metadata,
-    /// The version of the kubelet's API that has answered: v1 or v1alpha1, which knows no claims.
+    /// Version of the kubelet's pod resources API: v1, or v1alpha1, which has no claims.
     pub pod_resources_version: String,
     /// The pods and what they use, by namespace and name; empty where only `allocatable` was asked for.
     pub items: Vec<PodRow>,
-    /// The claims that the kubelet has noted as prepared, also for pods that it does not list since they
-    /// were deleted by force; null where its notes were not asked for, or could not be read.
+    /// Prepared claims in the kubelet's checkpoint, including those of force-deleted pods; null if
+    /// the checkpoint was not requested, or could not be read.
     pub prepared_claims: Option<Vec<PreparedRow>>,
-    /// What the kubelet can give to containers; null where that was not asked for. It says nothing of
-    /// devices of DRA.
+    /// Resources that the kubelet can allocate to containers, without DRA devices; null if not
+    /// requested.
     pub allocatable: Option<ResourcesRow>,
-    /// What is odd about the answer.
+    /// Warnings about the data of the kubelet.
     pub warnings: Vec<Warning>,
 }
 
-/// A pod and what is its own. The kubelet does not say which pod of that name.
+/// A pod and its resources. The kubelet does not report the UID of the pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodRow {
@@ -52,28 +52,28 @@ pub struct PodRow {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Always null: the kubelet does not say it.
+    /// Always null: the kubelet does not report it.
     #[serde(default)]
     pub uid: Option<String>,
-    /// Its containers.
+    /// The containers of the pod.
     pub containers: Vec<ContainerRow>,
-    /// Processors of the whole pod, those of its containers included (since 1.37).
+    /// CPU IDs of the whole pod, including its containers (since 1.37).
     pub cpus: Vec<i64>,
-    /// Memory of the whole pod, that of its containers included (since 1.37).
+    /// Memory of the whole pod, including its containers (since 1.37).
     pub memory: Vec<MemoryRow>,
 }
 
-/// A container and what is its own.
+/// A container and its resources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerRow {
     /// Its name.
     pub name: String,
-    /// Devices of DRA, by claim and device.
+    /// DRA devices, by claim and device.
     pub dynamic_resources: Vec<DeviceInUseRow>,
     /// Devices of device plugins.
     pub plugin_devices: Vec<PluginDevicesRow>,
-    /// Processors.
+    /// CPU IDs.
     pub cpus: Vec<i64>,
     /// Memory.
     pub memory: Vec<MemoryRow>,
@@ -87,25 +87,26 @@ pub struct DeviceInUseRow {
     pub device: String,
     /// Its claim.
     pub claim: ObjectReference,
-    /// Which share of it; null unless it is shared.
+    /// ID of the share; null if the device is not shared.
     #[serde(rename = "shareID")]
     pub share_id: Option<String>,
-    /// What the container runtime was told to put into containers for it.
+    /// CDI device IDs that were passed to the container runtime.
     pub cdi_devices: Vec<String>,
 }
 
-/// A claim that a kubelet has noted as prepared.
+/// A prepared claim in the kubelet's checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreparedRow {
     /// The claim.
     pub claim: ObjectReference,
-    /// The UIDs of the pods for which it was prepared.
+    /// UIDs of the pods for which the claim was prepared.
     #[serde(default, rename = "podUIDs")]
     pub pod_uids: Vec<String>,
-    /// Its devices, as DRIVER/POOL/DEVICE, that its drivers have reported.
+    /// Devices of the claim in the checkpoint, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// The drivers that have named none, and may hold any of their devices for it.
+    /// Drivers without devices in the checkpoint of the claim: any of their devices may belong to
+    /// it.
     #[serde(default)]
     pub silent_drivers: Vec<String>,
 }

@@ -11,9 +11,9 @@ use crate::model::{PinnedMemory, PluginDevices};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginDevicesRow {
-    /// Such as `example.com/gpu`.
+    /// Resource of the device plugin, such as `example.com/gpu`.
     pub resource: String,
-    /// As the plugin calls them.
+    /// Device IDs of the device plugin.
     pub ids: Vec<String>,
     /// The NUMA nodes that they are near to; empty where the plugin does not say.
     pub numa_nodes: Vec<i64>,
@@ -23,21 +23,21 @@ pub struct PluginDevicesRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryRow {
-    /// Such as `memory` or `hugepages-1Gi`.
+    /// Type of the memory, such as `memory` or `hugepages-1Gi`.
     pub memory_type: String,
-    /// How many bytes.
+    /// Size in bytes.
     pub bytes: u64,
     /// On which NUMA nodes.
     pub numa_nodes: Vec<i64>,
 }
 
-/// What can be given to containers.
+/// Resources that can be allocated to containers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourcesRow {
     /// Devices of device plugins, a line for each resource and place.
     pub plugin_devices: Vec<PluginDevicesRow>,
-    /// Processors.
+    /// CPU IDs.
     pub cpus: Vec<i64>,
     /// Memory.
     pub memory: Vec<MemoryRow>,

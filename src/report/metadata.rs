@@ -13,28 +13,28 @@ use crate::model::{self, in_group};
 /// Version of every report's schema; within it, fields and codes are only added.
 pub const API_VERSION: &str = in_group!("v1alpha1");
 
-/// Where a report is from: the cluster that was asked, and what was read of it.
+/// Source of a report: the cluster, and the data that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// Name of the kubeconfig context; null where none was used, and where no cluster was asked.
+    /// Name of the kubeconfig context; null if none was used, and if no cluster was read.
     pub context: Option<String>,
-    /// The server, as its URL; null where no cluster was asked.
+    /// The server, as its URL; null if no cluster was read.
     pub server: Option<String>,
-    /// The server's own version, such as `v1.37.0`; null when it is not known, and where no cluster was
-    /// asked.
+    /// The server's version, such as `v1.37.0`; null if unknown, and if no cluster was read.
     pub server_version: Option<String>,
-    /// What was read; absent where nothing was.
+    /// Where the data was read from; absent if nothing was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
     /// The Kubernetes version whose behaviour was applied, such as `1.37`; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
-    /// The instant for which the question was answered: the server's clock, or the files' time; absent
-    /// where nothing was read.
+    /// Time at which the report was evaluated: the server's clock, or the time of the files; absent
+    /// if nothing was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
-    /// The state of each list that was read, by the resource's plural; opaque. Absent where none was.
+    /// resourceVersion of each list that was read, by the plural of the resource; opaque. Absent if
+    /// nothing was read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resource_versions: BTreeMap<String, String>,
 }
@@ -147,15 +147,15 @@ pub enum DataSource {
     Kubelet,
 }
 
-/// Something odd that did not keep the question from being answered.
+/// A warning that does not prevent the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Warning {
-    /// What kind of oddity, such as `EmptySelector`; stable.
+    /// Code of the warning, such as `EmptySelector`; stable.
     pub reason: String,
-    /// What was found, naming the object.
+    /// The warning, with the name of the object.
     pub message: String,
-    /// What to do about it; null when there is nothing to do.
+    /// Suggested fix; null if there is none.
     pub fix: Option<String>,
 }
 
@@ -180,26 +180,26 @@ impl Warning {
     }
 }
 
-/// A part of the answer that is missing.
+/// Data that is missing in the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Incomplete {
-    /// What could not be read or evaluated, such as `pods`.
+    /// Data that could not be read or evaluated, such as `pods`.
     pub missing: String,
-    /// Why, and what that means for the answer.
+    /// Why it is missing, and what that means for the report.
     pub message: String,
-    /// How far the answer depends on it.
+    /// Which results are affected: Evictions or Details.
     #[serde(default)]
     pub affects: Affects,
 }
 
-/// How far an answer depends on something that is missing.
+/// Which results depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
-    /// Who is evicted: the numbers of pods are not known.
+    /// Evictions: the numbers of pods are unknown.
     #[default]
     Evictions,
-    /// Only what is said beside it, such as other taints or events.
+    /// Only details, such as other taints or events.
     Details,
 }
 

@@ -70,15 +70,15 @@ pub struct Protected {
     pub message: Option<String>,
 }
 
-/// Something that a policy forbids, and that was asked about.
+/// A violation of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
     /// The policy's file.
     pub policy: String,
-    /// What is forbidden, such as `ProtectedDevice`; stable.
+    /// Code of the violation, such as `ProtectedDevice`; stable.
     pub reason: String,
-    /// What was found, naming the rule.
+    /// The violation, with the name of the rule.
     pub message: String,
 }
 

@@ -13,7 +13,7 @@ use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
 use crate::engine::termination_blocker::{DriverPresence, TerminationBlocker, UnreleasedDriver};
 use crate::model::Effect;
 
-/// A pod that a rule has not got rid of.
+/// A pod of a rule that still exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RemainingPod {
@@ -25,24 +25,24 @@ pub struct RemainingPod {
     pub node: Option<String>,
     /// Distinguishes it from a later pod of the same name.
     pub uid: Option<String>,
-    /// What it waits for, in words.
+    /// The reason as text.
     pub message: String,
     /// What it waits for; EffectDoesNotEvict if it waits for nothing.
     pub reason: BlockerReason,
-    /// Since when it waits for that; null when that is not known.
+    /// Since when it waits for that; null if unknown.
     pub since_time: Option<Time>,
     /// Until when it waits for that at most; null when there is no such time.
     pub until_time: Option<Time>,
-    /// The drivers that may hold its devices; only with DriverDown.
+    /// The drivers that may not have released the devices; only with DriverDown.
     #[serde(default)]
     pub drivers: Vec<HoldingDriver>,
-    /// Who else has to agree before it is gone, once it is deleted.
+    /// Finalizers that block the deletion.
     pub finalizers: Vec<String>,
-    /// Whether it is on its way out already.
+    /// Whether the pod is already terminating.
     pub terminating: bool,
 }
 
-/// A driver that has not given back a pod's devices.
+/// A driver that has not released a pod's devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldingDriver {
@@ -50,7 +50,7 @@ pub struct HoldingDriver {
     pub driver: String,
     /// Whether it publishes devices of the node; null when that is not known. One that is frozen does.
     pub published: Option<bool>,
-    /// Since when it was observed not to; null if not observed before.
+    /// When the driver was first observed not to publish devices; null if not observed before.
     pub unpublished_since_time: Option<Time>,
 }
 

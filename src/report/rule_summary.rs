@@ -20,27 +20,27 @@ pub struct RuleSummary {
     pub terminating_pod_count: Option<usize>,
     /// Pods that use its devices and are not evicted by it; null where pods are not known.
     pub not_evicted_pod_count: Option<usize>,
-    /// Pods that use the hardware of its devices through partitions of them; null where pods are not known.
+    /// Pods that use the hardware of the devices through partitions; null if pods are unknown.
     pub partition_pod_count: Option<usize>,
-    /// What the controller says of its evictions.
+    /// Eviction status by the controller's condition.
     pub evicting: Evicting,
-    /// What is known of the counts that are null.
+    /// Bounds of the counts that are null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
 
-/// What the controller says of a rule's evictions, and whether that is still so.
+/// Eviction status of a rule by the controller's condition, and whether it is current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Evicting {
-    /// It says nothing.
+    /// There is no condition.
     Unknown,
     /// Pods are being evicted.
     Yes,
     /// No pod is being evicted.
     No,
-    /// It says so of an earlier state of the rule.
+    /// The condition is of an earlier generation of the rule.
     Stale,
-    /// It says that pods are being evicted, and none is left.
+    /// The condition says that pods are being evicted, but none is left.
     YesStale,
 }
 

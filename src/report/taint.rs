@@ -14,7 +14,7 @@ use crate::model;
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum TaintSource {
-    /// A DeviceTaintRule, existing or considered.
+    /// A DeviceTaintRule, existing or proposed.
     Rule,
     /// The driver, through a ResourceSlice.
     ResourceSlice,
@@ -42,14 +42,13 @@ pub struct Taint {
     pub key: String,
     /// The taint's value; empty when it has none.
     pub value: String,
-    /// What it does: None, NoSchedule, NoExecute, or an effect newer than this plugin.
+    /// The effect: None, NoSchedule, NoExecute, or an effect newer than this plugin.
     pub effect: String,
-    /// Since when it is there; tolerations count from then. Null when that is not known.
+    /// When the taint was added; tolerationSeconds count from then. Null if unknown.
     pub time_added: Option<Time>,
-    /// Where it comes from.
+    /// Source of the taint.
     pub source: TaintSource,
-    /// Name of the rule or of the slice; null for a rule that does not exist yet, and when it is not
-    /// known.
+    /// Name of the rule or of the slice; null for a rule that does not exist yet, and if unknown.
     pub source_name: Option<String>,
 }
 

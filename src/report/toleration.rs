@@ -13,7 +13,7 @@ pub struct TolerationView {
     /// The key; absent for every key.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// How values are compared.
+    /// Operator of the toleration: Exists or Equal.
     pub operator: String,
     /// The value, where values are compared.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -21,7 +21,7 @@ pub struct TolerationView {
     /// The effect; absent for every effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
-    /// For how long; absent for ever.
+    /// tolerationSeconds of the API; absent means forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }

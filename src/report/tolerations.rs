@@ -27,9 +27,9 @@ pub struct TolerationReport {
     /// The claims and templates that tolerate one of them: those that do so by its key first, blanket ones
     /// behind them.
     pub items: Vec<TolerantReport>,
-    /// What is odd, without keeping the question from being answered.
+    /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// What could not be read.
+    /// Data that could not be read.
     pub incomplete: Vec<Incomplete>,
 }
 
@@ -43,17 +43,17 @@ pub struct TolerantReport {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// How.
+    /// How the taint is tolerated: Named or Blanket.
     pub tolerance: ToleranceReport,
-    /// Whether all of its requests that do have admin access, and only watch devices.
+    /// Whether all of its requests that tolerate the taint have admin access.
     pub admin_access: bool,
-    /// The tolerations that do it.
+    /// The tolerations that match the taint.
     pub tolerations: Vec<TolerationView>,
     /// The tolerations as text has them.
     #[serde(skip)]
     pub tolerations_text: Vec<String>,
-    /// Whether a taint with effect NoExecute evicts its pods all the same: to keep them takes a toleration
-    /// with this effect, literally.
+    /// Whether the tolerations lack effect NoExecute, so that a NoExecute taint evicts the pods
+    /// anyway.
     pub scheduling_only: bool,
     /// The devices that a claim holds, `DRIVER/POOL/DEVICE`.
     pub devices: Vec<String>,

@@ -20,26 +20,26 @@ pub struct NotEvictedPod {
     pub uid: Option<String>,
     /// Its node; null when it has none.
     pub node: Option<String>,
-    /// Why it stays.
+    /// Why it is not evicted.
     pub reason: NotEvictedCode,
-    /// Why it stays, in words.
+    /// Why it is not evicted, as text.
     pub message: String,
 }
 
-/// Why a pod stays.
+/// Why a pod is not evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum NotEvictedCode {
     /// It tolerates the taints forever.
     Tolerates,
-    /// It tolerates the taints, and has administrative access only.
+    /// It tolerates the taints, and has admin access only.
     AdminAccess,
     /// The effect of the rules does not evict.
     EffectDoesNotEvict,
-    /// Its containers have ended, and its claim is not given back.
+    /// Its containers have ended, and its claim is not released.
     Ended,
-    /// It was deleted, and not because of the rules.
+    /// It is terminating, and not because of the rules.
     Leaving,
-    /// The controller leaves it alone for another reason.
+    /// The controller does not evict it, for another reason.
     NotEvicted,
 }
 

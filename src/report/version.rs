@@ -25,11 +25,11 @@ pub struct VersionReport {
     /// Which report this is.
     #[schemars(extend("const" = "VersionReport"))]
     pub kind: String,
-    /// Which server was asked; without context and server where none was, or none has answered.
+    /// The server; without context and server if none was contacted, or none responded.
     pub metadata: Metadata,
     /// This program.
     pub client: Client,
-    /// The server; null when none was asked, or none has answered.
+    /// The server; null if none was contacted, or none responded.
     pub api_server: Option<Server>,
 }
 
@@ -40,15 +40,15 @@ pub struct Client {
     /// What it was built from.
     #[serde(flatten)]
     pub build: Build,
-    /// The oldest version of Kubernetes that it knows, such as `1.33`.
+    /// The oldest supported version of Kubernetes, such as `1.33`.
     pub oldest_kubernetes: String,
-    /// The newest one; later ones are taken to behave like it.
+    /// The newest supported version of Kubernetes; later ones are treated like it.
     pub newest_kubernetes: String,
-    /// The reports that it prints, each with the version of its schema.
+    /// Kinds of reports, each with the version of its schema.
     pub reports: Vec<ReportVersion>,
-    /// How the releases of Kubernetes behave that differ, oldest first.
+    /// Behaviour of Kubernetes releases, where it differs, oldest first.
     pub releases: Vec<Release>,
-    /// What releases of Kubernetes do wrong around taints, the worst first.
+    /// Known defects of Kubernetes releases that affect taints, the worst first.
     #[serde(default)]
     pub known_defects: Vec<KnownDefect>,
 }
@@ -59,13 +59,13 @@ pub struct Client {
 pub struct Build {
     /// The program's version.
     pub version: String,
-    /// The commit; null for a build for development, and where it is not known.
+    /// The commit; null for a development build, and if unknown.
     pub commit: Option<String>,
-    /// Whether what was built differs from that commit.
+    /// Whether the built source differs from that commit.
     pub modified: bool,
-    /// The day of the commit in UTC, or what the builder said; null when it is not known.
+    /// Date of the commit in UTC, or the date set by the builder; null if unknown.
     pub commit_date: Option<String>,
-    /// The platform that it runs on, as Rust calls it.
+    /// Target triple of the build.
     pub target: String,
 }
 
@@ -89,11 +89,12 @@ pub struct Release {
     pub nil_selector_evicts: bool,
     /// Whether a rule without a selector blocks the allocation of every device.
     pub nil_selector_blocks: bool,
-    /// Whether rules may choose by device class and CEL expression.
+    /// Whether rules may select by device class and CEL expression.
     pub selects_by_expression: bool,
-    /// Whether a rule reaches an allocated device that is not published any more.
+    /// Whether rules also apply to allocated devices that are no longer published.
     pub reaches_unpublished: bool,
-    /// Whether tolerations of a request get into the allocation result, where they spare pods.
+    /// Whether tolerations of a request are copied to the allocation result, where they prevent
+    /// evictions.
     pub copies_tolerations: bool,
     /// Whether the effect `None` exists.
     pub has_effect_none: bool,
@@ -101,13 +102,13 @@ pub struct Release {
     pub has_condition: bool,
     /// Whether an unknown effect blocks allocation.
     pub unknown_effect_blocks: bool,
-    /// Whether a changed effect begins a new time.
+    /// Whether the server renews timeAdded if the effect changes.
     pub server_renews_time_added: bool,
-    /// Whether an outdated reservation hides the pods behind it from a new rule.
+    /// Whether an outdated entry in reservedFor hides the entries after it from a new rule.
     pub stale_reservation_hides: bool,
-    /// Whether a new rule makes the controller look again at pods that nothing taints.
+    /// Whether the controller re-evaluates pods of untainted claims if a rule is created.
     pub untainted_claims_are_followed: bool,
-    /// Whether pods are evicted that use a device through an extended resource.
+    /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,
 }
 
@@ -117,18 +118,18 @@ pub struct Release {
 pub struct Server {
     /// The server, as its URL.
     pub server: String,
-    /// Its own version, such as `v1.37.0`; null when it does not tell.
+    /// The version of the server, such as `v1.37.0`; null if unknown.
     pub version: Option<String>,
     /// The version whose behaviour is applied to it; null when it has no device taints.
     pub semantics: Option<String>,
-    /// Whether it serves rules: without them, only taints of drivers act.
+    /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,
-    /// The resources of device taints, each at the version at which it is read.
+    /// Resources of device taints, each with the API version that is used.
     pub resources: Vec<Resource>,
-    /// Which of the known defects its release has.
+    /// Known defects, and whether the server has each.
     #[serde(default)]
     pub defects: Vec<ServerDefect>,
-    /// What is missing or odd.
+    /// Warnings about the server.
     pub warnings: Vec<Warning>,
 }
 

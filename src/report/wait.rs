@@ -30,20 +30,20 @@ pub struct WaitReport {
     /// Which report this is.
     #[schemars(extend("const" = "WaitReport"))]
     pub kind: String,
-    /// Where the rules are.
+    /// The cluster of the rules.
     pub metadata: Metadata,
-    /// What was waited for, as --for takes it: evicted, idle, observed, deleted or recovered.
+    /// Condition of the wait, as in --for: evicted, idle, observed, deleted or recovered.
     #[serde(rename = "for")]
     pub goal: String,
-    /// Whether that is the case; otherwise the time was over.
+    /// Whether the condition was met; otherwise the wait ended before.
     pub met: bool,
-    /// For how many whole seconds was waited.
+    /// Duration of the wait, in whole seconds.
     pub waited_seconds: u64,
     /// The rules that were waited for, by name.
     pub rules: Vec<String>,
-    /// Number of pods to evict that were seen.
+    /// Pods to evict that were observed.
     pub seen_pod_count: usize,
-    /// What is left, pods first; empty when it was met.
+    /// What blocks the wait, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
     /// The pods that use the devices and are not evicted, by name: they stay after all evicted pods
     /// are gone.

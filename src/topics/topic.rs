@@ -91,17 +91,17 @@ fn guards() -> String {
 }
 
 const SELECTORS: &str = "\
-A DEVICE is DRIVER/POOL/DEVICE, as Kubernetes prints it. Names of pools may
-have slashes: the first part is the driver, the last the device. `*` stands for
-any, and a single part is a whole driver:
+A DEVICE is DRIVER/POOL/DEVICE, as Kubernetes prints it. Pool names may contain
+slashes: the first part is the driver, the last the device. `*` stands for any;
+a driver name alone selects all its devices:
 
   gpu.example.com/node-7/gpu-0   one device
   'gpu.example.com/node-7/*'     all devices of a pool
   '*/node-7/*'                   all pools of that name, whatever the driver
   gpu.example.com                all devices of a driver
 
-Or by the number of its hardware, as drivers publish it: a UUID, a serial
-number, a PCI or a MAC address, alone or with the attribute that has it:
+Or a hardware ID published by the driver: a UUID, a serial number, a PCI or MAC
+address, alone or with the name of its attribute:
 
   GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
   1423022041312
@@ -109,17 +109,17 @@ number, a PCI or a MAC address, alone or with the attribute that has it:
   uuid=GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
 
 --driver, --pool and --device do the same; --all-devices selects every device.
-Quote what has a `*`.
+Quote arguments that contain `*`.
 
 A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
 
   example.com/maintenance=firmware:NoExecute
 
 A RULE is the name of a DeviceTaintRule, with or without
-devicetaintrule.resource.k8s.io/ before it. Where rules are taken, so is the
-number of hardware, for the rules on exactly it and those made for it, and
-DEVICE KEY, the rule that taints exactly those devices with that key; `remove`
-takes DEVICE KEY- as `kubectl taint` does. -l chooses rules by their labels.
+devicetaintrule.resource.k8s.io/ before it. Wherever a RULE is accepted, you
+can also pass a hardware ID (rules on exactly this device, or created for it)
+or DEVICE KEY (the rule that taints exactly these devices with this key);
+`remove` takes DEVICE KEY- as `kubectl taint` does. -l selects rules by labels.
 ";
 
 #[cfg(test)]

@@ -179,11 +179,12 @@ fn exit_codes_are_explained() {
       2  usage: the command line is invalid
       3  unchanged, only with --error-unchanged
       4  refused: a guard tripped, a confirmation is missing, or the impact grew
-         since --expect; nothing was changed
-      5  the wait timed out, or evicted pods are replaced and evicted again; the
-         change was applied, and the remaining pods are printed
-      6  the report is incomplete or contradicted, only with --strict or --publish;
-         or one of several clusters gave no report
+         since --expect; nothing was changed; or a device is not safe to pull
+      5  the wait ended before its condition was met (timeout, pods evicted again,
+         or an unconfirmed device release); a change made by the same command was
+         applied
+      6  the report is incomplete (with --strict or -o name) or not confirmed by
+         the controller (with --publish); or one of several clusters gave no report
      75  retry: the network, a busy or failing server, or a concurrent change
          prevented it; the same command is safe to run again, and completes what is
          missing

@@ -23,9 +23,11 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse if the impact is larger than in this report
     ///
-    /// A file from `preview -o json`, or its digest. With a digest, any difference is refused, even
-    /// a smaller impact. hardware:… is a digest of the devices only, and refuses changed devices. A
-    /// device that was replaced since the report is always refused.
+    /// A file from `preview -o json`, or its digest. A file refuses other taints, pods that it does
+    /// not list as evicted, and earlier evictions. With a digest, any difference in devices selected
+    /// by name, pods or outcomes is refused, even a smaller impact. Neither compares hazards or
+    /// severities. hardware:… is a digest of the devices only, and refuses changed devices. A device
+    /// selected by name that was replaced since the report is always refused.
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 

@@ -41,35 +41,35 @@ pub enum ChangeType {
     Owned,
 }
 
-/// A change of one thing that would alter what becomes of a pod.
+/// A single change that would alter the outcome of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SingleChange {
-    /// What is changed.
+    /// Type of the change.
     #[serde(rename = "type")]
     pub change_type: ChangeType,
-    /// What it is, in words.
+    /// The change as text.
     pub message: String,
-    /// What to do for it, in words; null for what only shows what the outcome depends on.
+    /// How to make the change, as text; null if the change only explains the outcome.
     pub fix: Option<String>,
-    /// What becomes of the pod then, by everything that is there; null for a pod that waits and could be
-    /// placed then.
+    /// Outcome of the pod after the change, by all existing taints; null for a waiting pod that
+    /// could be scheduled then.
     pub verdict: Option<ExplainedVerdict>,
-    /// What becomes of the pod then, in words.
+    /// Outcome of the pod after the change, as text.
     pub outcome_message: String,
-    /// Where the change is made; null where it is made in what was asked about.
+    /// Object and field of the change; null for a change of an argument of the command.
     pub field_ref: Option<FieldReference>,
-    /// The rule that would go, or change; null for others.
+    /// The rule that is removed or changed; null for others.
     pub rule: Option<String>,
-    /// The device whose taint comes or goes; null for others.
+    /// The device with the added or removed taint; null for others.
     pub device: Option<String>,
-    /// The taint that goes; null for others.
+    /// The taint that is removed; null for others.
     pub taint: Option<Taint>,
     /// The claim that is changed; null for others.
     pub claim: Option<ObjectReference>,
     /// The request that is changed, as the allocation names it; null for others.
     pub request: Option<String>,
-    /// The toleration that comes or goes, with the fields of the API; null for others.
+    /// The toleration that is added or removed, with the fields of the API; null for others.
     pub toleration: Option<TolerationView>,
 }
 

@@ -12,17 +12,18 @@ const SHOWN: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
-    /// What it is about.
+    /// Type of the step.
     #[serde(rename = "type")]
     pub step_type: StepType,
-    /// What is the case, in words.
+    /// The step as text.
     pub message: String,
-    /// Where that stands; null for what follows from other steps.
+    /// Object and field of the step; null if it follows from other steps.
     pub field_ref: Option<FieldReference>,
-    /// Whether it is as needed: a reservation is the pod's, a toleration covers the taint, a pool is current, a
-    /// taint evicts; null where that is no question, or not known.
+    /// Whether the step's requirement is met: a claim is reserved for the pod, a toleration matches
+    /// the taint, a pool's generation is the newest, a taint evicts; null if not applicable or
+    /// unknown.
     pub satisfied: Option<bool>,
-    /// What leads on from here.
+    /// Steps that follow from this one.
     pub steps: Vec<Step>,
 }
 
@@ -33,7 +34,7 @@ pub enum StepType {
     Claim,
     /// A consumer that a claim is reserved for.
     Reservation,
-    /// What a claim asks for.
+    /// A request of a claim.
     Request,
     /// A device.
     Device,
@@ -43,21 +44,21 @@ pub enum StepType {
     Taint,
     /// A toleration.
     Toleration,
-    /// What a rule asks of devices.
+    /// The selector of a rule.
     Selector,
-    /// What the controller says of a rule.
+    /// The condition of a rule.
     Condition,
-    /// A pod, and what becomes of it.
+    /// A pod and its outcome.
     Pod,
     /// Devices that could serve a request.
     Usable,
-    /// What keeps devices from a request.
+    /// Why devices are excluded from a request.
     Excluded,
-    /// Who could get a device next.
+    /// Pods that could get a device next.
     Candidate,
     /// Other parts of the same hardware.
     Sibling,
-    /// A change that would alter what becomes of a pod.
+    /// A change that would alter the outcome of a pod.
     Change,
     /// A link that is missing.
     Missing,
@@ -65,13 +66,13 @@ pub enum StepType {
     Note,
 }
 
-/// Where something stands: an object, and a field of it.
+/// An object, and a field of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldReference {
-    /// The object, as KIND NAME or KIND NAMESPACE/NAME; `question` for what was asked about.
+    /// The object, as KIND NAME or KIND NAMESPACE/NAME; `question` for an argument of the command.
     pub object: String,
-    /// The field, as kubectl's JSONPath takes it, in the layout of resource.k8s.io/v1; empty for the
+    /// The field, as a JSONPath of kubectl, in the layout of resource.k8s.io/v1; empty for the
     /// whole object.
     pub field_path: String,
 }

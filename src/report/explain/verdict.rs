@@ -10,15 +10,15 @@ use crate::naming::age::human_duration;
 use crate::report::impact::note::{not_evicted, terminating};
 use crate::report::time::Time;
 
-/// What becomes of a pod.
+/// Outcome of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedVerdict {
-    /// In one word.
+    /// The code.
     pub outcome: PodOutcome,
-    /// Why the controller leaves it alone, as in the notes of a preview; null for other outcomes.
+    /// Why the controller does not evict it, as in the notes of a preview; null for other outcomes.
     pub reason: Option<String>,
-    /// When it is evicted, perhaps in the past, which means at once; null for other outcomes.
+    /// When it is evicted; a time in the past means at once; null for other outcomes.
     pub eviction_time: Option<Time>,
 }
 
@@ -51,13 +51,13 @@ pub enum PodOutcome {
     EvictedNow,
     /// It is evicted when its toleration ends, or when the taint begins.
     EvictedLater,
-    /// It tolerates what would evict it.
+    /// It tolerates the taints that would evict it.
     Tolerates,
-    /// It is on its way out already.
+    /// It is already terminating.
     Terminating,
-    /// A taint is on its devices, and yet the controller does not evict it.
+    /// A taint is on its devices, but the controller does not evict it.
     NotEvicted,
-    /// No taint of the question is on a device that it uses.
+    /// None of the taints is on a device that it uses.
     Untouched,
     /// It waits for devices that its claims do not have yet.
     Waiting,

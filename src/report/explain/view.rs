@@ -38,15 +38,15 @@ pub struct Explanation {
     pub kind: String,
     /// Where the report is from.
     pub metadata: Metadata,
-    /// What was asked about, in the order of the question.
+    /// The explained objects, in the order of the arguments.
     pub items: Vec<Explained>,
-    /// Oddities that do not keep the question from being answered.
+    /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// What could not be read or evaluated.
+    /// Data that could not be read or evaluated.
     pub incomplete: Vec<Incomplete>,
 }
 
-/// What was explained.
+/// Kind of an explained object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SubjectKind {
     /// A pod.
@@ -61,7 +61,7 @@ pub enum SubjectKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explained {
-    /// What it is.
+    /// Kind of the explained object.
     pub subject: SubjectKind,
     /// The pod; null for devices and rules.
     pub pod: Option<ObjectReference>,
@@ -69,28 +69,28 @@ pub struct Explained {
     pub device: Option<String>,
     /// The name of the rule; null for pods and devices.
     pub rule: Option<String>,
-    /// What is the case, in one sentence.
+    /// The result in one sentence.
     pub message: String,
     /// The deciding links, the most important first: the taint and the toleration that decide, or what a pod
     /// waits for; empty for devices and rules, and where only the whole chain says it.
     pub messages: Vec<String>,
-    /// What becomes of the pod; null for devices and rules.
+    /// Outcome of the pod; null for devices and rules.
     pub verdict: Option<ExplainedVerdict>,
-    /// What keeps a pod that waits for devices; null for all others.
+    /// Root cause for a pod that waits for devices; null for all others.
     pub blocked_by: Option<RootCauseCode>,
-    /// How that comes about.
+    /// Steps that lead to the result.
     pub steps: Vec<Step>,
-    /// Single changes each of which would alter that, those first that decide whether the pod is
-    /// evicted; for pods only.
+    /// Single changes that would each alter the result, those that decide about the eviction first;
+    /// for pods only.
     pub fixes: Vec<SingleChange>,
-    /// Where no single change spares a pod that is evicted, or gives devices to one that waits: the
-    /// fewest taints that all have to go for that. Empty for all others, and where too many are to blame
-    /// to tell.
+    /// If no single change prevents an eviction, or gives devices to a waiting pod: the smallest
+    /// set of taints whose removal does. Empty for all others, and if too many taints are involved
+    /// to compute it.
     #[serde(default)]
     pub combined_fix: Vec<SingleChange>,
-    /// What there is for each request of a pod that waits for devices; empty for all others.
+    /// Devices for each request of a pod that waits for devices; empty for all others.
     pub waiting_requests: Vec<WaitingRequest>,
-    /// The pods that a rule evicts with its effect, and when, by name; empty for pods and devices.
+    /// The pods that the rule evicts, and when, by name; empty for pods and devices.
     #[serde(default)]
     pub evictions: Vec<RuleEviction>,
 }
@@ -101,7 +101,7 @@ pub struct Explained {
 pub struct RuleEviction {
     /// The pod.
     pub pod: ObjectReference,
-    /// When it is evicted, perhaps in the past, which means at once.
+    /// When it is evicted; a time in the past means at once.
     pub eviction_time: Time,
 }
 

@@ -44,38 +44,38 @@ pub struct WaitingRequest {
     pub request: String,
     /// The device class that it names.
     pub device_class_name: String,
-    /// How many devices it needs; null where it wants all of a node.
+    /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
-    /// The devices that it could use, by name.
+    /// Devices that the request could use, by name.
     pub usable_devices: Vec<String>,
-    /// What keeps all others from it; a device is counted with each reason.
+    /// Why all other devices are excluded; a device is counted for each reason.
     pub excluded: Vec<Excluded>,
 }
 
-/// One reason for which devices cannot serve a request.
+/// A reason that excludes devices from a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Excluded {
     /// Which: Class, Selector, Fails, Failing, Node, Taint, Held, Amount, TooSmall, Constraint, Pod,
     /// IncompletePool, InvalidPool, Unknown.
     pub reason: String,
-    /// What keeps them away, in words.
+    /// The reason as text.
     pub message: String,
-    /// Where that stands; null where it stands in each device's own objects.
+    /// Object and field of the reason; null if it is in the objects of each device.
     pub field_ref: Option<FieldReference>,
-    /// The expression that said no, for class and selector, or that fails; null for others.
+    /// The expression that is false, for class and selector, or that fails; null for others.
     pub expression: Option<String>,
     /// The taint; null for other reasons.
     pub taint: Option<Taint>,
-    /// How many devices it keeps away.
+    /// Devices that are excluded by this reason.
     pub device_count: usize,
-    /// How many of them nothing else keeps away.
+    /// Devices that are excluded by this reason alone.
     pub solely_excluded_device_count: usize,
     /// The first hundred of them, by name.
     pub devices: Vec<String>,
 }
 
-/// What keeps a pod that waits for devices.
+/// Root cause for a pod that waits for devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RootCauseCode {
     /// No device: some node has all that it needs, so that the scheduler has not come to it, or

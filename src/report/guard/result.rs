@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use crate::assess::GuardOutcome;
 use crate::model::Count;
 
-/// What became of a guard.
+/// Result of a guard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GuardResult {
     /// The guard as it was given.
     pub expression: String,
-    /// What the signal counts here; null when that is not known.
+    /// Value of the signal; null if unknown.
     pub count: Option<usize>,
-    /// What a percentage is taken of; null when the guard names a number, or when it is not known.
+    /// Base of the percentage; null if the guard has no percentage, or if unknown.
     pub total_count: Option<usize>,
-    /// Whether the comparison is true, or may be true given what is unknown, so nothing may be
-    /// changed.
+    /// Whether the guard tripped: the comparison is true, or may be true given unknown data. Then
+    /// nothing may be changed.
     pub tripped: bool,
     /// The lowest value that is possible; only when count is null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,10 +25,10 @@ pub struct GuardResult {
     /// The highest value that is possible; only when count is null, and there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<usize>,
-    /// What is missing, so that count or totalCount is not known.
+    /// Missing data, because of which count or totalCount is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// The file of the policy that asks for it; absent for one that was given with --abort-if.
+    /// The file of the policy with the guard; absent for --abort-if.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
 }

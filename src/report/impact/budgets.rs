@@ -7,7 +7,7 @@ use crate::engine::disruption::{BudgetAnswer, BudgetImpact};
 use crate::model::PodDisruptionBudget;
 use crate::naming::phrase::counted;
 
-/// A PodDisruptionBudget that is about pods which would be evicted. Eviction by taint does not ask it.
+/// A PodDisruptionBudget that matches evicted pods. Taint evictions ignore it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Budget {
@@ -15,20 +15,20 @@ pub struct Budget {
     pub namespace: String,
     /// The budget's name.
     pub name: String,
-    /// How many pods it lets go now, as the disruption controller has counted.
+    /// Disruptions that the budget allows now, as counted by the disruption controller.
     pub disruptions_allowed: i32,
-    /// How many of its pods are ready.
+    /// Healthy pods that the budget counts.
     pub current_healthy: i32,
-    /// How many of its pods have to be ready.
+    /// Healthy pods that the budget requires.
     pub desired_healthy: i32,
-    /// How many pods it expects; 0 means that it never lets any go.
+    /// Pods that the budget expects; with 0, it never allows a disruption.
     pub expected_pods: i32,
     /// Pods of it that run and would be evicted, now or later.
     pub evicted_pod_count: usize,
-    /// Those of them that the eviction API would have refused to evict at their turn. Which ones of
-    /// several that go at the same moment is open: here those whose names come last.
+    /// Evicted pods that the eviction API would have refused at their time. Of several pods with
+    /// the same time, those with the last names are counted.
     pub refused_pod_count: usize,
-    /// Those of them that other budgets are about too, which the eviction API refuses to decide.
+    /// Evicted pods that several budgets match, which the eviction API rejects.
     pub ambiguous_pod_count: usize,
     /// Why it allows no disruption now; null if it does.
     pub message: Option<String>,

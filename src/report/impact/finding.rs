@@ -11,13 +11,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::assess::{self, Hazard, Severity};
 use crate::report::casing::{pascal_case, words};
 
-/// A hazard of a pod, with what makes it one.
+/// A hazard of a pod, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The hazard, as `help hazards` lists it.
+    /// The hazard; `help hazards` lists it in kebab-case.
     pub hazard: HazardCode,
-    /// How bad it is.
+    /// Severity of the hazard.
     pub severity: Severity,
     /// Why, with names and numbers, in a few words.
     pub message: String,

@@ -12,10 +12,11 @@ use crate::report::condition::Condition;
 pub struct Published {
     /// The rule's name.
     pub rule: String,
-    /// What the controller wrote about the rule as it is; null when it has not reacted in time.
+    /// The condition of the current generation of the rule; null if the controller did not respond
+    /// in time.
     pub condition: Option<Condition>,
-    /// Whether that is word for word the controllerMessage of the taint; null when there is nothing
-    /// to compare, on either side.
+    /// Whether the message of the condition is identical to the controllerMessage of the taint;
+    /// null if one of them is missing.
     pub agrees: Option<bool>,
 }
 

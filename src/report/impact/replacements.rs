@@ -7,21 +7,21 @@ use crate::assess;
 use crate::report::bounds::Bounds;
 use crate::report::casing::pascal_case;
 
-/// Whether the claims whose pods would be evicted could be placed again, with the taints in place.
+/// Whether the claims of evicted pods could be reallocated, with the taints in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Replacements {
     /// Every claim through which a pod would lose a device, by namespace and name.
     pub claim_replacements: Vec<ClaimReplacement>,
-    /// How many of these claims can be placed at the same time, at the most. An upper bound: constraints,
-    /// counters, portions of capacity and that several devices have to be on one node are not looked at,
-    /// and claims of which it is not known are counted in.
+    /// How many of these claims can be reallocated at the same time, at most. An upper bound:
+    /// constraints, counters, portions of capacity and the placement of several devices on one node
+    /// are ignored, and claims with an unknown result are counted.
     pub max_placeable_claim_count: usize,
-    /// What stays allocatable of the classes of the selected devices; null where that is not known.
+    /// Devices of the same classes that remain allocatable; null if unknown.
     pub available: Option<AvailableDevices>,
 }
 
-/// Whether a claim could be placed again.
+/// Whether a claim could be reallocated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimReplacement {
@@ -29,16 +29,16 @@ pub struct ClaimReplacement {
     pub namespace: String,
     /// The claim's name.
     pub name: String,
-    /// Whether the scheduler's allocator could place it on some node, alone and with all other
-    /// allocations as they are; null where that is not known.
+    /// Whether the scheduler's allocator could allocate the claim on some node, alone and with all
+    /// other allocations unchanged; null if unknown.
     pub placeable: Option<bool>,
     /// Why that is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// What it asks for, alternatives one by one.
+    /// Requests of the claim, each alternative separately.
     pub requests: Vec<RequestReplacement>,
-    /// What it asks for that maxPlaceableClaimCount does not look at: Constraints, Counters, Capacity,
-    /// AllDevices, SeveralDevices.
+    /// Properties of the claim that maxPlaceableClaimCount ignores: Constraints, Counters,
+    /// Capacity, AllDevices, SeveralDevices.
     pub not_modelled: Vec<String>,
 }
 
@@ -48,17 +48,17 @@ pub struct ClaimReplacement {
 pub struct RequestReplacement {
     /// The request, as REQUEST or REQUEST/SUBREQUEST.
     pub request: String,
-    /// How many devices it needs; null where it wants all of a node.
+    /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
     /// Matching devices of its class that no taint excludes, and that are not allocated to other
     /// claims.
     pub available_device_count: usize,
-    /// What is known of that number where it is not exact; absent otherwise.
+    /// Bounds of that number if it is not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
 
-/// What stays allocatable of the classes of the selected devices.
+/// Devices of the classes of the selected devices that remain allocatable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AvailableDevices {
@@ -68,7 +68,7 @@ pub struct AvailableDevices {
     pub available_device_count: usize,
     /// All devices of these classes.
     pub class_device_count: usize,
-    /// What is known of these numbers where they are not exact; absent otherwise.
+    /// Bounds of these numbers if they are not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }

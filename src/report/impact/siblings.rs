@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::assess;
 use crate::report::reference::ObjectReference;
 
-/// A device in use on the hardware of a selected one: another partition of it, or the same device where
-/// it is shared. Its users would stay.
+/// A device in use on the same hardware as a selected one: another partition of it, or the same
+/// device if it is shared. Its pods would not be evicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sibling {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The selected devices on the same hardware, itself where it is shared.
+    /// Selected devices on the same hardware; the device itself if it is shared.
     pub shares_hardware_with: Vec<String>,
-    /// The claims that hold it and whose users would stay.
+    /// Claims that hold it, with pods that would not be evicted.
     pub claims: Vec<ObjectReference>,
     /// The pods for which these claims are reserved.
     pub pods: Vec<ObjectReference>,

@@ -39,47 +39,49 @@ pub struct ImpactReport {
     pub kind: String,
     /// Where the report is from.
     pub metadata: Metadata,
-    /// Identifies what would be hit: `sha256:` over the considered selectors and taints, what the
-    /// devices are that they name one by one, the UIDs of the pods and their outcomes. Two reports
-    /// with the same digest say the same.
+    /// `sha256:` and a hash of the selectors and taints, the hardware of devices that are selected
+    /// by name, and the UIDs and outcomes of the pods. It does not cover hazards, severities,
+    /// budgets or times.
     pub digest: String,
-    /// Identifies the devices that are named one by one, with what they are: `hardware:` and a hash;
-    /// absent when none is named so. `--expect` takes it alone, and behind a digest and a comma.
+    /// `hardware:` and a hash of the devices that are selected by name, with their identity; absent
+    /// if none is. `--expect` accepts it alone, or after a digest and a comma.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_digest: Option<String>,
-    /// The considered taints: one per rule, existing or not, in the order of the question.
+    /// The proposed taints: one per rule, existing or not, in the order of the arguments.
     pub proposed_taints: Vec<TaintImpact>,
-    /// Counts over all considered taints together; every thing is counted once.
+    /// Counts over all proposed taints; each object is counted once.
     pub summary: Summary,
-    /// Every pod that refers to a claim which holds a selected device, by namespace and name; those
-    /// that stay too.
+    /// Every pod with a claim that holds a selected device, by namespace and name, including pods
+    /// that are not evicted.
     pub affected_pods: Vec<Pod>,
-    /// Every device that a considered taint selects, published or allocated, by name.
+    /// Every device that a proposed taint selects, published or allocated, by name.
     pub selected_devices: Vec<Device>,
-    /// Every disruption budget that is about a pod which would be evicted, by namespace and name.
+    /// PodDisruptionBudgets that match evicted pods, by namespace and name.
     #[serde(default)]
     pub budgets: Vec<Budget>,
-    /// Every workload that loses pods, by namespace, kind and name; a bare pod is none.
+    /// Every workload that loses pods, by namespace, kind and name; without bare pods.
     #[serde(default)]
     pub workloads: Vec<Workload>,
-    /// Whether the claims whose pods would be evicted could be placed again.
+    /// Whether the claims of evicted pods could be reallocated.
     #[serde(default)]
     pub replacements: Replacements,
-    /// Devices in use on the hardware of selected ones, whose users would stay, by name.
+    /// Devices in use on the same hardware as selected ones, with pods that would not be evicted,
+    /// by name.
     #[serde(default)]
     pub siblings: Vec<Sibling>,
-    /// What the controller itself said about each taint, in the order of proposedTaints; only with --publish.
+    /// The controller's own condition for each taint, in the order of proposedTaints; only with
+    /// --publish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published_rules: Vec<Published>,
     /// The limits that were given, and whether they were exceeded.
     pub guard_results: Vec<GuardResult>,
-    /// What policies forbid of what was asked about, beside their guards; absent when that is nothing.
+    /// Violations of policies, other than of their guards; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
-    /// Oddities that do not keep the question from being answered.
+    /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// What could not be read or evaluated. The bounds in summary and counts say which numbers
-    /// depend on it.
+    /// Data that could not be read or evaluated. The bounds in summary and counts show which
+    /// numbers depend on it.
     pub incomplete: Vec<Incomplete>,
     /// How its pods are told to people.
     #[serde(skip)]
@@ -89,7 +91,7 @@ pub struct ImpactReport {
     pub assessment: Assessment,
 }
 
-/// What one considered taint would do, all others left aside.
+/// Effects of one proposed taint, without the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaintImpact {
@@ -97,23 +99,23 @@ pub struct TaintImpact {
     pub rule: Option<String>,
     /// Which devices it selects; null when the rule has no selector at all.
     pub selector: Option<Selector>,
-    /// What the selector chooses in this version of Kubernetes.
+    /// Which devices the selector matches in this version of Kubernetes.
     #[serde(default)]
     pub selector_scope: SelectorScope,
-    /// The taint, with its effect as considered.
+    /// The taint, with its proposed effect.
     pub taint: Taint,
-    /// What the eviction controller would count for this rule alone.
+    /// Counts of the eviction controller for this rule alone.
     pub counts: Counts,
-    /// What the controller's condition EvictionInProgress would say if the effect was None, word for
-    /// word; null before Kubernetes 1.35, which writes no condition, where another effect was asked
-    /// about, of which these counts say nothing, and where one of the counts is not known.
+    /// Message that the controller's condition EvictionInProgress would have with effect None; null
+    /// before Kubernetes 1.35, which writes no condition, if another effect was requested, and if
+    /// one of the counts is unknown.
     pub controller_message: Option<String>,
     /// Why there is no controllerMessage although the controller would write one; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_message_unknown: Option<String>,
 }
 
-/// What a selector chooses, before any device is looked at.
+/// Which devices a selector matches, before any device is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SelectorScope {
     /// The devices that it describes.
@@ -151,7 +153,7 @@ pub struct Selector {
     /// Name of the device class; only rules of Kubernetes 1.33 and 1.34 have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_class_name: Option<String>,
-    /// CEL expressions that all have to hold; only rules of Kubernetes 1.33 and 1.34 have any.
+    /// CEL expressions that all have to be true; only rules of Kubernetes 1.33 and 1.34 have any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
     /// Names of selector fields that are newer than this plugin; the controller ignores them.
@@ -184,7 +186,7 @@ pub struct Counts {
     pub evicted_pod_count: usize,
     /// Namespaces of those pods.
     pub namespace_count: usize,
-    /// What is known of those of these counts whose true number is not; absent when all are exact.
+    /// Bounds of those of these counts that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
     /// The counts from which these were written, for words.
@@ -192,13 +194,13 @@ pub struct Counts {
     pub known: TaintCounts,
 }
 
-/// Counts over all considered taints together; every thing is counted once.
+/// Counts over all proposed taints; each object is counted once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Devices that a considered taint selects, published or allocated.
+    /// Devices that a proposed taint selects, published or allocated.
     pub device_count: usize,
-    /// Claims that hold such a device.
+    /// Claims that hold a selected device.
     pub claim_count: usize,
     /// Pods that would be evicted, now or later.
     pub evicted_pod_count: usize,
@@ -208,14 +210,14 @@ pub struct Summary {
     pub evicted_later_pod_count: usize,
     /// Pods that use a selected device and tolerate the taint forever.
     pub tolerating_pod_count: usize,
-    /// Pods that use a selected device and are on their way out already.
+    /// Pods that use a selected device and are already terminating.
     pub terminating_pod_count: usize,
-    /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
+    /// Pods that refer to a claim with a selected device, and that the controller does not evict.
     pub not_evicted_pod_count: usize,
-    /// Pods that would be evicted, and that the system needs: those with the hazard `critical`.
+    /// Evicted pods with the hazard `critical`.
     #[serde(default)]
     pub critical_pod_count: usize,
-    /// Pods that would be evicted, and that nothing creates again: those with the hazard `unmanaged`.
+    /// Evicted pods with the hazard `unmanaged`: nothing recreates them.
     #[serde(default)]
     pub unmanaged_pod_count: usize,
     /// Namespaces of the pods that would be evicted.
@@ -224,44 +226,44 @@ pub struct Summary {
     pub node_count: usize,
     /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
     pub workload_count: usize,
-    /// Disruption budgets that the evictions would overdraw.
+    /// PodDisruptionBudgets that the evictions would exceed.
     #[serde(default)]
     pub violated_budget_count: usize,
-    /// Workloads of replicated pods of which no ready pod would be left.
+    /// Workloads of replicated pods that would have no ready pod left.
     #[serde(default)]
     pub down_workload_count: usize,
-    /// Pods that would be evicted, by the worst of their hazards.
+    /// Evicted pods, by the worst of their hazards.
     #[serde(default)]
     pub severities: Severities,
     /// Claims whose pods would be evicted and that cannot be reallocated even alone.
     #[serde(default)]
     pub unplaceable_claim_count: usize,
-    /// Devices of the classes of the selected ones that stay allocatable.
+    /// Devices of the classes of the selected ones that remain allocatable.
     #[serde(default)]
     pub available_device_count: usize,
     /// All devices of these classes.
     #[serde(default)]
     pub class_device_count: usize,
-    /// When the first pod would be evicted; null when none would be.
+    /// When the first pod would be evicted; null if none would be.
     pub first_eviction_time: Option<Time>,
-    /// When the last pod would be evicted; null when none would be.
+    /// When the last pod would be evicted; null if none would be.
     pub last_eviction_time: Option<Time>,
-    /// What is known of those of these counts whose true number is not; absent when all are exact.
+    /// Bounds of those of these counts that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
 
-/// Pods that would be evicted, by the worst of their hazards.
+/// Evicted pods, by the worst of their hazards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Severities {
-    /// Without a hazard.
+    /// Evicted pods of severity Ok.
     pub ok_pod_count: usize,
-    /// With one that is worth knowing.
+    /// Evicted pods of severity Notice.
     pub notice_pod_count: usize,
-    /// With one that costs something which does not come back by itself.
+    /// Evicted pods of severity Warning.
     pub warning_pod_count: usize,
-    /// With one that breaks something for others.
+    /// Evicted pods of severity Danger.
     pub danger_pod_count: usize,
 }
 
@@ -275,14 +277,13 @@ pub struct Workload {
     pub kind: String,
     /// The workload's name.
     pub name: String,
-    /// How many pods it wants; null where it does not say, or was not read.
+    /// Desired pods of the workload; null if it has no such field, or was not read.
     pub replicas: Option<i32>,
-    /// How many of its pods are ready now; null where it does not say, or was not read.
+    /// Ready pods of the workload; null if it has no such field, or was not read.
     pub ready_replicas: Option<i32>,
-    /// How many of its pods would be evicted, now or later.
+    /// Pods of the workload that would be evicted, now or later.
     pub evicted_pod_count: usize,
-    /// How many ready pods would be left; null where that is not known, or its pods do not stand in
-    /// for each other.
+    /// Ready pods that would be left; null if unknown, or if the pods do not replace each other.
     pub ready_replicas_left: Option<i32>,
 }
 
@@ -301,7 +302,7 @@ impl Workload {
     }
 }
 
-/// One pod, and what would happen to it.
+/// One pod and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pod {
@@ -313,45 +314,44 @@ pub struct Pod {
     pub uid: String,
     /// Where it runs; null while it is not scheduled.
     pub node: Option<String>,
-    /// How far it is: Pending, Running, Succeeded, Failed or Unknown.
+    /// Phase of the pod: Pending, Running, Succeeded, Failed or Unknown.
     pub phase: String,
-    /// What would happen to it.
+    /// Outcome of the pod.
     pub outcome: Outcome,
     /// When it would be evicted; in the past means at once. Null unless evicted.
     pub eviction_time: Option<Time>,
     /// Seconds from the report's observedTime to the eviction; zero or less means at once. Null unless
     /// evicted.
     pub evict_in_seconds: Option<i64>,
-    /// Every taint that evicts it, earliest first: the considered ones and those that are there
-    /// already.
+    /// Every taint that evicts the pod, earliest first: proposed and existing ones.
     pub causes: Vec<Cause>,
-    /// The claims through which it uses selected devices, in the order of the pod's spec.
+    /// Claims through which the pod uses selected devices, in the order of the pod's spec.
     pub used_claims: Vec<UsedClaim>,
     /// The pod's controller; null for a bare pod.
     pub owner: Option<Owner>,
     /// The top of the owner chain; null when it was not read.
     pub workload: Option<Owner>,
-    /// Quality of service: Guaranteed, Burstable or BestEffort; null when the server has not said.
+    /// Quality of service: Guaranteed, Burstable or BestEffort; null if the server has not set it.
     pub qos_class: Option<String>,
     /// Scheduling priority.
     pub priority: i32,
-    /// Name of the priority class; empty when there is none.
+    /// Name of the priority class; empty if the pod has none.
     pub priority_class_name: String,
-    /// Seconds that it gets to stop.
+    /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
-    /// Names of the disruption budgets that are about it, in its namespace; only where it would be
+    /// Names of the PodDisruptionBudgets that match the pod, in its namespace; only if it would be
     /// evicted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
-    /// What makes its eviction worse than most, the worst first; explained by `help hazards`.
+    /// Hazards of the eviction, the worst first; `help hazards` lists them in kebab-case.
     pub hazards: Vec<HazardCode>,
-    /// The worst of its hazards; what is not known never makes it less.
+    /// The worst severity of its hazards; unknown data never lowers it.
     #[serde(default)]
     pub severity: Severity,
-    /// Its hazards with their reasons, in the same order.
+    /// Hazards of the pod with their reasons, in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Why it stays, or what else there is to know.
+    /// Why the pod is not evicted, and other notes.
     pub notes: Vec<Note>,
 }
 
@@ -373,7 +373,7 @@ impl Pod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
-    /// The taint, with its effect as considered.
+    /// The taint, with its proposed effect.
     pub taint: Taint,
     /// The tainted device, as DRIVER/POOL/DEVICE.
     pub device: String,
@@ -387,7 +387,7 @@ pub struct Cause {
 pub struct UsedClaim {
     /// The claim's name, in the pod's namespace.
     pub name: String,
-    /// The selected devices that it holds, in the order of the allocation.
+    /// The selected devices that the claim holds, in the order of the allocation.
     pub allocations: Vec<AllocatedDevice>,
 }
 
@@ -399,7 +399,7 @@ pub struct AllocatedDevice {
     pub request: String,
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Whether it is used for administration, beside others who work with it; absent when it is not.
+    /// Whether it is used with admin access; absent if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub admin_access: bool,
 }
@@ -408,13 +408,13 @@ pub struct AllocatedDevice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
-    /// What it is about; stable.
+    /// Code of the note; stable.
     pub reason: String,
-    /// What that means, in words.
+    /// The note as text.
     pub message: String,
 }
 
-/// A device that a considered taint selects.
+/// A device that a proposed taint selects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
@@ -424,20 +424,19 @@ pub struct Device {
     pub node: Option<String>,
     /// Whether its driver publishes it now; an allocated device need not be published any more.
     pub published: bool,
-    /// What identifies its hardware, by attribute: uuid and its like, or where its driver publishes
-    /// none of them, its place in the machine. Only of devices that are named one by one; absent when
-    /// that is not known.
+    /// Attributes that identify the hardware (uuid, serial and the like), or its PCI address. Only
+    /// for devices that are selected by name; absent if unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub identity: BTreeMap<String, String>,
     /// The claims that hold it.
     pub claims: Vec<ObjectReference>,
-    /// The taints that it has already; the considered ones are not among them.
+    /// The existing taints of the device, without the proposed ones.
     pub taints: Vec<Taint>,
-    /// When it becomes free, at full grace periods: the report's observedTime if it is free now. An
-    /// estimate; null if a pod stays on it, or if that is unknown.
+    /// When the device becomes free, at full grace periods: the report's observedTime if it is free
+    /// now. An estimate; null if a pod is not evicted from it, or if unknown.
     #[serde(default)]
     pub release_time: Option<Time>,
-    /// Why it does not become free; null where releaseTime is set, and where that is not known.
+    /// Why the device does not become free; null if releaseTime is set, and if unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
 }
