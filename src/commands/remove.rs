@@ -67,7 +67,7 @@ pub(super) struct RemoveArgs {
     #[arg(long)]
     all: bool,
 
-    /// Skip the confirmation prompt; required where one would be shown and stdin is not a terminal
+    /// Skip the prompt, which needs a terminal
     ///
     /// More than one rule, and a rule that records an unreleased device, need confirmation; rules of
     /// other users and programs need --others.

@@ -33,7 +33,7 @@ pub(super) struct UndedicateArgs {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Skip the confirmation prompt; required where one would be shown and stdin is not a terminal
+    /// Skip the prompt, which needs a terminal
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 

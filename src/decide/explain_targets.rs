@@ -401,8 +401,11 @@ mod tests {
     fn a_pod_that_is_nowhere_is_told_without_a_namespace_that_is_none() {
         let reading = testing::reading();
         let told = no_such_pod(None, &"nope".into(), &reading).to_string();
-        assert!(told.contains("pod nope") && !told.contains('*'), "{told}");
+        assert!(
+            told.contains("pod \"nope\"") && !told.contains('*'),
+            "{told}"
+        );
         let told = no_such_pod(Some(&"ml".into()), &"nope".into(), &reading).to_string();
-        assert!(told.contains("pod ml/nope"), "{told}");
+        assert!(told.contains("pod \"ml/nope\""), "{told}");
     }
 }

@@ -215,7 +215,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         value: ""
         effect: NoExecute
         timeAdded: "2026-11-21T01:00:34Z"
-        source: Rule
+        source: DeviceTaintRule
         sourceName: null
       counts:
         publishedDeviceCount: 1
@@ -361,7 +361,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
           value: ""
           effect: NoExecute
           timeAdded: "2026-11-21T01:00:34Z"
-          source: Rule
+          source: DeviceTaintRule
           sourceName: null
         device: gpu.example.com/node-7/gpu-0
         evictionTime: "2026-11-21T01:00:34Z"
@@ -402,7 +402,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
           value: ""
           effect: NoExecute
           timeAdded: "2026-11-21T01:00:34Z"
-          source: Rule
+          source: DeviceTaintRule
           sourceName: null
         device: gpu.example.com/node-7/gpu-0
         evictionTime: "2026-11-21T01:05:34Z"
@@ -411,7 +411,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
           value: ""
           effect: NoExecute
           timeAdded: "2026-11-21T01:00:34Z"
-          source: Rule
+          source: DeviceTaintRule
           sourceName: drain-node-7
         device: gpu.example.com/node-7/gpu-0
         evictionTime: "2026-11-21T01:10:34Z"
@@ -458,7 +458,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
           value: ""
           effect: NoExecute
           timeAdded: "2026-11-21T01:00:34Z"
-          source: Rule
+          source: DeviceTaintRule
           sourceName: null
         device: gpu.example.com/node-7/gpu-0
         evictionTime: "2026-11-21T03:30:34Z"

@@ -69,13 +69,13 @@ pub enum EventDetail {
         wait: WaitReport,
     },
     /// `--watch` has a new result, different from the previous one.
-    Answer {
+    ListChanged {
         /// Names in the result: rules or devices, by name.
-        names: Vec<String>,
+        current_names: Vec<String>,
         /// Names that were not in the previous result; all names in the first result.
-        appeared: Vec<String>,
+        added_names: Vec<String>,
         /// Names that are not in the result any more.
-        gone: Vec<String>,
+        removed_names: Vec<String>,
         /// Data that could not be read; if not empty, more may exist than is listed.
         incomplete: Vec<Incomplete>,
     },
@@ -105,18 +105,18 @@ impl CommandEvent {
 }
 
 impl EventDetail {
-    /// An answer with these names, after one with those of `before`.
+    /// A list of these names, after one of those in `before`.
     #[must_use]
-    pub fn answer(names: Vec<String>, before: &[String], incomplete: &[Incomplete]) -> Self {
+    pub fn list_changed(names: Vec<String>, before: &[String], incomplete: &[Incomplete]) -> Self {
         let without = |names: &[String], others: &[String]| -> Vec<String> {
             let others: BTreeSet<&String> = others.iter().collect();
             let names = names.iter().filter(|name| !others.contains(name));
             names.cloned().collect()
         };
-        Self::Answer {
-            appeared: without(&names, before),
-            gone: without(before, &names),
-            names,
+        Self::ListChanged {
+            added_names: without(&names, before),
+            removed_names: without(before, &names),
+            current_names: names,
             incomplete: incomplete.to_vec(),
         }
     }
@@ -130,7 +130,7 @@ impl EventDetail {
             other @ (Self::Began { .. }
             | Self::RuleChanged { .. }
             | Self::Progress { .. }
-            | Self::Answer { .. }
+            | Self::ListChanged { .. }
             | Self::Ended { .. }) => other,
         }
     }
@@ -166,21 +166,21 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_what_is_new_and_what_is_gone() {
+    fn a_changed_list_has_the_names_that_are_new_and_those_that_are_gone() {
         let names = |names: &[&str]| -> Vec<String> {
             names.iter().map(|name| (*name).to_owned()).collect()
         };
-        let EventDetail::Answer {
-            appeared,
-            gone,
-            names: all,
+        let EventDetail::ListChanged {
+            added_names,
+            removed_names,
+            current_names,
             incomplete,
-        } = EventDetail::answer(names(&["a", "c"]), &names(&["a", "b"]), &[])
+        } = EventDetail::list_changed(names(&["a", "c"]), &names(&["a", "b"]), &[])
         else {
-            panic!("an answer");
+            panic!("a changed list");
         };
-        assert_eq!((appeared, gone), (names(&["c"]), names(&["b"])));
-        assert_eq!(all, names(&["a", "c"]));
+        assert_eq!((added_names, removed_names), (names(&["c"]), names(&["b"])));
+        assert_eq!(current_names, names(&["a", "c"]));
         assert_eq!(incomplete, []);
     }
 }

@@ -119,13 +119,13 @@ pub struct DedicationPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PolicyStateReport {
     /// Unmodified.
-    AsMade,
+    Unmodified,
     /// It does not exist.
     Missing,
     /// An object of that name exists that was not created for the dedication.
-    NotOurs,
+    Foreign,
     /// It was modified.
-    Changed,
+    Modified,
     /// It could not be read.
     Unknown,
 }
@@ -134,10 +134,10 @@ impl DedicationPolicy {
     fn line(&self) -> Vec<String> {
         let (kind, name) = (&self.kind, &self.name);
         let said = match self.policy_state {
-            PolicyStateReport::AsMade => "unchanged",
+            PolicyStateReport::Unmodified => "unchanged",
             PolicyStateReport::Missing => "missing",
-            PolicyStateReport::NotOurs => "belongs to another dedication",
-            PolicyStateReport::Changed => "changed",
+            PolicyStateReport::Foreign => "belongs to another dedication",
+            PolicyStateReport::Modified => "changed",
             PolicyStateReport::Unknown => UNKNOWN,
         };
         let head = format!("{kind} {name}: {said}");

@@ -35,23 +35,23 @@ pub enum Evicting {
     /// There is no condition.
     Unknown,
     /// Pods are being evicted.
-    Yes,
+    InProgress,
     /// No pod is being evicted.
-    No,
+    Idle,
     /// The condition is of an earlier generation of the rule.
-    Stale,
+    Outdated,
     /// The condition says that pods are being evicted, but none is left.
-    YesStale,
+    NoPodsLeft,
 }
 
 impl From<EvictionStatus> for Evicting {
     fn from(evicting: EvictionStatus) -> Self {
         match evicting {
             EvictionStatus::Unknown => Self::Unknown,
-            EvictionStatus::Yes => Self::Yes,
-            EvictionStatus::No => Self::No,
-            EvictionStatus::Outdated => Self::Stale,
-            EvictionStatus::Leftover => Self::YesStale,
+            EvictionStatus::Yes => Self::InProgress,
+            EvictionStatus::No => Self::Idle,
+            EvictionStatus::Outdated => Self::Outdated,
+            EvictionStatus::Leftover => Self::NoPodsLeft,
         }
     }
 }

@@ -683,7 +683,7 @@ mod tests {
                 EvictionStatus::Leftover
             )),
             json!({"rule": "drain", "publishedDeviceCount": 2, "evictedPodCount": 0, "terminatingPodCount": 1, "notEvictedPodCount": 0,
-                "partitionPodCount": 0, "evicting": "YesStale"})
+                "partitionPodCount": 0, "evicting": "NoPodsLeft"})
         );
         assert_eq!(
             of(row(

@@ -15,7 +15,7 @@ use crate::model;
 )]
 pub enum TaintSource {
     /// A DeviceTaintRule, existing or proposed.
-    Rule,
+    DeviceTaintRule,
     /// The driver, through a ResourceSlice.
     ResourceSlice,
 }
@@ -27,9 +27,9 @@ fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, O
     match origin {
         Origin::Proposed(index) => {
             let rule = proposed.get(index).and_then(|taint| taint.rule.as_ref());
-            (TaintSource::Rule, rule.map(ToString::to_string))
+            (TaintSource::DeviceTaintRule, rule.map(ToString::to_string))
         }
-        Origin::Rule(name) => (TaintSource::Rule, Some(name.to_string())),
+        Origin::Rule(name) => (TaintSource::DeviceTaintRule, Some(name.to_string())),
         Origin::ResourceSlice(name) => (TaintSource::ResourceSlice, Some(name.to_string())),
     }
 }
@@ -56,7 +56,7 @@ impl Taint {
     /// The taint of a rule, by the rule's name if it exists.
     #[must_use]
     pub fn of_rule(taint: &model::Taint, rule: Option<&str>) -> Self {
-        Self::from_source(taint, TaintSource::Rule, rule.map(str::to_owned))
+        Self::from_source(taint, TaintSource::DeviceTaintRule, rule.map(str::to_owned))
     }
 
     /// The taint of a driver, whatever slice it stands in.
@@ -103,8 +103,8 @@ impl Taint {
     #[must_use]
     pub fn owner(&self) -> String {
         match (self.source, &self.source_name) {
-            (TaintSource::Rule, Some(name)) => format!("rule {name}"),
-            (TaintSource::Rule, None) => "this taint".to_owned(),
+            (TaintSource::DeviceTaintRule, Some(name)) => format!("rule {name}"),
+            (TaintSource::DeviceTaintRule, None) => "this taint".to_owned(),
             (TaintSource::ResourceSlice, _) => "driver".to_owned(),
         }
     }

@@ -105,7 +105,7 @@ fn preview_as_json() {
             "value": "",
             "effect": "NoExecute",
             "timeAdded": "2026-11-20T10:15:00Z",
-            "source": "Rule",
+            "source": "DeviceTaintRule",
             "sourceName": null
           },
           "counts": {
@@ -162,7 +162,7 @@ fn preview_as_json() {
                 "value": "",
                 "effect": "NoExecute",
                 "timeAdded": "2026-11-20T10:15:00Z",
-                "source": "Rule",
+                "source": "DeviceTaintRule",
                 "sourceName": null
               },
               "device": "gpu.example.com/node-9/gpu-1",
@@ -295,7 +295,7 @@ fn preview_as_yaml() {
         value: ""
         effect: NoExecute
         timeAdded: "2026-11-20T10:15:00Z"
-        source: Rule
+        source: DeviceTaintRule
         sourceName: null
       counts:
         publishedDeviceCount: 1
@@ -344,7 +344,7 @@ fn preview_as_yaml() {
           value: ""
           effect: NoExecute
           timeAdded: "2026-11-20T10:15:00Z"
-          source: Rule
+          source: DeviceTaintRule
           sourceName: null
         device: gpu.example.com/node-9/gpu-1
         evictionTime: "2026-11-20T10:15:00Z"

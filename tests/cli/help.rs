@@ -10,8 +10,8 @@ fn help_of_the_program() {
     Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 
     A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, immediately
-    and ignoring PodDisruptionBudgets. This plugin shows the affected pods in advance, by the same rules
-    as the device-taint-eviction controller.
+    and ignoring PodDisruptionBudgets. This plugin shows the affected pods in advance, with the same
+    logic as the device-taint-eviction controller.
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
 
@@ -173,7 +173,7 @@ fn help_of_a_command_is_the_same_in_every_spelling() {
 
 #[test]
 fn exit_codes_are_explained() {
-    assert_snapshot!(devicetaint("help exit-codes").shown(), @r"
+    assert_snapshot!(devicetaint("help exit-codes").shown(), @"
       0  success, or nothing to do
       1  error: API, permission or file; a retry would fail again
       2  usage: the command line is invalid
@@ -183,8 +183,8 @@ fn exit_codes_are_explained() {
       5  the wait ended before its condition was met (timeout, pods evicted again,
          or an unconfirmed device release); a change made by the same command was
          applied
-      6  the report is incomplete (with --strict or -o name) or not confirmed by
-         the controller (with --publish); or one of several clusters gave no report
+      6  the report is incomplete (with --strict or -o name) or not confirmed by the
+         controller (with --publish); or one of several clusters gave no report
      75  retry: the network, a busy or failing server, or a concurrent change
          prevented it; the same command is safe to run again, and completes what is
          missing

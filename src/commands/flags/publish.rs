@@ -3,7 +3,7 @@
 /// How the controller is asked.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PublishArgs {
-    /// Create rules with effect None, and compare the controller's count
+    /// Create rules with effect None; compare with the controller
     #[arg(long, conflicts_with = "from", help_heading = "Controller")]
     pub(crate) publish: bool,
 

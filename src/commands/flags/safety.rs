@@ -10,7 +10,7 @@ use crate::error::Failure;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Safety")]
 pub(crate) struct SafetyArgs {
-    /// Skip the confirmation prompt; required where one would be shown and stdin is not a terminal
+    /// Skip the prompt, which needs a terminal
     #[arg(short, long)]
     yes: bool,
 

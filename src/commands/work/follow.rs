@@ -146,7 +146,8 @@ pub(crate) async fn follow<Q: FollowedQuestion>(
             }
             if context.journal().is_some() {
                 let names = answer.names();
-                let event = EventDetail::answer(names.clone(), &names_before, answer.incomplete());
+                let event =
+                    EventDetail::list_changed(names.clone(), &names_before, answer.incomplete());
                 context.happens(event);
                 names_before = names;
             }

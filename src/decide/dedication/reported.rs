@@ -72,10 +72,10 @@ fn rules_are_as_made(state: &DedicationState) -> bool {
 
 fn policy(state: &PolicyState) -> DedicationPolicy {
     let (condition, messages) = match &state.condition {
-        PolicyCondition::AsMade => (PolicyStateReport::AsMade, Vec::new()),
+        PolicyCondition::AsMade => (PolicyStateReport::Unmodified, Vec::new()),
         PolicyCondition::Missing => (PolicyStateReport::Missing, Vec::new()),
-        PolicyCondition::NotOurs => (PolicyStateReport::NotOurs, Vec::new()),
-        PolicyCondition::Changed(lines) => (PolicyStateReport::Changed, lines.clone()),
+        PolicyCondition::NotOurs => (PolicyStateReport::Foreign, Vec::new()),
+        PolicyCondition::Changed(lines) => (PolicyStateReport::Modified, lines.clone()),
         PolicyCondition::Unknown(why) => (PolicyStateReport::Unknown, vec![why.clone()]),
     };
     DedicationPolicy {

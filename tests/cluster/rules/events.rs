@@ -211,16 +211,16 @@ fn a_watch_tells_what_appears_and_what_is_gone() {
             text.contains(what).then_some(())
         }));
     };
-    until("\"Answer\"");
+    until("\"ListChanged\"");
     let label = format!("--labels world={}", world.node);
     let run = world.run(&format!("add GPU0 {KEY}=x {label}")).ended(0);
     let name = super::support::name_in(&run.stdout);
     until(&format!(
-        "\"appeared\":[\"devicetaintrule.resource.k8s.io/{name}\"]"
+        "\"addedNames\":[\"devicetaintrule.resource.k8s.io/{name}\"]"
     ));
     block_on(plane.delete(&Reference::rule(&name)));
     until(&format!(
-        "\"gone\":[\"devicetaintrule.resource.k8s.io/{name}\"]"
+        "\"removedNames\":[\"devicetaintrule.resource.k8s.io/{name}\"]"
     ));
     let pid = child.id().to_string();
     let _ = Command::new("kill").args(["-TERM", &pid]).status();
