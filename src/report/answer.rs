@@ -54,6 +54,7 @@ pub trait Answer: View {
 #[must_use]
 pub(super) fn beside(warnings: &[Warning], incomplete: &[Incomplete]) -> [Section; 2] {
     let list = |title, lines| {
+        // Only in pages: other formats have it on standard error, or in sections of the report itself.
         let list = Section::list(title, lines).shown(Shown::Page);
         list.toned(Tone::Doubtful)
     };

@@ -60,6 +60,7 @@ impl From<&AttributeValue> for AttributeView {
             AttributeValue::Ints(numbers) => Self::Ints(numbers.clone()),
             AttributeValue::Bools(values) => Self::Bools(values.clone()),
             AttributeValue::Strings(several) | AttributeValue::Versions(several) => texts(several),
+            // Kept and not left out: the device has the attribute, whatever its type is.
             AttributeValue::Unknown => Self::Unknown,
         }
     }

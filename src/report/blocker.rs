@@ -155,6 +155,7 @@ impl Blocker {
     #[must_use]
     pub fn recovering(namespace: &str, name: &str, message: String) -> Self {
         Self {
+            // Null where several workloads are meant: an empty name could be taken for that of an object.
             namespace: Some(namespace.to_owned()).filter(|name| !name.is_empty()),
             name: Some(name.to_owned()).filter(|name| !name.is_empty()),
             ..Self::of(BlockerReason::Recovering, message)
@@ -202,6 +203,7 @@ impl Blocker {
         };
         let claim = &holder.claim.name;
         let message = format!("{} {verb} allocated to claim {claim}{users}", few(&devices));
+        // The first pod stands for all: where devices are local to a node, all pods of their claim run there.
         let pod = holder.pods.first();
         Self {
             uid: reference::known(&holder.claim.uid),
@@ -214,6 +216,7 @@ impl Blocker {
     fn not_released(pod: &UnreleasedPod) -> Self {
         let devices: Vec<String> = pod.devices.iter().map(ToString::to_string).collect();
         let what = match &devices[..] {
+            // A claim can be released before its pod is gone, and then no look has shown which devices it held.
             [] => "its devices".to_owned(),
             several => few(several),
         };
@@ -237,6 +240,8 @@ impl Blocker {
             name,
             evicted,
         } = returning;
+        // The usual cause: the scheduler accepts a toleration without effect or with seconds, and the eviction
+        // controller evicts the pod all the same, at once or when the seconds are over.
         let message = format!(
             "{kind}/{} of {} is recreated and evicted each time ({evicted} evicted); its claim \
              needs a toleration with effect NoExecute and without tolerationSeconds",
@@ -299,6 +304,7 @@ impl BlockerReason {
             EvictionObstacle::Stuck(TerminationBlocker::Sandbox { .. }) => Self::Sandbox,
             EvictionObstacle::Finalizers(_) => Self::Finalizers,
             EvictionObstacle::Node(NodeHealth::Gone) => Self::NodeGone,
+            // The engine has this obstacle only for nodes that are gone or not ready; `Ready` completes the match.
             EvictionObstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => Self::NodeNotReady,
             EvictionObstacle::Kubelet { .. } => Self::Kubelet,
         }

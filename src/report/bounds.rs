@@ -21,6 +21,7 @@ impl Bounds {
     /// The bounds of those counts, by field, whose number is not known.
     #[must_use]
     pub fn of(counts: &[(&str, Count)]) -> Vec<Self> {
+        // Only those: the list is empty, and so absent from JSON, where every number can be taken as it is.
         let uncertain = counts.iter().filter(|(_, count)| count.exact().is_none());
         uncertain
             .map(|(name, count)| Self {

@@ -69,6 +69,7 @@ impl Card {
     ) -> Self {
         let device = state.and_then(|state| state.device);
         let number = |number| device.and_then(|device| number_of(device, number));
+        // Devices that draw from the same counters are the card and its parts, and not other names of the whole.
         let (partitions, aliases): (Vec<&Alias>, Vec<&Alias>) = testimony
             .aliases
             .iter()
@@ -156,6 +157,7 @@ fn tolerant(objection: &RemovalObjection) -> Option<String> {
 fn number_of(device: &Device, wanted: HardwareNumber) -> Option<String> {
     let mut attributes = device.attributes.iter();
     attributes.find_map(|(name, value)| {
+        // A partition publishes the UUID of its card, too; shown as its own, it would name another device.
         let is_own = !name.ends_with("parentUUID");
         let is_it = HardwareNumber::of_attribute(name) == Some(wanted) && is_own;
         is_it.then(|| texts(value).into_iter().next())?

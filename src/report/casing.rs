@@ -19,6 +19,7 @@ pub fn pascal_case(words: &str) -> String {
 pub fn words(code: &str) -> String {
     let mut words = String::new();
     for letter in code.chars() {
+        // The first letter is upper case as well, and a code does not begin with a hyphen.
         if letter.is_ascii_uppercase() && !words.is_empty() {
             words.push('-');
         }

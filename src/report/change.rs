@@ -148,12 +148,14 @@ impl RuleResult {
     #[must_use]
     pub fn changed(self) -> Option<bool> {
         match self {
+            // Only the default for `DeletionRequested`: where another asked for it before, `with_changed` says so.
             Self::Created | Self::Configured | Self::Deleted | Self::DeletionRequested => {
                 Some(true)
             }
             // As it was, but not untouched: others have seen the state between.
             Self::Reverted => Some(true),
             Self::Unchanged | Self::AlreadyDeleted | Self::NotFound | Self::Failed => Some(false),
+            // The reply was lost: `false` would say that this command has left the rule alone.
             Self::Gone | Self::Unknown => None,
         }
     }
@@ -213,6 +215,7 @@ impl ChangeReport {
     #[must_use]
     pub fn new(changes: Vec<ChangedRule>, dry_run: DryRun) -> Self {
         let any = |wanted: Option<bool>| changes.iter().any(|rule| rule.changed == wanted);
+        // One change that is known settles it; unknown is the answer only where none is known.
         let changed = if any(Some(true)) {
             Some(true)
         } else if any(None) {
@@ -253,6 +256,7 @@ impl ChangeReport {
     pub fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
         Self {
             metadata: Metadata::of_cluster(cluster),
+            // The wait is a report of its own, whose metadata would be empty otherwise.
             wait: self.wait.map(|wait| wait.in_cluster(cluster)),
             ..self
         }

@@ -109,6 +109,7 @@ impl<A: Answer> ClusterReports<A> {
     #[must_use]
     pub fn with_guards(self, guards: &[Guard], of: impl Fn(&A) -> &[GuardOutcome]) -> Self {
         let together = guards.iter().enumerate().map(|(place, guard)| {
+            // A cluster without a report counts as unknown: left out, it would add nothing, and trip no guard.
             let parts = self.items.iter().map(|cluster| {
                 let results = cluster.report.as_ref().map(&of);
                 let result = results.and_then(|results| results.get(place));
@@ -156,6 +157,7 @@ impl<A: Answer> ClusterReport<A> {
         Some(Incomplete {
             missing: format!("cluster of context {}", self.context),
             message: error.clone(),
+            // Everything is missing of that cluster, and so also who is evicted there.
             affects: Affects::Evictions,
         })
     }
@@ -199,6 +201,7 @@ impl<A: Answer> Answer for ClusterReports<A> {
     }
 
     fn is_empty(&self) -> bool {
+        // A cluster that gave no answer is not empty: "No resources found" would be untrue of it.
         let mut clusters = self.items.iter();
         clusters.all(|cluster| cluster.report.as_ref().is_some_and(Answer::is_empty))
     }
@@ -303,6 +306,7 @@ fn of_context(context: &str, section: Section) -> Section {
         Body::List(lines) => Body::List(marked(lines)),
         Body::Table(table) => Body::Table(with_column(context, table)),
         Body::Chain(mut lines) => {
+            // The lines below follow from this one, and are of the same cluster.
             for line in lines.iter_mut().filter(|line| line.depth == 0) {
                 line.text = format!("{context}: {}", line.text);
             }
@@ -319,6 +323,7 @@ fn of_context(context: &str, section: Section) -> Section {
                 })
                 .collect(),
             head: behind_the_context(&grouped.head),
+            // The context has become the first column, which moves all places by one.
             by: grouped.by.saturating_add(1),
         }),
         Body::Folding(folding) => Body::Folding(Folding {
@@ -357,6 +362,7 @@ fn as_row(facts: Vec<(&'static str, String)>) -> Table {
 
 fn with_column(context: &str, table: Table) -> Table {
     let has_headers = table.columns.iter().any(|column| !column.header.is_empty());
+    // With --no-headers every header is empty; one alone would bring back the line that scripts did not ask for.
     let header = if has_headers { "CONTEXT" } else { "" };
     let mut columns = vec![Column::text(header)];
     columns.extend(table.columns);
@@ -378,6 +384,7 @@ fn is_like(one: &Section, other: &Section) -> bool {
         | (Body::List(_), Body::List(_))
         | (Body::Chain(_), Body::Chain(_))
         | (Body::Charts(_), Body::Charts(_)) => true,
+        // Some columns are there only if there is something in them, and rows of one table need the same cells.
         (Body::Table(one), Body::Table(other)) => one.columns == other.columns,
         (Body::Grouped(one), Body::Grouped(other)) => one.table.columns == other.table.columns,
         (Body::Folding(one), Body::Folding(other)) => one.table.columns == other.table.columns,

@@ -109,6 +109,7 @@ impl EventDetail {
     #[must_use]
     pub fn list_changed(names: Vec<String>, before: &[String], incomplete: &[Incomplete]) -> Self {
         let without = |names: &[String], others: &[String]| -> Vec<String> {
+            // A set: with thousands of devices, searching a list for each name would be quadratic.
             let others: BTreeSet<&String> = others.iter().collect();
             let names = names.iter().filter(|name| !others.contains(name));
             names.cloned().collect()
@@ -124,6 +125,7 @@ impl EventDetail {
     /// The event with that cluster in the report that is part of it, if one is.
     fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
         match self {
+            // Only this event holds a report with metadata of its own; for the others those of the line are enough.
             Self::WaitEnded { wait } => Self::WaitEnded {
                 wait: wait.in_cluster(cluster),
             },

@@ -253,6 +253,7 @@ impl Dedication {
             .dedicated_devices
             .iter()
             .map(|device| device.effect.as_str());
+        // The policies note the effect of their rules at first; a rule can be changed since, and then both are shown.
         let all: BTreeSet<&str> = self
             .effect
             .as_deref()
@@ -264,6 +265,7 @@ impl Dedication {
     }
 
     fn row(&self) -> Vec<String> {
+        // A device of unknown use may belong to any of the columns, so that none of their numbers is known then.
         let count = |usage: DedicatedUsage| {
             if self
                 .dedicated_devices
@@ -294,6 +296,7 @@ impl Dedication {
         let members = match (&self.namespaces, &self.namespace_selector) {
             (Some(names), _) => names.join(", "),
             (None, Some(selector)) => format!("namespaces with {selector}"),
+            // A policy that could not be read may define it: that none does is known only if all were read.
             (None, None) if self.is_unread() => {
                 format!("{UNKNOWN}: its policies could not be read")
             }
@@ -341,6 +344,7 @@ impl Dedication {
             ),
             Section::list(
                 match (&self.namespaces, &self.namespace_selector) {
+                    // Without terms it is not known which namespaces are others.
                     (None, None) => "Claims that tolerate the taint, in any namespace",
                     _ => "Claims in other namespaces that tolerate the taint",
                 },

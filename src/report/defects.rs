@@ -73,6 +73,7 @@ impl DefectPresence {
 #[must_use]
 pub fn known() -> Vec<KnownDefect> {
     let view = |defect: Defect| {
+        // Two fields: a release that is only expected to have the fix must not be read as one that has it.
         let (fixed_in, expected_in) = match defect.repair() {
             Repair::In(release) => (Some(release.to_string()), None),
             Repair::Expected(release) => (None, Some(release.to_string())),
@@ -140,6 +141,7 @@ pub fn releases(defect: Defect) -> String {
             minor,
             patch: Some(patch),
         },
+        // Fixed in the first release of a minor version, so that all releases of the one before have the defect.
         None => Minor {
             minor: minor.saturating_sub(1),
             patch: None,
@@ -174,6 +176,7 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
         (Presence::Present, Some(release)) => format!(
             "any rule can make the kube-scheduler of Kubernetes {release} panic, or is ignored by it: {upstream}"
         ),
+        // A defect is present only in a known release, which is matched above; here the version alone cannot tell.
         (Presence::NotKnown | Presence::Present, _) => format!(
             "the server may be one of Kubernetes {affected}, whose kube-scheduler can panic \
              because of any rule, or ignores it: {upstream}"
@@ -204,6 +207,7 @@ pub(super) fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warni
     let release = semantics.version;
     let extended = Defect::ExtendedResourcesStay;
     let stale = Defect::StaleReservationsHide;
+    // The verdict says that these pods are evicted, and no server of such a release was tried: that has to be said.
     let doubtful = extended.presence(Some(release)) == Presence::NotKnown;
     let evicted = impact.pods.iter().filter(|found| {
         matches!(found.verdict, Verdict::Evicted { .. }) && by_extended_resource_alone(found.pod)
@@ -249,6 +253,7 @@ pub(super) fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warni
 
 /// Whether nothing but a claim for extended resources gives it devices.
 fn by_extended_resource_alone(pod: &Pod) -> bool {
+    // With claims of its own, a pod may be evicted through these, which every release does.
     pod.extended_resource_claim.is_some() && pod.claims.is_empty()
 }
 

@@ -300,6 +300,7 @@ fn condition_check(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Optio
             Some("every pod that the rule evicts is gone or terminating".to_owned())
         }
     };
+    // The reason too: until the controller has seen a change to None, the condition is that of the effect before.
     let frozen = rule.taint.effect == Effect::None && condition.reason == "NoEffect";
     Some(ConditionCheck {
         current: evicting.is_current(),
@@ -315,6 +316,7 @@ fn condition_check(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Optio
 impl View for RuleDescription {
     fn sections(&self) -> Vec<Section> {
         let mut sections = vec![
+            // Twice in two forms: text has aligned lines, and pages have a list of facts.
             Section::sentences(self.lines()).shown(Shown::Unpaged),
             Section::facts(self.facts()).titled(self.name.clone()),
             Section::list("Condition EvictionInProgress", self.condition_lines()),
@@ -394,6 +396,7 @@ impl RuleDescription {
             ("Changed by", self.changed_by()),
             ("Reason", optional(self.annotations.reason.as_deref())),
             ("Ticket", optional(self.annotations.ticket.as_deref())),
+            // As it is noted: a text that is no time has to be seen to be corrected.
             ("Expires", optional(self.expires.as_deref())),
             ("Pods", self.pods_in_words()),
         ]
@@ -415,6 +418,7 @@ impl RuleDescription {
             allocated,
             ..
         } = self.known;
+        // A number that is not known may be any, as in `1+ devices`, and takes the plural.
         let devices = if published.exact() == Some(1) {
             "device"
         } else {
@@ -427,6 +431,7 @@ impl RuleDescription {
     fn created_by(&self) -> String {
         match (&self.annotations.created_by, &self.creation_manager) {
             (Some(user), _) => user.clone(),
+            // managedFields name programs and no users: a user is known only where this plugin has noted one.
             (None, Some(program)) => format!("<unknown user>, with {program}"),
             (None, None) => NONE.to_owned(),
         }
@@ -438,6 +443,7 @@ impl RuleDescription {
         let user = self.annotations.changed_by.as_deref();
         let writer = self.last_update.as_ref().filter(|writer| {
             let made = self.creation_time.zip(writer.update_time);
+            // Where a time is missing, the write may be a later one: a change is not hidden on a guess.
             made.is_none_or(|(created, written)| written > created)
         });
         match (user, writer) {
@@ -482,6 +488,7 @@ impl RuleDescription {
     }
 
     fn condition_lines(&self) -> Vec<String> {
+        // Which of the two it is cannot be told from the rule: before 1.35 the controller writes no condition at all.
         let Some((condition, check)) = self.condition.as_ref().zip(self.condition_check.as_ref())
         else {
             return vec![

@@ -61,6 +61,7 @@ impl RuleDescriptions {
     pub fn new(rules: Vec<RuleDescription>) -> Self {
         let mut seen = BTreeSet::new();
         let warnings = rules.iter().flat_map(|rule| &rule.warnings);
+        // By the line: rules that were read together share most gaps, and what reads the same is the same to people.
         let warnings = warnings.filter(|warning| seen.insert(warning.line()));
         let warnings = warnings.cloned().collect();
         let gaps = rules.iter().flat_map(|rule| &rule.incomplete);
@@ -78,6 +79,7 @@ impl RuleDescriptions {
 
 impl Serialize for RuleDescriptions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // As `kubectl get`: one object is printed as itself, and only several as a list.
         if let [only] = self.rules.as_slice() {
             return only.serialize(serializer);
         }

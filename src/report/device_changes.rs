@@ -20,6 +20,7 @@ pub fn changes(before: &DeviceReport, now: &DeviceReport) -> Vec<String> {
             (None, Some(row)) => format!("added: {}", all_of(row)),
             (Some(_), None) => "no longer listed".to_owned(),
             (Some(old), Some(new)) => differences(old, new)?,
+            // Never so: every name comes from one of the two.
             (None, None) => return None,
         };
         Some(format!("{name} {told}"))

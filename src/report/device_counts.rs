@@ -66,6 +66,7 @@ impl DeviceCounts {
         let number = |wanted: fn(&DeviceState<'_>) -> bool| {
             devices.iter().filter(|state| wanted(state)).count()
         };
+        // Only of those that no claim holds, so that each device is counted once.
         let in_parts = devices
             .iter()
             .filter(|state| state.is_free() && parts.contains_key(&state.id));
@@ -118,6 +119,7 @@ impl DeviceCounts {
         };
         let devices = match devices.exact() {
             Some(number) => counted(number, "device"),
+            // Only slices that were not read make this number uncertain, and these can only add devices.
             None => format!("at least {}", counted(devices.least(), "device")),
         };
         // What is not known is said of those that are allocated.
@@ -171,7 +173,9 @@ pub(super) fn counts(
     let mut places: BTreeMap<(bool, Option<String>, bool), Vec<&DeviceState<'_>>> = BTreeMap::new();
     for state in devices {
         let node = state.node.map(ToString::to_string);
+        // The slice of an unpublished device may be one that was not read, and would name its node.
         let known = state.published || inventory;
+        // The flag sorts devices without a node behind all nodes; an absent name alone would come first.
         let place = (node.is_none(), node, known);
         places.entry(place).or_default().push(state);
     }

@@ -144,6 +144,7 @@ impl RemovalVerdict {
         if check.objections.is_empty() {
             Self::SafeToPull
         } else if check.is_idle_and_not_tainted() {
+            // Told apart from other refusals, since a taint is all that is missing.
             Self::IdleNotTainted
         } else {
             Self::NotSafe
@@ -177,6 +178,7 @@ impl ObjectionView {
 impl RemovalCode {
     /// The code as text has it.
     fn word(self) -> String {
+        // Derived from the name in JSON, so that text and JSON cannot have different words for one code.
         let value = serde_json::to_value(self).unwrap_or_default();
         words(value.as_str().unwrap_or_default())
     }
@@ -295,6 +297,7 @@ impl DeviceRemovalReport {
 
     /// What speaks against pulling devices: a line for each reason, with the devices that it is about.
     fn reason_lines(&self) -> Vec<String> {
+        // What is wrong with the kubelet or the API is true of every device, and is said once for all of them.
         let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
         for row in &self.items {
             for reason in &row.objections {
@@ -351,6 +354,7 @@ impl View for DeviceRemovalReport {
             let tainted = if row.tainted { "yes" } else { "no" };
             let mut codes: Vec<String> =
                 row.objections.iter().map(|one| one.reason.word()).collect();
+            // The engine has sorted the objections, so that equal codes stand side by side.
             codes.dedup();
             vec![
                 row.device.clone(),

@@ -11,6 +11,7 @@ pub(super) fn table(devices: &[DeviceRow], nodes: &[NodeCounts]) -> Table {
         let here = devices.iter().filter(|row| is_on(row, node));
         let here: Vec<&DeviceRow> = here.collect();
         let [devices, allocated, tainted] = node.counts.known();
+        // Counted and not subtracted: a device whose counters its partitions use is neither allocated nor free.
         let cells = [devices, allocated, free(&here), tainted];
         let cells = cells.iter().map(ToString::to_string);
         [node.named().to_owned()].into_iter().chain(cells).collect()

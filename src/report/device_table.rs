@@ -30,6 +30,7 @@ pub(super) fn table(report: &Listed<'_>) -> Grouped {
         Column::text("NODE"),
         Column::text("ALLOCATED"),
         Column::prose("TAINTS"),
+        // Twice: a row on a terminal has room for one user and a number, wide output and documents have it for all.
         Column::text("CLAIMS").narrow(),
         Column::text("PODS").narrow(),
         Column::text("CLAIMS").wide(),
@@ -47,6 +48,7 @@ pub(super) fn table(report: &Listed<'_>) -> Grouped {
     for row in report.devices {
         by_place.entry(place(row)).or_default().push(row);
     }
+    // In the order of the counts, which have the devices without a node last.
     let groups: Vec<(String, Vec<&DeviceRow>)> = report
         .nodes
         .iter()
@@ -68,6 +70,7 @@ pub(super) fn table(report: &Listed<'_>) -> Grouped {
                 rows: rows.len(),
             })
             .collect(),
+        // The node is not among them: the line above the group says it.
         head: vec![0, 2],
         by: 1,
     }
@@ -126,6 +129,7 @@ fn cells(row: &DeviceRow, report: &Listed<'_>) -> Vec<String> {
 
 fn node(row: &DeviceRow) -> String {
     match (&row.node, row.published) {
+        // Where slices could not be read, one of them may name the node.
         (None, None) => UNKNOWN.to_owned(),
         (node, _) => optional(node.as_deref()),
     }
@@ -236,6 +240,7 @@ fn all(row: &DeviceRow) -> Option<Vec<(&str, String)>> {
 fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
     let driver = row.device.split('/').next().unwrap_or_default();
     let is_meant = |name: &str| {
+        // As upstream: an attribute without a domain belongs to the domain of its driver.
         let (domain, id) = name.split_once('/').unwrap_or((driver, name));
         match wanted.split_once('/') {
             Some((of, wanted)) => of == domain && wanted == id,
@@ -245,6 +250,7 @@ fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
     let Some(all) = all(row) else {
         return UNKNOWN.to_owned();
     };
+    // Perhaps several: a name without a domain is meant in every domain.
     let found = all.into_iter().filter(|(name, _)| is_meant(name));
     let cells: Vec<String> = found.map(|(_, cell)| cell).collect();
     optional(Some(&cells.join(", ")))

@@ -84,6 +84,7 @@ fn free(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Opti
 /// That drivers are away whose devices are listed since claims hold them.
 fn away_warnings(devices: &[&DeviceState<'_>], basis: &Basis<'_>) -> Vec<model::Warning> {
     let unpublished = devices.iter().filter(|state| !state.published);
+    // The plugin of a driver runs on each node by itself: without a node, nothing tells which of them is away.
     let local = unpublished.filter_map(|state| Some((&state.id, state.node?)));
     let away = away(basis.reading, local).into_iter();
     away.map(|away| {
@@ -125,6 +126,7 @@ impl DeviceReport {
             let pods = parts.get(&device.id).into_iter().flatten();
             let is_blocked = blocked.contains(&device.id);
             DeviceRow {
+                // No claim holds such a device, and yet it is not free: too little of its counters is left.
                 free: if is_blocked { Some(false) } else { row.free },
                 partition_pods: pods.map(ObjectReference::from).collect(),
                 ..row
@@ -177,6 +179,7 @@ impl DeviceReport {
             .collect();
         for row in &mut self.items {
             let device = published.get(&row.device);
+            // Absent where no slice has the device: an empty map would say that it has no attributes.
             row.attributes = device.map(|device| attributes_of(device));
             row.capacity = device.map(|device| capacity_of(device));
         }
@@ -212,6 +215,7 @@ impl Answer for DeviceReport {
 }
 
 fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> DeviceRow {
+    // What was found is shown even where there may be more; finding nothing in an incomplete list shows nothing.
     let held = device.allocations > 0 || completeness.is_complete(CountSubject::Holders);
     let published = device.published || completeness.is_complete(CountSubject::Inventory);
     let tainted = !device.taints.is_empty() || completeness.is_complete(CountSubject::Taints);
@@ -240,6 +244,7 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
         allocation_count: held.then_some(device.allocations),
         admin_allocation_count: held.then_some(device.administrative),
         published: published.then_some(device.published),
+        // An inventory has only taints that exist, so that there is no proposed one to look up.
         taints: tainted.then(|| taints.map(|taint| Taint::present(taint, &[])).collect()),
         dedications: (!dedications.is_empty() || completeness.is_complete(CountSubject::Taints))
             .then_some(dedications),

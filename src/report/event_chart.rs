@@ -63,6 +63,7 @@ pub(super) fn moments(seconds: &[i64]) -> Vec<(i64, usize)> {
     }
     let last = moments.last().map_or(0, |(seconds, _)| *seconds);
     let spans = i64::try_from(MOMENTS).unwrap_or(i64::MAX);
+    // One second longer, so that the last moment falls into the last span and not behind it.
     let span = last.checked_div(spans).unwrap_or(0).saturating_add(1);
     let mut in_spans: Vec<(i64, usize)> = Vec::new();
     for second in seconds {

@@ -74,6 +74,7 @@ pub fn events_about(
         attribution.map(|attribution| event(found, attribution))
     });
     let mut events: Vec<Event> = shown.collect();
+    // Most events have times in whole seconds, in which many pods are evicted: the rest of the key settles the order.
     events.sort_by(|left, right| {
         (left.last_time, &left.pod, &left.message).cmp(&(
             right.last_time,
@@ -87,6 +88,7 @@ pub fn events_about(
 /// Whether the rule has or may once have had an effect that evicts.
 #[must_use]
 pub fn may_have_evicted(rule: &DeviceTaintRule) -> bool {
+    // Objects keep no earlier spec: after any change the effect may have been NoExecute before.
     rule.taint.effect == Effect::NoExecute || rule.generation > 1
 }
 
@@ -107,6 +109,7 @@ pub(super) fn is_since(found: &model::Event, rule: &DeviceTaintRule) -> bool {
 fn is_about(found: &model::Event, rule: &DeviceTaintRule) -> bool {
     let about = &found.about;
     let (said, known) = (about.uid.as_str(), rule.uid.as_str());
+    // Where a UID is not known, the name decides: without that, events of this rule would be left out.
     about.name.name == rule.name && (said.is_empty() || known.is_empty() || said == known)
 }
 

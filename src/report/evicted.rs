@@ -91,6 +91,7 @@ pub fn table(evicted: &[EvictedPod]) -> Table {
 pub fn lines(evicted: &[EvictedPod]) -> Vec<String> {
     let lines = rows(evicted).into_iter().map(|row| {
         let at = match row.pods.as_slice() {
+            // A line says nothing of an unknown time; of a range, the other end may be known.
             [only] if only.eviction_time.is_none() => String::new(),
             _ => format!(" at {}", row.when()),
         };
@@ -119,6 +120,7 @@ fn rows(evicted: &[EvictedPod]) -> Vec<Row<'_>> {
         }
     }
     let mut rows: Vec<Row<'_>> = rows.into_iter().flat_map(Row::unless_many).collect();
+    // Looking for rows that are alike has moved pods of a workload to its first one.
     rows.sort_by_key(|row| row.first().eviction_time);
     rows
 }
@@ -140,6 +142,7 @@ impl<'a> Row<'a> {
 
     fn is_of(&self, pod: &EvictedPod) -> bool {
         let first = self.first();
+        // Pods without a workload have nothing in common that a row could be named by.
         first.workload.is_some()
             && (&first.namespace, &first.workload) == (&pod.namespace, &pod.workload)
             && (first.after_eviction, first.certain) == (pod.after_eviction, pod.certain)

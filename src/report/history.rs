@@ -114,6 +114,7 @@ impl RuleHistory {
                 let known = first
                     .entry((pod.namespace.as_str(), workload))
                     .or_insert(at);
+                // An unknown time is less than any other: then no pending pod is ruled out as too early.
                 *known = (*known).min(at);
             }
         }
@@ -233,6 +234,7 @@ impl<'a> HistorySources<'a> {
             if is_older || was_harmless {
                 continue;
             }
+            // The controller may cancel a deletion that it has announced: only its last event tells what it did.
             let key = (&event.about.uid, &event.about.name);
             let is_news = last.get(&key).is_none_or(|known| known.last <= event.last);
             if is_news {
@@ -267,6 +269,7 @@ impl<'a> HistorySources<'a> {
 
     fn makers(&self) -> Vec<(Kind, &'a Workload)> {
         let mut makers = self.reading.snapshot.workloads();
+        // Without Deployments and their like, which make no pods: a pod is named after what made it.
         makers.retain(|(kind, _)| Kind::POD_MAKERS.contains(kind));
         makers
     }
@@ -320,6 +323,7 @@ impl<'a> HistorySources<'a> {
                 EvictedOutcome::CreatedAgain
             }
         };
+        // A StatefulSet gives the name to the next pod, which may have been evicted since as well.
         let mut others = pods.iter().filter(|pod| !gone.contains(&pod.uid));
         if let Some(again) = others.find(|pod| pod.name == *name) {
             return running(again);
@@ -386,6 +390,7 @@ impl<'a> HistorySources<'a> {
         }
         let from = self.now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
         let created = self.rule.metadata.created;
+        // No event about a rule that is younger has been deleted yet, by the default of the server.
         if created.is_none_or(|created| created < from) {
             // Without a time of its own: a wait that looks again says it once.
             lines.push(
@@ -426,6 +431,7 @@ fn with_repetitions(evicted: Vec<EvictedPod>, makers: &[(Kind, &Workload)]) -> V
         .collect();
     let mut later: BTreeMap<(String, Owner), usize> = BTreeMap::new();
     let mut pods: Vec<EvictedPod> = Vec::with_capacity(evicted.len());
+    // From the last to the first: a pod was replaced if enough of its workload were evicted after it.
     for pod in evicted.into_iter().rev() {
         let Some(workload) = pod.workload.clone() else {
             pods.push(pod);
@@ -435,6 +441,7 @@ fn with_repetitions(evicted: Vec<EvictedPod>, makers: &[(Kind, &Workload)]) -> V
         let since = later.entry(key.clone()).or_default();
         let is_repeated = wanted
             .get(&key)
+            // A workload that was scaled to zero has a last pod, too.
             .is_some_and(|wanted| *since >= (*wanted).max(1))
             && pod.after_eviction.is_of_a_workload_that_goes_on();
         *since = since.saturating_add(1);
@@ -499,6 +506,7 @@ fn maker_of<'a>(
         workload.name.namespace == pod.namespace && rest.is_some_and(|rest| is_of(*kind, rest))
     };
     let found = makers.iter().filter(is_maker);
+    // `a-1-x` may be of Job `a`, as its index 1, and of Job `a-1`: the longer one explains more of the name.
     let longest = found.max_by_key(|(_, workload)| workload.name.name.as_str().len());
     longest.copied()
 }

@@ -145,6 +145,7 @@ impl PodResourcesReport {
                 .collect(),
         };
         let mut warnings = self.warnings;
+        // v1alpha1 never lists claims, and has a warning of its own.
         if self.pod_resources_version == Dialect::V1.as_str()
             && prepared.is_some_and(|claims| !claims.is_empty())
             && !self.items.iter().any(PodRow::has_devices)
@@ -167,6 +168,7 @@ impl PodResourcesReport {
     pub fn facts(&self) -> (InUse, Option<Vec<PreparedClaim>>) {
         let dialect = match self.pod_resources_version.as_str() {
             "v1" => Dialect::V1,
+            // An unknown version is taken for the one that says less: then its silence does not make devices idle.
             _ => Dialect::V1Alpha1,
         };
         let in_use = InUse {
@@ -200,6 +202,7 @@ impl PodResourcesReport {
                 cpus: allocatable.cpus.clone(),
                 memory: memory(&allocatable.memory),
             }),
+            // Only v1 has this call.
             ..Self::empty(Dialect::V1)
         }
     }
@@ -292,6 +295,7 @@ fn unlisted(report: &PodResourcesReport) -> Vec<String> {
         .map(|device| device.claim.full_name())
         .collect();
     let prepared = report.prepared_claims.iter().flatten();
+    // The kubelet does not list pods that were deleted by force, and its checkpoint still has their claims.
     let left = prepared.filter(|row| !used.contains(&row.claim.full_name()));
     let lines = left.flat_map(|row| {
         let line = |verb: &str, what: &[String]| {
@@ -375,6 +379,7 @@ impl View for PodResourcesReport {
             );
         }
         names.sort();
+        // Several containers may use one device, by shares or by one claim.
         names.dedup();
         names
     }
@@ -427,6 +432,7 @@ fn pod_lines(pod: &PodRow) -> Vec<Vec<String>> {
     }
     let whole = others(&[], &pod.cpus, &pod.memory);
     lines.extend(whole.into_iter().map(|cells| line("(pod)", cells)));
+    // Without a line it would look as if the kubelet did not list the pod.
     if lines.is_empty() {
         lines.push(line(NONE, [NONE, NONE, NONE, NONE].map(str::to_owned)));
     }

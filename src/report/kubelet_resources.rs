@@ -82,6 +82,7 @@ pub(super) fn plugin_devices(devices: &[PluginDevices]) -> Vec<PluginDevicesRow>
             .extend(devices.ids.iter().cloned());
     }
     let row = |((resource, numa_nodes), mut ids): ((&str, &[i64]), Vec<String>)| {
+        // The kubelet promises no order, and two answers have to be comparable.
         ids.sort();
         PluginDevicesRow {
             resource: resource.to_owned(),

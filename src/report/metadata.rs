@@ -98,6 +98,7 @@ impl Metadata {
         let server = self.server_version.as_deref().unwrap_or("not known");
         let behaviour = self.semantics.as_ref().map(|semantics| match source {
             Some(DataSource::Cluster) => format!("server {server}, as Kubernetes {semantics} does"),
+            // No API server was asked, whose version could stand beside the behaviour that was applied.
             Some(DataSource::Files | DataSource::Kubelet) | None => {
                 format!("as Kubernetes {semantics} does")
             }
@@ -212,6 +213,7 @@ impl Incomplete {
             message: gap.why.clone(),
             affects: match completeness.affects(gap) {
                 model::Affects::Evictions => Affects::Evictions,
+                // `ReportCompleteness` has left out what affects nothing, so that the schema needs no value for it.
                 model::Affects::Details | model::Affects::Nothing => Affects::Details,
             },
         };
@@ -228,6 +230,7 @@ impl Incomplete {
 /// Views of several lists as one, in their order, each equal entry once.
 #[must_use]
 pub fn views<'a, M: Ord + 'a, V: From<&'a M>>(lists: &[&'a [M]]) -> Vec<V> {
+    // The same oddity may be found when objects are read and again when they are evaluated.
     let mut seen = BTreeSet::new();
     let entries = lists.iter().copied().flatten();
     entries

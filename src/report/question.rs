@@ -25,6 +25,7 @@ impl<'a> Basis<'a> {
         guards: &[Guard],
     ) -> BTreeSet<DeviceId> {
         let selected = self.selected(proposed).devices;
+        // Pods of whole drivers are read only where a share of them is asked for: they may be most of the cluster's.
         if !guards.iter().any(Guard::needs_whole) {
             return selected;
         }

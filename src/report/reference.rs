@@ -43,6 +43,7 @@ impl ObjectReference {
 #[must_use]
 pub fn known(uid: &Uid) -> Option<String> {
     let uid = uid.as_str();
+    // Null and not empty: readers that compare UIDs would take two unknown ones for the same.
     (!uid.is_empty()).then(|| uid.to_owned())
 }
 

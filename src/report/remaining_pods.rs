@@ -97,6 +97,7 @@ impl RemainingPod {
         } else {
             format!("no consequence with effect {effect}; with NoExecute: {words}")
         };
+        // A pod that is not evicted waits for nothing, so that there is no time of it.
         let (since, until) = if waits { times(left) } else { (None, None) };
         let deletion = left.pod.deletion.as_ref();
         Self {
@@ -113,6 +114,7 @@ impl RemainingPod {
             since_time: since.map(Time),
             until_time: until.map(Time),
             drivers: HoldingDriver::all(&left.obstacle),
+            // Finalizers hold an object only once it is deleted.
             finalizers: deletion.map_or_else(Vec::new, |deletion| deletion.finalizers.clone()),
             terminating,
         }

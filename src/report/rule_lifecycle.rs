@@ -39,6 +39,7 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     let ago = |since: Timestamp| human_duration(now.duration_since(since));
     let left = |until: Timestamp| human_duration(until.duration_since(now));
     match obstacle {
+        // Less than a second is no delay that could be held against the controller.
         EvictionObstacle::Controller { since } if now.duration_since(*since).as_secs() == 0 => {
             "waits for eviction by the controller, due now".to_owned()
         }
@@ -148,6 +149,7 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
         .filter(|left| left.obstacle.is_terminating())
         .count();
     let waiting = remaining.len().saturating_sub(terminating);
+    // Pods that are no longer evicted are still there, and not gone.
     let there = remaining.len().saturating_add(seen.spared);
     let gone = seen.all.saturating_sub(there).saturating_sub(seen.ended);
     let more = [(seen.ended, "ended"), (seen.spared, "no longer evicted")];
@@ -162,6 +164,7 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
 /// one with the latest time.
 #[must_use]
 pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r PendingEviction<'a>> {
+    // First by what has to happen, from the controller's turn to repairs by hand: only times of one kind compare.
     let key = |left: &&PendingEviction<'_>| match &left.obstacle {
         EvictionObstacle::Controller { since } => (0, *since),
         EvictionObstacle::GracePeriod { until, .. } => (1, *until),
@@ -192,6 +195,7 @@ pub fn release_lines(released: &[DeviceRelease<'_>]) -> Vec<String> {
         let count = counted(free.len(), "device");
         lines.push(format!("{count} schedulable again: {}", few(&names(&free))));
     }
+    // By reason, so that a cordoned node with many devices is one line.
     let mut reasons: BTreeMap<String, Vec<&DeviceRelease<'_>>> = BTreeMap::new();
     for device in kept {
         let why = not_free(device).unwrap_or_default();
@@ -232,6 +236,7 @@ pub fn release_lines(released: &[DeviceRelease<'_>]) -> Vec<String> {
 
 /// What else keeps a device from being allocated that no claim holds and nothing taints.
 fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
+    // Use comes before the state of the node: uncordoning it would not free a device in use.
     if !device.partition_pods.is_empty() {
         let pods = counted(device.partition_pods.len(), "pod");
         return Some(format!("still in use by {pods} on its partitions"));
@@ -290,6 +295,7 @@ impl DowngradeObservation {
         let placed = said.and_then(|said| said.since);
         placed
             .zip(self.pulled)
+            // Where a time is unknown the pod counts as one that was there: leaving it out might hide an eviction.
             .is_none_or(|(placed, pulled)| placed < pulled)
     }
 }
@@ -380,6 +386,7 @@ pub fn downgraded_line(downgraded: &DowngradeImpact) -> String {
         let pods = counted(terminating, "pod");
         let verb = if terminating == 1 { "is" } else { "are" };
         let names = few(&downgraded.terminating);
+        // In front of the others, since nothing can be done about these pods any more.
         parts.insert(
             0,
             format!("{pods} {verb} already terminating and cannot be saved: {names}"),

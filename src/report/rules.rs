@@ -121,6 +121,7 @@ impl RuleList {
     /// The list of `rows` at `now`, with the objects by name as they were served.
     #[must_use]
     pub fn new(mut rows: Vec<RuleRow>, objects: BTreeMap<String, Value>, now: Timestamp) -> Self {
+        // Other orders are stable sorts of this one, so that rows which are equal in them stay by name.
         rows.sort_by(|left, right| left.rule.name.cmp(&right.rule.name));
         Self {
             rows,
@@ -145,6 +146,7 @@ impl RuleList {
             SortBy::Effect => rows.sort_by_key(|row| row.rule.taint.effect.clone()),
             SortBy::Device => rows.sort_by_key(|row| row.rule.selector.clone()),
             SortBy::Pods => {
+                // By the lower bound: what is not known does not come before what is known to evict.
                 rows.sort_by_key(|row| std::cmp::Reverse(row.pods.least()));
             }
             SortBy::Age => rows.sort_by_key(|row| row.rule.metadata.created),
@@ -305,6 +307,7 @@ impl From<&RuleRow> for RuleSummary {
             rule: row.rule.name.to_string(),
             published_device_count: row.devices.exact(),
             evicted_pod_count: pods,
+            // Counted from the same pods, so that these numbers are unknown where that of the evicted pods is.
             terminating_pod_count: pods.map(|_| row.terminating),
             not_evicted_pod_count: pods.map(|_| row.staying),
             partition_pod_count: pods.map(|_| row.beside),
@@ -320,6 +323,7 @@ impl From<&RuleRow> for RuleSummary {
 /// Objects as `kubectl get` prints several of them.
 #[must_use]
 pub fn list_of(objects: &[Value]) -> Value {
+    // With an empty resourceVersion, as kubectl prints a list that it has put together itself.
     json!({"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {"resourceVersion": ""}})
 }
 
@@ -335,6 +339,7 @@ impl View for RuleList {
                 table,
                 head: HEAD.to_vec(),
             }),
+            // Not folded, since scripts that cut columns need a row in one line.
             Headers::Left => Section::table(table.without_headers()),
         });
         let charts = |chart: Option<Chart>| Section::charts(chart.into_iter().collect());
@@ -466,6 +471,7 @@ fn expires(rule: &DeviceTaintRule, now: Timestamp) -> String {
     match rule.metadata.expires() {
         Some(at) if at <= now => format!("{at} (expired)"),
         Some(at) => at.to_string(),
+        // What is no time is shown as it was noted, so that it can be corrected.
         None => optional(text),
     }
 }
@@ -508,6 +514,7 @@ impl View for ObjectList {
             if kind == Kind::DeviceTaintRule.as_str() {
                 return resource_name(&name);
             }
+            // As `kubectl -o name`: kind and group, without the version.
             let version = text(&object["apiVersion"]);
             let group = version.split_once('/').map_or("", |(group, _)| group);
             format!("{}.{group}/{name}", kind.to_ascii_lowercase())

@@ -26,12 +26,14 @@ impl SnapshotAccount {
             let affects = match gap.affects {
                 model::Affects::Evictions => Affects::Evictions,
                 model::Affects::Details => Affects::Details,
+                // Whatever the snapshot is asked later, nothing of it depends on this.
                 model::Affects::Nothing => continue,
             };
             let lacks = gap
                 .kind()
                 .filter(|kind| *gap == model::Gap::not_in_input(*kind));
             match lacks.map(model::Kind::without) {
+                // Said already, together with the first kind that has this consequence.
                 Some(without) if lacking.contains(&without) => continue,
                 Some(without) => {
                     lacking.push(without);

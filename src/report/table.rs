@@ -299,6 +299,7 @@ impl Table {
     #[must_use]
     pub fn without_headers(mut self) -> Self {
         for column in &mut self.columns {
+            // That all are empty tells the renderer to leave the line out.
             column.header = Cow::Borrowed("");
         }
         self
@@ -348,6 +349,7 @@ impl Column {
             header: Cow::Owned(header),
             shown: Shown::Always,
             content: Content::Name,
+            // It stays however narrow the terminal is, since it was asked for by name.
             leaves: 0,
             words: &[],
         }
@@ -418,6 +420,7 @@ pub const NONE: &str = "<none>";
 #[must_use]
 pub fn optional(text: Option<&str>) -> String {
     match text {
+        // An empty cell would shift the columns for scripts that split lines at blanks.
         None | Some("") => NONE.to_owned(),
         Some(text) => text.to_owned(),
     }

@@ -62,6 +62,7 @@ impl Taint {
     /// The taint of a driver, whatever slice it stands in.
     #[must_use]
     pub fn of_driver(taint: &model::Taint) -> Self {
+        // Such a taint stands for devices in several slices, none of which could be named for all.
         Self::from_source(taint, TaintSource::ResourceSlice, None)
     }
 

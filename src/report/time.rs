@@ -22,6 +22,7 @@ impl Time {
     /// How many seconds it is after `other`, as both are written; less than zero when it is before.
     #[must_use]
     pub fn seconds_from(self, other: Self) -> i64 {
+        // Of whole seconds, so that readers who subtract the two written times come to the same number.
         self.0.as_second().saturating_sub(other.0.as_second())
     }
 }

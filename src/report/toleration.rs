@@ -32,6 +32,7 @@ impl From<&Toleration> for TolerationView {
         Self {
             key: toleration.key.clone(),
             operator: toleration.operator.as_str().to_owned(),
+            // The API server refuses a value beside the operator Exists.
             value: if is_equal {
                 toleration.value.clone()
             } else {
@@ -53,6 +54,7 @@ impl TolerationView {
         }
         fields.push(format!("operator: {}", self.operator));
         if !self.value.is_empty() {
+            // Quoted, since YAML would read a value such as `true` or `1` as something else than a text.
             fields.push(format!("value: {:?}", self.value));
         }
         fields.extend(

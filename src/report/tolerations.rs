@@ -187,6 +187,7 @@ impl View for TolerationReport {
     fn names(&self) -> Vec<String> {
         let name = |one: &TolerantReport| {
             let kind = one.kind.to_ascii_lowercase();
+            // As arguments of kubectl, which does not take a namespace as a part of a name.
             format!("{kind}/{} -n {}", one.name, one.namespace)
         };
         self.items.iter().map(name).collect()

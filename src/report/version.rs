@@ -163,6 +163,7 @@ impl Build {
 
 impl Release {
     fn new(semantics: &Semantics) -> Self {
+        // Taken apart by name, so that a new field of `Semantics` does not compile before it is reported or left out.
         let Semantics {
             version,
             nil_selector_evicts,
@@ -246,6 +247,7 @@ impl Server {
         let (git_version, minor) = version;
         let semantics = match minor {
             Some(minor) => Semantics::of(minor),
+            // As every command treats a server of unknown version: the report says what they do.
             None => Some(Semantics::newest()),
         };
         let is_rule = |it: &&Resource| it.name == model::Kind::DeviceTaintRule.plural();

@@ -72,6 +72,7 @@ impl WaitReport {
             metadata: Metadata::default(),
             goal: goal.to_owned(),
             met: left.is_none(),
+            // The caller knows when the wait began, and sets this and the pods that were seen.
             waited_seconds: 0,
             rules,
             seen_pod_count: 0,

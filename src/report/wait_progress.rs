@@ -48,6 +48,7 @@ impl WaitProgress {
             (None, Some(open)) => format!("{state}; {}", Blocker::new(open, now).message),
             (None, None) => state.clone(),
         };
+        // Only for an end that prints it: looks are many, and each may have thousands of open conditions.
         let left = match seen.step {
             WaitStep::TimedOut | WaitStep::ComesBack | WaitStep::NotSeenReleased => seen
                 .open

@@ -22,6 +22,7 @@ pub(super) fn deciding_links(
     };
     let mut found = Vec::new();
     for link in &chain.links {
+        // A claim that does not count for the pod decides nothing, whatever taints its devices have.
         let claim = link.claim.filter(|_| link.validity == Some(None));
         for (claim, held) in claim.into_iter().flat_map(|claim| {
             let held = link.devices.iter();
@@ -90,6 +91,7 @@ fn tolerated(
             let ends = if at < input.now { "ended" } else { "ends" };
             format!("toleration in claim {name}: {seconds}s, {ends} {at}")
         }
+        // Up to 1.34 a toleration in the claim's spec does not reach the allocation, where the controller looks.
         (None, _) if !input.semantics.copies_tolerations => {
             "this version of Kubernetes does not copy tolerations to the allocation".to_owned()
         }

@@ -70,6 +70,7 @@ pub fn explain_device(
             evaluated.taint,
             since(evaluated.taint, basis.now)
         );
+        // Up to 1.34 a rule does not reach a device that no slice publishes, and evicts nothing from it.
         let evicts = evaluated.taint.effect == Effect::NoExecute && evaluated.acts;
         Step::new(StepType::Taint, text, source).satisfied(evicts)
     });
@@ -136,6 +137,7 @@ impl<'t> DeviceSteps<'t> {
             }
             Publication::Nowhere => {
                 let text = "not published: known only from the claims that it is allocated to";
+                // Null where slices could not be read: one of them may publish it.
                 let holds = (!self.is_unread(Kind::ResourceSlice)).then_some(false);
                 Step::new(StepType::Pool, text, None).satisfied(holds)
             }
@@ -145,6 +147,7 @@ impl<'t> DeviceSteps<'t> {
     /// The claims that hold it, each with its pods.
     fn holders(&self) -> Vec<Step> {
         let mut claims: Vec<&ResourceClaim> = self.basis.reading.snapshot.claims.iter().collect();
+        // By name, so that two explanations of one state are the same, whatever the order of the lists was.
         claims.sort_by_key(|claim| &claim.name);
         let mut steps = Vec::new();
         for claim in claims {
@@ -188,6 +191,7 @@ impl<'t> DeviceSteps<'t> {
             name: consumer.name.clone(),
         };
         let mut pods = self.basis.reading.snapshot.pods.iter();
+        // By UID: a later pod of the name has no reservation, and its verdict would be that of another pod.
         let text = match pods.find(|pod| pod.uid == consumer.uid) {
             Some(pod) => {
                 let verdict = verdict_of(pod, self.assumed, self.basis);
@@ -238,6 +242,7 @@ impl<'t> DeviceSteps<'t> {
 fn queue(candidates: &[CandidateClaim<'_>]) -> String {
     let requests = |is_meant: &dyn Fn(&CandidateClaim<'_>) -> bool| {
         let meant = candidates.iter().filter(|candidate| is_meant(candidate));
+        // Each alternative of a request is a candidate of its own, and the request waits once.
         let requests: BTreeSet<_> = meant
             .map(|candidate| (&candidate.claim.name, candidate.request))
             .collect();

@@ -241,6 +241,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
                 format!("without the driver's taint {taint} on {device}"),
             )
         },
+        // Without a fix: it would evict a pod that stays, and only shows what the verdict depends on.
         VerdictChange::WithTaint(device) => SingleChange {
             device: Some(device.to_string()),
             ..named(
@@ -312,6 +313,7 @@ fn with_toleration(
     chain: &Chain<'_>,
 ) -> SingleChange {
     let path = request_path(wanted, chain).map(|path| format!("{path}.tolerations"));
+    // Where the request was not found in the spec of the claim, only the list can be named.
     let path = path.unwrap_or_else(|| ".spec.devices.requests".to_owned());
     SingleChange {
         field_ref: FieldReference::new("ResourceClaim", &wanted.claim, path),
@@ -339,6 +341,7 @@ fn request_path(wanted: &RequestToleration, chain: &Chain<'_>) -> Option<String>
             .position(|(name, _)| Some(&**name) == alternative),
         RequestKind::Exactly(_) | RequestKind::Unknown => None,
     };
+    // The API has no tolerations beside `firstAvailable`, so that a path without the alternative would be wrong.
     let is_told = alternative.is_some() || matches!(kind, RequestKind::Exactly(_));
     is_told.then(|| terms_path(kind, place, alternative))
 }

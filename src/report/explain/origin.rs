@@ -23,6 +23,7 @@ pub(super) fn origin(
         Origin::ResourceSlice(slice) => {
             let device = match publication {
                 Publication::Current(_, device) => Some(device),
+                // Without a current slice there is no field that a path could name.
                 Publication::Outdated(..) | Publication::Nowhere => None,
             };
             let path = device
@@ -89,6 +90,7 @@ fn find<'a>(
         .slices
         .iter()
         .filter(|slice| slice.driver == id.driver && slice.pool.name == id.pool);
+    // Slices of an older generation may still be listed while the driver replaces them, and count for nothing.
     let newest = slices.clone().map(|slice| slice.pool.generation).max();
     let mut current = slices.filter(|slice| Some(slice.pool.generation) == newest);
     current.find_map(|slice| {

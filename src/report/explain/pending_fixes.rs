@@ -15,6 +15,8 @@ use crate::model::{
 };
 
 /// So many tolerations are tried.
+//
+// Each trial is a search for devices on all nodes, and a pod may have many requests with many taints.
 const TRIED: usize = 8;
 
 /// The changes each of which would give the pod devices: without one of the taints that are to blame, or
@@ -42,6 +44,7 @@ pub(super) fn changes(
         } else {
             single.push(gone);
         }
+        // Advice that an admission policy refuses is no help.
         if is_of_dedication(owner, question.snapshot) {
             continue;
         }
@@ -56,6 +59,7 @@ pub(super) fn changes(
                 claim: &claim,
                 ..*question
             };
+            // Tried and not derived: other taints or constraints may keep the devices all the same.
             if is_placeable(&changed)
                 && let Some((name, request)) = request_of(question.snapshot, wanted, place)
             {
@@ -63,6 +67,7 @@ pub(super) fn changes(
             }
         }
     }
+    // Where one change is enough, several together would be too much.
     if !single.is_empty() {
         together.clear();
     }

@@ -49,6 +49,7 @@ pub fn explain_pod(
         ExplainedVerdict::new(outcome, basis.now)
     };
     let (mut fixes, mut combined_fix, mut messages) = Default::default();
+    // Fixes and deciding links would be those of a verdict that may not be true.
     if verdict != ExplainedVerdict::UNKNOWN {
         (fixes, combined_fix) = self::fixes(&chain, &input);
         messages = deciding_links(outcome, &chain, &input);
@@ -58,6 +59,7 @@ pub fn explain_pod(
         .map(|link| teller.link(link, waits.as_ref()))
         .collect();
     let answer = teller.answer(outcome, &verdict, waits.as_ref());
+    // What the pod waits for replaces the taints on claims that it holds already: without it the pod does not run.
     if let Some(waits) = &mut waits {
         fixes.append(&mut waits.fixes);
         combined_fix.append(&mut waits.combined_fix);
@@ -99,6 +101,7 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
     let reserved = claims.filter(|claim| claim.name.namespace == name.namespace);
     let steps = reserved.filter_map(|claim| {
         let mut consumers = claim.reserved_for.iter();
+        // By name alone, since the UID of a pod that may not be read is not known.
         let place = consumers.position(|one| &*one.resource == "pods" && one.name == name.name)?;
         let results = claim.allocation.iter().flat_map(|all| &all.results);
         let devices = results.enumerate().map(|(place, result)| {
@@ -167,6 +170,8 @@ impl PodSteps<'_, '_> {
         }
         let unread = |kind| self.is_unread(kind);
         let is_supposed = self.input.assumed > 0 && verdict != PodVerdict::Untouched;
+        // As things are, drivers' taints count, which only slices have; and up to 1.34 rules reach only devices
+        // that are published.
         let needs_slices = !is_supposed || !self.input.semantics.reaches_unpublished;
         self.chain.gaps.is_empty()
             && !unread(Kind::ResourceClaim)
@@ -264,6 +269,7 @@ impl PodSteps<'_, '_> {
                     generated: None,
                 },
             ) => {
+                // Without a name it is not known which: not generated yet, or found to be unnecessary.
                 let text = format!(
                     "{}, or it is not needed",
                     ungenerated(pod, template, self.basis.reading)
@@ -357,6 +363,7 @@ impl PodSteps<'_, '_> {
         for (place, request) in spec.enumerate() {
             let mut step = request_step(claim, place, request);
             for (number, held) in link.devices.iter().enumerate() {
+                // An alternative is named as REQUEST/ALTERNATIVE, and belongs below its request.
                 let of = held.result.request.split('/').next();
                 if of == Some(&*request.name) {
                     step.steps.push(self.device(held, claim));
@@ -367,6 +374,7 @@ impl PodSteps<'_, '_> {
             }
             steps.push(step);
         }
+        // Devices have to be shown also where the claim's spec was not read, so that no request names them.
         let rest = link.devices.iter().zip(&told).filter(|(_, told)| !**told);
         steps.extend(rest.map(|(held, _)| self.device(held, claim)));
         steps
@@ -388,6 +396,7 @@ impl PodSteps<'_, '_> {
             .map(|evaluated| self.taint(evaluated, held, claim))
             .collect();
         if taints.is_empty() {
+            // Rules and drivers can both taint the device: that it has no taint is known only with both read.
             let is_known =
                 !self.is_unread(Kind::DeviceTaintRule) && !self.is_unread(Kind::ResourceSlice);
             let text = if is_known {

@@ -16,6 +16,7 @@ pub(super) struct PodContext {
 impl PodContext {
     /// What is around `pod`: as things are, or with the taints that are asked about.
     pub(super) fn new(pod: &Pod, assumed: &[ProposedTaint], basis: &Basis<'_>) -> Self {
+        // Only what concerns the pod, since the snapshot is copied for each change that is tried as a fix.
         let snapshot = related_objects(&basis.reading.snapshot, pod);
         Self {
             taints: taints_of(&snapshot, assumed, basis.now),

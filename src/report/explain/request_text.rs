@@ -35,6 +35,7 @@ pub(super) fn request_step(claim: &ResourceClaim, place: usize, request: &Device
 fn wanted(terms: &RequestTerms) -> String {
     let devices = match &terms.amount {
         DeviceAmount::Exactly(count) => {
+            // The API server refuses a count below 1; only a saved file can have one.
             counted(usize::try_from(*count).unwrap_or_default(), "device")
         }
         DeviceAmount::All => "all devices of a node".to_owned(),

@@ -34,12 +34,14 @@ pub(super) fn scheduling_exclusion(
     question: &PendingClaim<'_>,
 ) -> Option<String> {
     let scheduling = pod.scheduling.as_ref()?;
+    // Gates come first: the scheduler does not look at the pod at all, so that nothing else keeps it yet.
     if !scheduling.gates.is_empty() {
         let gates = scheduling.gates.join(", ");
         return Some(format!(
             "waits for scheduling gate {gates}: the scheduler ignores it until the gate is removed"
         ));
     }
+    // The same question without the pod's own node selector and affinity tells whether these keep it.
     let anywhere = PendingClaim {
         selectors: &[],
         ..*question
@@ -90,6 +92,7 @@ pub(super) fn ungenerated(
     reading: &Reading,
 ) -> String {
     let namespace = &pod.namespace;
+    // Without the templates, a missing one and a controller that has not come to it look the same.
     if reading.without(Kind::ResourceClaimTemplate).is_some() {
         return format!(
             "no claim has been created from ResourceClaimTemplate {template}: check that it exists \

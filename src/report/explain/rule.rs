@@ -29,6 +29,7 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
         basis.now,
     )];
     let impact = basis.impact(&as_it_is);
+    // A rule with effect None is taken for one with NoExecute here: that is what it is made to preview.
     let would = [ProposedTaint::of_rule(rule, basis.now)];
     let would = basis.impact(&would);
     let teller = RuleSteps {
@@ -156,6 +157,7 @@ impl RuleSteps<'_, '_> {
             let found = known(found, CountSubject::Selected, self.impact, self.basis);
             let text = format!("{text}: {}", worded(found, "device"));
             let step = Step::new(StepType::Selector, text, self.at(path));
+            // Between none and some it stays null: what could not be read or evaluated may decide it.
             let is_known = found.is_some() || found.is_none();
             steps.push(step.satisfied(is_known.then_some(found.is_some())));
         };
@@ -183,6 +185,7 @@ impl RuleSteps<'_, '_> {
                 &so_far,
             );
         }
+        // Since 1.35 the API drops both fields, so that they narrow nothing.
         if self.basis.semantics.selects_by_expression {
             if let Some(class) = &selector.device_class {
                 so_far.device_class = Some(class.clone());
@@ -335,6 +338,7 @@ impl RuleSteps<'_, '_> {
         let places: Vec<usize> = places.map(|(place, _)| place).collect();
         let path = match places[..] {
             [only] => format!(".status.allocation.devices.results[{only}]"),
+            // A path names one entry; for several only the list that holds them can be named.
             [..] => ".status.allocation.devices.results".to_owned(),
         };
         let source = FieldReference::new("ResourceClaim", &claim.name, path);

@@ -141,6 +141,7 @@ pub(super) fn lines(steps: &[Step], depth: usize) -> Vec<ChainLine> {
     let mut lines = Vec::new();
     for (place, step) in steps.iter().enumerate() {
         let before = steps.iter().take(place);
+        // Counted by type, so that many steps of one type do not hide the only one of another.
         let alike = before
             .filter(|other| other.step_type == step.step_type)
             .count();

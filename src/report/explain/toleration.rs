@@ -26,6 +26,7 @@ pub(super) fn describe(
 fn different(difference: TolerationMismatch, toleration: &Toleration) -> String {
     match difference {
         TolerationMismatch::Key => format!("its key is {}", toleration.key),
+        // In quotation marks, since the value may be empty.
         TolerationMismatch::Value => format!("its value is {:?}", toleration.value),
         TolerationMismatch::Operator => format!("its operator is {}", toleration.operator.as_str()),
         TolerationMismatch::Effect => {

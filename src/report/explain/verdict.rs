@@ -103,6 +103,7 @@ impl ExplainedVerdict {
             PodVerdict::Tolerates => plain(PodOutcome::Tolerates),
             PodVerdict::Terminating => plain(PodOutcome::Terminating),
             PodVerdict::NotEvicted(why) => Self {
+                // The codes of a preview's notes, so that both reports have one word for one reason.
                 reason: Some(not_evicted(why).reason),
                 ..plain(PodOutcome::NotEvicted)
             },
@@ -115,6 +116,7 @@ impl ExplainedVerdict {
 pub(super) fn eviction(verb: &str, at: Timestamp, now: Timestamp) -> String {
     let distance = human_duration(at.duration_since(now));
     match at.cmp(&now) {
+        // Overdue is not over: the controller deletes the pod as soon as it comes to it.
         std::cmp::Ordering::Less => format!("eviction overdue since {at} ({distance})"),
         std::cmp::Ordering::Equal => format!("{verb} now"),
         std::cmp::Ordering::Greater => format!("{verb} in {distance}, at {at}"),

@@ -133,6 +133,7 @@ impl Explained {
             PodOutcome::EvictedNow | PodOutcome::EvictedLater => Tone::Bad,
             PodOutcome::Terminating | PodOutcome::Waiting | PodOutcome::Unknown => Tone::Doubtful,
             PodOutcome::Tolerates | PodOutcome::NotEvicted | PodOutcome::Untouched => {
+                // A pod that keeps some devices and waits for others is not evicted, and does not run either.
                 match self.blocked_by {
                     Some(_) => Tone::Doubtful,
                     None => Tone::Good,
@@ -230,11 +231,13 @@ impl Explained {
             .verdict
             .as_ref()
             .is_some_and(ExplainedVerdict::is_to_mend);
+        // A pod that is well needs no fix; what would change its verdict stands in wide output.
         if !is_to_mend {
             return Vec::new();
         }
         let helps = |change: &&SingleChange| match &change.verdict {
             Some(verdict) => verdict.is_spared(),
+            // Without a verdict it gives devices to a pod that waits, which is what is wanted.
             None => true,
         };
         let single = self.fixes.iter().filter(helps);
@@ -246,6 +249,7 @@ impl Explained {
             _ => format!("or {fix}"),
         });
         let more = (more > 0).then(|| format!("or {more} more (all: -o wide)"));
+        // All or none: a single step that nothing can be done for makes the others useless.
         let together: Option<Vec<&str>> = self
             .combined_fix
             .iter()

@@ -141,6 +141,7 @@ pub(super) fn of(
     let snapshot = &basis.reading.snapshot;
     let unallocated = |claim: &&ResourceClaim| claim.allocation.is_none();
     let mut waiting = chain.links.iter().filter_map(|link| link.claim);
+    // A pod that is terminating is not scheduled any more, whatever its claims lack.
     if chain.pod.deletion.is_some() || !waiting.any(|claim| unallocated(&claim)) {
         return None;
     }
@@ -169,6 +170,7 @@ pub(super) fn of(
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
     let (fixes, combined_fix) = changes(&found, &wanted, &question);
     let scheduling_exclusion = scheduling_exclusion(&found.root_cause, chain.pod, &question);
+    // Where the pod itself is the cause, what was not checked on nodes explains nothing.
     let unchecked = match &scheduling_exclusion {
         Some(_) => None,
         None => not_checked(&found.root_cause),
@@ -329,6 +331,7 @@ fn describe(
             first.get_or_insert((device, exclusion));
             *devices = devices.saturating_add(1);
             *alone = alone.saturating_add(usize::from(exclusions.len() == 1));
+            // Most devices of a large cluster may have one reason: the count goes on where the names end.
             if names.len() < LISTED {
                 names.push(device.to_string());
             }
@@ -342,6 +345,7 @@ fn describe(
             ..asked.excluded(reason, devices, first.and_then(stands))
         })
         .collect();
+    // Devices that nothing else keeps away come first: there, one change is enough.
     excluded
         .sort_by_key(|one| std::cmp::Reverse((one.solely_excluded_device_count, one.device_count)));
     let view = WaitingRequest {
@@ -379,10 +383,12 @@ fn reason(exclusion: &Exclusion) -> Reason {
                 TaintOwner::Driver(..) => None,
                 TaintOwner::Rule(_) | TaintOwner::Proposed(_) => Some(owner.clone()),
             };
+            // Dedications are made of rules: a driver's taint with that key says nothing of one.
             let dedication = taint.dedication().filter(|_| owner.is_some());
             let dedication = dedication.unwrap_or_default().to_owned();
             let mut taint = taint.clone();
             if owner.is_none() {
+                // The time differs from device to device, and would make each a reason of its own.
                 taint.time_added = None;
             }
             ("taint", None, Some(taint), dedication, owner)
@@ -404,6 +410,7 @@ fn reason(exclusion: &Exclusion) -> Reason {
 impl RequestedItem<'_> {
     /// The expression at that place, of the class or of the request, and where it stands.
     fn expression(&self, code: &str, place: usize) -> (Option<String>, Option<FieldReference>) {
+        // The place counts through the selectors of the class for these codes, and of the request for all others.
         if code.starts_with("class") {
             let class = &self.terms.class;
             let path = format!(".spec.selectors[{place}].cel.expression");
@@ -495,6 +502,7 @@ impl RequestedItem<'_> {
             Some(TaintOwner::Proposed(_)) => Taint::of_rule(taint, None),
             Some(TaintOwner::Driver(..)) | None => Taint::of_driver(taint),
         };
+        // One code for both: whose expression it is stands in the field reference.
         let reason = match code {
             "class-fails" | "selector-fails" => "fails",
             other => other,

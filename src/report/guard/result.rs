@@ -36,6 +36,7 @@ pub struct GuardResult {
 impl From<&GuardOutcome> for GuardResult {
     fn from(outcome: &GuardOutcome) -> Self {
         let GuardOutcome { guard, value, .. } = outcome;
+        // Beside an exact number, bounds would only repeat it.
         let bounded = value.exact().is_none();
         Self {
             expression: guard.expression().to_owned(),

@@ -35,6 +35,7 @@ pub(in crate::report) fn sections(guards: &[GuardOutcome]) -> [Section; 2] {
         rows: guards.iter().map(row).collect(),
     });
     [
+        // In two forms: pages have the state in a column, whose words they mark, and text has a line for each.
         Section::list("Guards", guards.iter().map(line).collect()).shown(Shown::Unpaged),
         table.titled("Guards".to_owned()).shown(Shown::Page),
     ]

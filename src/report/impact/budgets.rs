@@ -38,6 +38,7 @@ impl Budget {
     pub(super) fn new(impact: &BudgetImpact<'_>) -> Self {
         let budget = impact.budget;
         let status = &budget.status;
+        // The eviction API evicts pods that do not run without a look at budgets, so that they use up nothing.
         let asked = impact
             .pods
             .len()
@@ -89,6 +90,7 @@ impl Budget {
 /// Upstream: `checkAndDecrement` in `pkg/registry/core/pod/storage/eviction.go`.
 fn message(budget: &PodDisruptionBudget) -> Option<String> {
     let status = &budget.status;
+    // First, as upstream: numbers of an earlier generation are not those of the budget as it is.
     if !budget.is_counted() {
         return Some(
             "the disruption controller has not processed its latest generation".to_owned(),

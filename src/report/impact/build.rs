@@ -52,6 +52,7 @@ impl ImpactReport {
             .map(Budget::new)
             .collect();
         let mut devices = devices(impact, &proposed);
+        // A pod or claim that was not read may keep any device: then of none it is said when it becomes free.
         let holders = [CountSubject::Pods, CountSubject::Allocated];
         if holders
             .iter()
@@ -65,6 +66,7 @@ impl ImpactReport {
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
+        // This defect comes with any rule, so that it concerns only a preview that proposes one.
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;
         let assessment = assessed.assessment;
@@ -107,6 +109,7 @@ impl ImpactReport {
         for device in &mut self.selected_devices {
             device.identity = identities.get(&device.device).cloned().unwrap_or_default();
         }
+        // Both digests cover the hardware: an exchange after the preview has to be noticed.
         self.digest = digest(
             &self.proposed_taints,
             &self.affected_pods,
@@ -214,6 +217,7 @@ fn taint(
         .into(),
         controller_message: (previews && exact)
             .then(|| engine::condition::preview_message(&rule.counts)),
+        // The message contains the counts: with one of them unknown, it would not be the controller's word for word.
         controller_message_unknown: (previews && !exact).then(missing),
         taint: Taint::of_rule(
             &proposed.taint,

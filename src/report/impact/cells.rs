@@ -20,6 +20,7 @@ pub(super) fn risks(risks: &[String]) -> String {
 /// The codes of its hazards, the worst first.
 pub(super) fn hazards(pod: &Pod) -> Vec<String> {
     let mut hazards: Vec<&HazardCode> = pod.hazards.iter().collect();
+    // Nothing is known of how bad a code of a later version is: it comes last.
     hazards.sort_by_key(|code| code.hazard().map_or(u8::MAX, Hazard::rank));
     hazards.into_iter().map(ToString::to_string).collect()
 }

@@ -54,6 +54,7 @@ pub(super) fn named(taints: &[TaintImpact]) -> BTreeSet<String> {
     let name = |selector: &Selector| {
         let parts = [&selector.driver, &selector.pool, &selector.device];
         let parts: Option<Vec<&str>> = parts.into_iter().map(Option::as_deref).collect();
+        // What else is asked of the device may exclude it, so that its name alone does not say that it is selected.
         let is_plain = selector.device_class_name.is_none()
             && selector.expressions.is_empty()
             && selector.unknown_fields.is_empty();
@@ -77,6 +78,7 @@ fn device_line(name: &str, identity: &BTreeMap<String, String>) -> String {
 fn taint_line(impact: &TaintImpact) -> String {
     let taint = &impact.taint;
     let selector = impact.selector.as_ref().map(selector_line);
+    // Without timeAdded: of a rule that does not exist yet it is the time of the preview, and never the same.
     fields([
         Some("taint"),
         selector.as_deref(),
@@ -106,6 +108,7 @@ fn pod_line(pod: &Pod) -> String {
 
 fn fields<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> String {
     let field = |field: Option<&str>| match field {
+        // Without the length, the fields `a` and `bc` would be hashed like `ab` and `c`.
         Some(text) => format!("{}:{text}", text.len()),
         None => "-".to_owned(),
     };

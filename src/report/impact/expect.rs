@@ -66,6 +66,7 @@ impl ExpectedReport {
         let value: serde_json::Value = serde_json::from_str(text).map_err(not)?;
         let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let (kind, version) = (field("kind"), field("apiVersion"));
+        // Before the fields: another version would be refused for whichever field differs first.
         if !version.is_empty() && version != API_VERSION {
             return Err(UnreadableReport::OtherVersion { found: version });
         }
@@ -127,6 +128,7 @@ impl ExpectedReport {
             });
         }
         let known: BTreeSet<&str> = incomplete.iter().map(|gap| gap.missing.as_str()).collect();
+        // Missing details change nothing about who is evicted, and so do not refuse what was approved.
         let decisive = found.incomplete.iter();
         for gap in decisive.filter(|gap| gap.affects == Affects::Evictions) {
             if !known.contains(gap.missing.as_str()) {
@@ -151,6 +153,7 @@ fn replaced_hardware(known: &ImpactReport, found: &ImpactReport) -> Vec<Approval
         let now = |name: &String| device.identity.get(name);
         let differs = |(name, was): &(&String, &String)| now(name).is_some_and(|is| is != *was);
         let is_same = |(name, was): (&String, &String)| now(name) == Some(was);
+        // A number that differs comes before one that is missing, since it proves that the hardware is another.
         let other = before.iter().find(differs);
         let lost = || before.iter().next().filter(|_| !before.iter().any(is_same));
         let (attribute, was) = other.or_else(lost)?;

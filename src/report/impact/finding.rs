@@ -73,7 +73,9 @@ impl FromStr for HazardCode {
     type Err = Infallible;
 
     fn from_str(code: &str) -> Result<Self, Infallible> {
+        // Kept as it was read, so that a report of a later version can be written again without a loss.
         let later = || Self::Later(code.to_owned());
+        // Other spellings are no codes: a known one has to be written again as it was read.
         let known =
             Hazard::of_code(&words(code)).filter(|hazard| pascal_case(hazard.code()) == code);
         Ok(known.map_or_else(later, Self::Known))

@@ -58,6 +58,7 @@ fn evicted(report: &ImpactReport) -> String {
             .iter()
             .any(|taint| taint.selector_scope == reach)
     };
+    // Before the next case, which would be untrue here: the controller selects no device, and the scheduler all.
     if pods.is_none() && reaches(SelectorScope::EveryDeviceForTheScheduler) {
         return "No pod would be evicted by a rule without a selector, but for the scheduler every \
             device of every driver is tainted by it.".to_owned();
@@ -90,6 +91,7 @@ fn evicted(report: &ImpactReport) -> String {
     match (pods.exact(), pods.most()) {
         (Some(_), _) => text,
         (None, None) => format!("At least {text} The report is incomplete."),
+        // There is an upper bound where what could not be evaluated was counted in.
         (None, Some(_)) => format!("At most {text} The report is incomplete."),
     }
 }
@@ -209,6 +211,7 @@ fn others(totals: &Totals) -> Option<String> {
         "At least "
     };
     (total > 0).then(|| {
+        // These are more than the evicted ones, where a sentence before has named any.
         let more = if totals.pods.counted() > 0 {
             " more"
         } else {

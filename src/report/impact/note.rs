@@ -94,6 +94,7 @@ fn evicted_anyway(impact: &PodImpact<'_>) -> Option<Note> {
     };
     let (who, at) = impact.causes.iter().find_map(|cause| {
         let who = match cause.origin {
+            // The note is about what evicts the pod even without the taints that are asked about.
             Origin::Proposed(_) => return None,
             Origin::Rule(name) => format!("rule {name}"),
             Origin::ResourceSlice(_) => format!("the driver's taint {}", cause.taint),

@@ -51,6 +51,7 @@ impl Grouping {
             }
         };
         groups.sort_unstable();
+        // Several shares of one device, or several results of it, put a pod into its group once.
         groups.dedup();
         groups
     }

@@ -50,6 +50,7 @@ pub(super) fn tables(report: &ImpactReport) -> [Section; 2] {
         .affected_pods
         .iter()
         .filter(|pod| pod.outcome.is_evicted());
+    // The summary counts bare pods as workloads, and the table has to have as many rows.
     let bare = evicted
         .filter(|pod| pod.top_owner().is_none())
         .map(bare_pod);
@@ -128,6 +129,7 @@ fn device(device: &Device) -> Vec<String> {
         match (device.release_time, device.not_released_reason) {
             (Some(at), _) => at.to_string(),
             (None, Some(why)) => format!("never: {}", why.describe()),
+            // Neither is noted of any device where pods or claims could not be read.
             (None, None) => UNKNOWN.to_owned(),
         },
         optional(Some(&claims.join(", "))),

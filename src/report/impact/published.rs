@@ -36,6 +36,7 @@ impl Published {
             rule: rule.to_owned(),
             condition: current.map(Condition::from),
             agrees: current.zip(expected).map(|(condition, expected)| {
+                // Not the message alone: with another status or reason, the controller says something else.
                 condition.status == "False"
                     && condition.reason == "NoEffect"
                     && condition.message == expected

@@ -115,6 +115,7 @@ impl fmt::Display for ApprovalRefusal {
                     formatter,
                     "{only} has changed since the preview: it is different hardware or a new device"
                 ),
+                // One digest covers them all, so that which of them has changed is not known.
                 several => write!(
                     formatter,
                     "one or more of these have changed since they were previewed: other hardware, \

@@ -44,6 +44,7 @@ pub(super) fn departures(pods: &[Pod], now: Time) -> Vec<Departure<'_>> {
     let mut full_at = now.0;
     let departures = pods.into_iter().map(|(pod, due)| {
         full_at = after(full_at.max(due), PACE);
+        // As long as the burst lasts, the client is ready before the pod is due, and delays nothing.
         let evicted = due.max(before(full_at, BURST));
         let grace = SignedDuration::from_secs(pod.grace_period_seconds.max(0));
         Departure {
@@ -84,6 +85,7 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
     // A claim without a known user is allocated all the same.
     let released = |claim: &ObjectReference| -> Option<Timestamp> {
         let gone = users.get(&claim.to_string())?.iter();
+        // A single user that does not leave is enough for the claim to have no such time.
         let gone: Option<Vec<Timestamp>> =
             gone.map(|pod| leaving.get(&*pod.uid).copied()).collect();
         gone?.into_iter().max()
@@ -151,6 +153,7 @@ impl DeviceReleases {
         let free = self.free_by_then();
         match (self.all, self.held.len()) {
             (_, 0) => free,
+            // Before the reason of a single device a number would say nothing.
             (1, _) => {
                 let why: Vec<&str> = self.held.keys().map(|why| why.describe()).collect();
                 format!("{free}: {}", why.join(", "))

@@ -44,6 +44,7 @@ impl ReportDigest {
                 (None, Some(rest)) => (&mut report_digest.hardware, rest),
                 (None, None) => return None,
             };
+            // Two of one kind cannot both be right, and one of them would be approved unread.
             if place.replace(digits(rest)?).is_some() {
                 return None;
             }
@@ -107,6 +108,7 @@ impl ImpactReport {
                 None => format!("{name} (now unknown)"),
             }
         };
+        // They stand in one line of an error, each with all numbers of its hardware.
         let mut shown: Vec<String> = named.iter().take(FEW).map(one).collect();
         let more = named.len().saturating_sub(FEW);
         if more > 0 {

@@ -26,6 +26,7 @@ pub(super) fn sections(
         *count = count.saturating_add(1);
     }
     let bare = |pod: &Pod| match bare.get(pod.namespace.as_str()) {
+        // The only bare pod of its namespace keeps its name, which says more than the words for several.
         Some(1) => format!("Pod/{}", pod.name),
         Some(_) | None => "pods without controller".to_owned(),
     };
@@ -64,6 +65,7 @@ pub(super) fn sections(
 }
 
 fn row(report: &ImpactReport, name: &str, pods: &[&Pod]) -> Vec<String> {
+    // Bare pods are in no entry, and have no replicas that could be left.
     let known = report.workloads.iter().find(|workload| {
         name == format!("{}/{}/{}", workload.namespace, workload.kind, workload.name)
     });

@@ -28,6 +28,7 @@ pub(super) fn sections(report: &ImpactReport, shared: &SharedValues) -> Vec<Sect
         Some(by) => by,
         None if evicted.len() > rollup::ROWS => {
             let mut sections = rollup::sections(report, &evicted, SEVERITIES);
+            // Every pod has a row where there is room, as the last line of the short form promises.
             sections.push(flat(&evicted, shared).shown(Shown::Wide));
             return sections;
         }
@@ -155,6 +156,7 @@ impl SharedValues {
 
     /// In a sentence; nothing where nothing is shared.
     pub(super) fn sentence(&self) -> Option<String> {
+        // Pods without a node share none, although the cell is the same.
         let node = self.node.as_ref().filter(|node| *node != NONE);
         let node = node.map(|node| format!("on {node}"));
         let device = self.device.as_ref().map(|device| format!("using {device}"));
@@ -169,6 +171,7 @@ impl SharedValues {
 }
 
 fn table(pods: &[&Pod], shared: &SharedValues) -> Table {
+    // Wide output keeps the column, so that its rows can be read by themselves.
     let unless = |shared: &Option<String>, column: Column| {
         if shared.is_some() {
             column.wide()

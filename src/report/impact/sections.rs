@@ -49,6 +49,7 @@ impl View for ImpactReport {
         sections.push(taints.shown(taints_shown(&self.proposed_taints)));
         sections.push(controller(&self.proposed_taints));
         sections.push(Section::list("Controller", published(self)));
+        // JSON has the others too; here they would hide those that matter.
         let violated = self.budgets.iter().filter(|budget| budget.is_violated());
         let violated = violated.map(Budget::line).collect();
         sections.push(Section::list("PodDisruptionBudgets", violated).shown(Shown::Wide));
@@ -62,6 +63,7 @@ impl View for ImpactReport {
         ));
         sections.push(Section::list("Hazards", hazards(&self.affected_pods)).shown(Shown::Wide));
         sections.extend(guard::sections(&self.assessment.guards));
+        // What the note on a pod says already would stand twice in one document.
         let warnings = self
             .warnings
             .iter()
@@ -203,6 +205,7 @@ fn published(report: &ImpactReport) -> Vec<String> {
         .proposed_taints
         .iter()
         .map(|taint| taint.controller_message.as_deref());
+    // Both are in the order of the question, with one entry for each taint.
     let rules = report.published_rules.iter().zip(expected);
     rules.map(|(rule, expected)| rule.line(expected)).collect()
 }

@@ -117,6 +117,7 @@ fn has_one_time(pod: &Pod, observed_at: Time) -> bool {
         Outcome::EvictedLater
     };
     let seconds = at.seconds_from(observed_at);
+    // The digest does not cover times: what was changed by hand contradicts one of the places that repeat it.
     let earliest = pod.causes.iter().map(|cause| cause.eviction_time).min();
     pod.outcome == outcome && pod.evict_in_seconds == Some(seconds) && earliest == Some(at)
 }

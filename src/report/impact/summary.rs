@@ -27,6 +27,7 @@ impl From<&Totals> for Summary {
                 ok_pod_count: totals.severities.ok,
                 notice_pod_count: totals.severities.notice,
                 warning_pod_count: totals.severities.warning,
+                // Not from `severities`: of those in danger, the total also has the bounds that are written below.
                 danger_pod_count: totals.pods_in_danger.counted(),
             },
             unplaceable_claim_count: totals.claims_unplaceable.counted(),

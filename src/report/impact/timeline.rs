@@ -84,6 +84,7 @@ impl Timeline {
     /// When the last pod is gone, in a sentence; nothing where that is not known for want of pods.
     pub(super) fn sentence(&self) -> Option<String> {
         let stuck = self.stuck;
+        // A pod that cannot end has no time, so that there is none for the last of all.
         if stuck > 0 {
             return Some(format!(
                 "Completion time unknown: {} cannot terminate until the nodes and drivers are running again: {}.",
@@ -142,6 +143,7 @@ impl Timeline {
         let times =
             |number: fn(&TimelineEntry) -> usize| moments().map(number).filter(|it| *it > 0);
         let frees = times(|entry| entry.devices).count();
+        // A single bar compares nothing, and the sentence has said when it is.
         if times(|entry| entry.pods).count() < 2 && frees < 2 {
             return None;
         }
@@ -151,6 +153,7 @@ impl Timeline {
         };
         let row = |(seconds, entry): (&i64, &TimelineEntry)| {
             let length = entry.pods.saturating_mul(LONGEST);
+            // Rounded up, so that one pod beside hundreds has a bar, too.
             let bar = "█".repeat(length.div_ceil(most.max(1)));
             let mut cells = vec![when(*seconds), cell(entry.pods, "pod"), bar];
             if frees > 0 {

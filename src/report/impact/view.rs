@@ -365,6 +365,7 @@ impl Pod {
     /// The top of its owners as far as it is known; `None` for a bare pod.
     #[must_use]
     pub fn top_owner(&self) -> Option<&Owner> {
+        // Where an owner between was not read, the pod's own controller is the highest that is known.
         self.workload.as_ref().or(self.owner.as_ref())
     }
 }

@@ -91,6 +91,7 @@ impl ImpactReport {
 /// The pods by their workload, with its name: those with the worst hit pod first. A bare pod stands for
 /// itself.
 fn groups(mut pods: Vec<&Pod>) -> Vec<(String, Vec<&Pod>)> {
+    // A group stands where its first pod does, so that sorted pods make sorted groups.
     pods.sort_by_cached_key(|pod| urgency(pod));
     let mut groups: Vec<(String, Vec<&Pod>)> = Vec::new();
     for pod in pods {
@@ -117,6 +118,7 @@ fn with_bare_pods_together(groups: Vec<(String, Vec<&Pod>)>) -> Vec<(String, Vec
     };
     let mut together: Vec<(String, Vec<&Pod>)> = Vec::new();
     for (name, pods) in groups {
+        // Every group was made with a pod, so that there is a first one.
         let known = together
             .iter_mut()
             .find(|(_, known)| is_alike(known[0], pods[0]));
@@ -161,6 +163,7 @@ fn by_code<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
     for finding in findings {
         let message = finding.message.clone();
         match codes.iter_mut().find(|(code, _)| **code == finding.hazard) {
+            // Pods of one workload have the same reason, word for word.
             Some((_, messages)) if messages.contains(&message) => {}
             Some((_, messages)) => messages.push(message),
             None => codes.push((&finding.hazard, vec![message])),
