@@ -242,7 +242,7 @@ impl DevicesArgs {
         };
         let inventory = engine::devices(view.snapshot(), &view.semantics);
         let known = inventory.devices.iter().map(|state| &state.id);
-        shown.refuse_missing(known, view.snapshot())?;
+        shown.refuse_missing(known, &view.reading)?;
         // That there is no device is known only where slices and claims were read.
         let is_bare = inventory.devices.is_empty()
             && view.knows_usage()

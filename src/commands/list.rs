@@ -172,10 +172,17 @@ fn pods_beside(
     let selected = selected_of(snapshot, proposed, basis.semantics, &users.keys().collect());
     let rules = proposed.iter().zip(selected);
     let counts = rules.filter_map(|(taint, devices)| {
+        let of_devices = impact.pods.iter().filter(|pod| {
+            let mut held = pod.claims.iter().flat_map(|used| &used.results);
+            held.any(|result| devices.contains(&result.device))
+        });
+        // A partition that the rule selects itself is no other device.
+        let counted: BTreeSet<&NamespacedName> = of_devices.map(|pod| &pod.pod.name).collect();
         let pods: BTreeSet<&NamespacedName> = devices
             .iter()
             .filter_map(|device| users.get(device))
             .flatten()
+            .filter(|pod| !counted.contains(pod))
             .collect();
         Some((taint.rule.clone()?, pods.len()))
     });

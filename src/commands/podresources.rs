@@ -384,14 +384,14 @@ impl ChosenDevices {
             .filter(|one| one.objections.contains(&RemovalObjection::DriverDown))
             .map(|one| one.device.driver.clone())
             .collect();
-        let missing = self.shown.refuse_missing(known.iter(), view.snapshot());
+        let missing = self.shown.refuse_missing(known.iter(), &view.reading);
         missing.map_err(|failure| {
             let all: Vec<DeviceId> = engine::devices(view.snapshot(), &view.semantics)
                 .devices
                 .into_iter()
                 .map(|state| state.id)
                 .collect();
-            match self.shown.refuse_missing(all.iter(), view.snapshot()) {
+            match self.shown.refuse_missing(all.iter(), &view.reading) {
                 Ok(()) => elsewhere(),
                 Err(_) => with_drivers_away(failure, &self.shown, &away),
             }

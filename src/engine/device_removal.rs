@@ -61,8 +61,8 @@ pub enum KubeletIdentity {
 pub struct RemovalCheck {
     /// The device.
     pub device: DeviceId,
-    /// Whether a taint evicts from it or keeps it from being allocated.
-    pub is_tainted: bool,
+    /// Whether a taint evicts from it or keeps it from being allocated; unknown where taints were not read.
+    pub is_tainted: Option<bool>,
     /// The other names and the parts of its hardware.
     pub aliases: Vec<Alias>,
     /// Everything that speaks against pulling it.
@@ -153,7 +153,10 @@ pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
         objections.dedup();
         let state = inventory.iter().find(|state| state.id == *device);
         RemovalCheck {
-            is_tainted: state.is_some_and(is_tainted),
+            is_tainted: match state.is_some_and(is_tainted) {
+                true => Some(true),
+                false => (!taints_unread(facts.reading)).then_some(false),
+            },
             aliases,
             objections,
             device: device.clone(),
@@ -220,7 +223,13 @@ fn about(facts: &RemovalFacts<'_>) -> Vec<RemovalObjection> {
     let unread = (facts.prepared.is_none()).then_some(RemovalObjection::NotesUnread);
     let reading = facts.reading;
     let gaps = || reading.gaps.iter().filter_map(Gap::kind);
-    let kinds = [Kind::ResourceClaim, Kind::Pod, Kind::ResourceClaimTemplate];
+    let kinds = [
+        Kind::ResourceClaim,
+        Kind::Pod,
+        Kind::ResourceClaimTemplate,
+        Kind::DeviceTaintRule,
+        Kind::ResourceSlice,
+    ];
     let missing = kinds
         .into_iter()
         .filter(|kind| gaps().any(|gap| gap == *kind));
@@ -255,7 +264,12 @@ impl DeviceCheck<'_, '_> {
             .filter(|taint| blocks(&taint.effect))
             .collect();
         if blocking.is_empty() {
-            return vec![RemovalObjection::NotTainted];
+            // Where taints were not read, that speaks against every device already.
+            let is_known = !taints_unread(self.facts.reading);
+            return is_known
+                .then_some(RemovalObjection::NotTainted)
+                .into_iter()
+                .collect();
         }
         let device = self.state.and_then(|state| state.device);
         let snapshot = &self.facts.reading.snapshot;
@@ -433,6 +447,12 @@ fn is_of_now(noted: &PreparedClaim, claim: &ResourceClaim) -> bool {
         && claim.allocation.is_some()
         && !noted.pods.is_empty()
         && noted.pods.iter().all(is_reserved)
+}
+
+/// Whether a rule or a driver may taint a device without being known.
+fn taints_unread(reading: &Reading) -> bool {
+    let mut gaps = reading.gaps.iter().filter_map(Gap::kind);
+    gaps.any(|kind| matches!(kind, Kind::DeviceTaintRule | Kind::ResourceSlice))
 }
 
 fn is_tainted(state: &DeviceState<'_>) -> bool {

@@ -18,7 +18,9 @@ use std::fmt;
 
 use super::inventory::devices;
 use super::semantics::Semantics;
-use crate::model::{DeviceId, InUse, NamespacedName, NodeName, PreparedClaim, Snapshot};
+use crate::model::{
+    Containers, DeviceId, InUse, NamespacedName, NodeName, Phase, PreparedClaim, Snapshot,
+};
 
 /// What shows of which node a kubelet is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,6 +101,22 @@ pub fn kubelet_node(evidence: &Evidence<'_>, wanted: Option<&NodeName>) -> Kubel
 }
 
 impl Evidence<'_> {
+    /// A pod whose containers run on `wanted` by the API and that the kubelet does not list: the kubelet is that of
+    /// another node, or the API is behind.
+    #[must_use]
+    pub fn unlisted(&self, wanted: &NodeName) -> Option<&NamespacedName> {
+        let is_listed =
+            |name: &NamespacedName| self.in_use.pods.iter().any(|pod| pod.name == *name);
+        let mut pods = self.snapshot.pods.iter();
+        let unlisted = pods.find(|pod| {
+            pod.node.as_ref() == Some(wanted)
+                && pod.phase == Phase::Running
+                && pod.containers == Containers::Running
+                && !is_listed(&pod.name)
+        });
+        unlisted.map(|pod| &pod.name)
+    }
+
     /// What cannot be mistaken, the strongest first.
     fn strong(&self) -> Vec<(NodeName, NodeProof)> {
         let listed: BTreeSet<&NamespacedName> =

@@ -35,7 +35,9 @@ use super::forced_deletions::{ForcedDeletions, PodObservation, UnreleasedPod};
 use super::holders::HoldingClaim;
 use super::recurring_evictions::{RecurringEviction, RecurringEvictions};
 use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
-use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Pod, ResourceClaim, Uid};
+use crate::model::{
+    Affects, DeviceTaintRule, Effect, Gap, Kind, ObjectName, Pod, ResourceClaim, Uid,
+};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -414,7 +416,7 @@ impl Settle {
                 return Some(never);
             }
         }
-        let hides = facts.unread.iter().filter(|gap| self.hides_evictions(gap));
+        let hides = facts.unread.iter().filter(|gap| self.hides(gap));
         let hidden: Vec<Gap> = hides.filter(|_| waits_for_being).cloned().collect();
         (!hidden.is_empty()).then_some(UnreachableGoal::Unknowable(hidden))
     }
@@ -472,6 +474,13 @@ impl Settle {
                     .collect()
             }
         }
+    }
+
+    /// Whether what was not read may be what is waited for. Which other devices are the same hardware stands in the
+    /// slices alone.
+    fn hides(&self, gap: &Gap) -> bool {
+        let hides_partitions = self.goal == Goal::Idle && gap.kind() == Some(Kind::ResourceSlice);
+        hides_partitions || self.hides_evictions(gap)
     }
 
     /// Whether somebody may be left because of what is not known.

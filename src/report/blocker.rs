@@ -243,7 +243,7 @@ impl Blocker {
         // The usual cause: the scheduler accepts a toleration without effect or with seconds, and the eviction
         // controller evicts the pod all the same, at once or when the seconds are over.
         let message = format!(
-            "{kind}/{} of {} is recreated and evicted each time ({evicted} evicted); its claim \
+            "{kind}/{} of {} is recreated and evicted each time ({evicted} seen); its claim \
              needs a toleration with effect NoExecute and without tolerationSeconds",
             name.name, name.namespace
         );

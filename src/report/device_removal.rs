@@ -13,6 +13,7 @@ use crate::assess::{Basis, ReportCompleteness};
 use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
 use crate::engine::devices;
 use crate::model::DeviceId;
+use crate::model::UNKNOWN;
 use crate::naming::phrase::{counted, few};
 
 /// Which devices of a node may be pulled: what the API of the cluster and the kubelet say together.
@@ -56,8 +57,9 @@ pub struct DeviceRemovalRow {
     /// Whether the device is safe to pull, with a separate value for a device that is idle and not
     /// tainted.
     pub removal_verdict: RemovalVerdict,
-    /// Whether a taint blocks its allocation; otherwise it may be in use again at any time.
-    pub tainted: bool,
+    /// Whether a taint blocks its allocation; otherwise it may be in use again at any time. Null if taints could not
+    /// be read.
+    pub tainted: Option<bool>,
     /// Reasons that the device is not safe to pull.
     pub objections: Vec<ObjectionView>,
     /// Identity of the device, and other devices on the same hardware or close to it.
@@ -351,7 +353,11 @@ impl View for DeviceRemovalReport {
     fn sections(&self) -> Vec<Section> {
         let row = |row: &DeviceRemovalRow| {
             let safe = row.removal_verdict.as_str();
-            let tainted = if row.tainted { "yes" } else { "no" };
+            let tainted = match row.tainted {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => UNKNOWN,
+            };
             let mut codes: Vec<String> =
                 row.objections.iter().map(|one| one.reason.word()).collect();
             // The engine has sorted the objections, so that equal codes stand side by side.
@@ -403,7 +409,7 @@ mod tests {
         let claim = testing::name("training", "llama-405b-pretrain-worker-0-gpus-d52p4");
         let check = RemovalCheck {
             device: testing::device("gpu-0"),
-            is_tainted: true,
+            is_tainted: Some(true),
             aliases: Vec::new(),
             objections: vec![
                 RemovalObjection::InUse {

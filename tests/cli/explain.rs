@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::harness::{Folder, devicetaint};
+use super::harness::{Folder, devicetaint, example};
 
 fn explain(words: &str) -> super::harness::Run {
     devicetaint(&format!("explain {words} --from examples/cluster.yaml"))
@@ -464,5 +464,62 @@ fn what_cannot_be_explained_is_refused() {
         "pod/a/b/c",
     ] {
         assert_eq!(explain(words).code, 2, "{words}");
+    }
+}
+
+#[test]
+fn what_was_not_read_is_unknown_and_not_none() {
+    let explained = |missing: &str, what: &str| {
+        let all: Value = serde_yaml::from_str(&example()).expect("YAML");
+        let items = all["items"].as_array().expect("objects").iter();
+        let read: Vec<&Value> = items.filter(|item| item["kind"] != missing).collect();
+        let dump = json!({"apiVersion": "v1", "kind": "List", "items": read});
+        let folder = Folder::new().with("dump.json", dump.to_string());
+        let run = folder.devicetaint(&format!("explain {what} --from dump.json"));
+        // As one line, since a terminal wraps.
+        run.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let device = "device/gpu.example.com/node-9/gpu-1";
+    for (missing, what, said, not_said) in [
+        (
+            "ResourceSlice",
+            device,
+            "its publication is unknown",
+            "not published",
+        ),
+        (
+            "ResourceSlice",
+            device,
+            "its taints are not all known",
+            "no taint",
+        ),
+        (
+            "ResourceClaim",
+            device,
+            "its allocation is unknown",
+            "not allocated",
+        ),
+        (
+            "ResourceClaim",
+            device,
+            "waiting requests are unknown",
+            "no waiting request",
+        ),
+        (
+            "ResourceClaim",
+            "rule/node-10-decommission",
+            "allocation unknown",
+            "not allocated",
+        ),
+        (
+            "DeviceTaintRule",
+            device,
+            "outcome unknown",
+            "could get it now",
+        ),
+    ] {
+        let told = explained(missing, what);
+        assert!(told.contains(said), "without {missing}: {told}");
+        assert!(!told.contains(not_said), "without {missing}: {told}");
     }
 }

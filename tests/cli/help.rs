@@ -89,7 +89,7 @@ fn short_help_of_preview() {
           --policy <FILENAME>  Exit with code 4 if this policy forbids the taint
 
     Controller:
-          --publish  Create rules with effect None, and compare the controller's count
+          --publish  Create rules with effect None; compare with the controller
 
     Source:
           --from <FILENAME>  Read saved objects: a file, a directory or `-`

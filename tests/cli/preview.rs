@@ -249,7 +249,6 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     Timeline:
     FROM     EVICTED   CHART                            FREE-AGAIN
     now        1 pod   ███████████████
-    +30s                                                2 devices
     +2m       2 pods   ██████████████████████████████
     +2m30s                                              1 device
     +30m       1 pod   ███████████████
@@ -416,7 +415,6 @@ fn manifest_is_asked_about_before_it_is_created() {
     Timeline:
     FROM     EVICTED   CHART                            FREE-AGAIN
     now        1 pod   ███████████████
-    +30s                                                2 devices
     +2m       2 pods   ██████████████████████████████
     +2m30s                                              1 device
     +30m       1 pod   ███████████████

@@ -8,7 +8,7 @@ use super::connect::failed;
 use crate::cluster::node_of_pod;
 use crate::commands::context::Context;
 use crate::engine::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
-use crate::error::Failure;
+use crate::error::{ExitStatus, Failure};
 use crate::kubelet::certificate_node;
 use crate::model::{InUse, NamespacedName, NodeName, PreparedClaim};
 
@@ -78,6 +78,13 @@ pub(crate) async fn shown_node(
             Err(other_node(wanted, node, proof))
         }
         (KubeletNode::NotShown, Some(wanted)) if kubelet.trust == NodeTrust::Confirmed => {
+            if let Some(pod) = evidence.unlisted(wanted) {
+                return Err(Failure::new(ExitStatus::Failed, format!(
+                    "this does not seem to be the kubelet of node {wanted}: pod {pod} runs on that node, and the \
+                     kubelet does not list it"
+                ))
+                .hint("if the pod has just started or ended, run the command again"));
+            }
             context.printer.warn(&format!(
                 "this kubelet is treated as that of node {wanted} because of --confirm-node: no \
                  other evidence"

@@ -3,11 +3,11 @@
 use super::device_arguments::DeviceArguments;
 use super::misspelt_name::{meant_as_hardware, wrong_name};
 use super::numbers::{is_one_of, words_among};
-use super::unknown::no_such_device;
+use super::unknown::missing_device;
 use crate::decide::identity::Hardware;
 use crate::decide::identity::identifying_attributes::misspelt;
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, Reading, Snapshot};
+use crate::model::{DeviceId, DeviceSelector, Reading};
 use crate::naming::{NamingError, device};
 
 /// Which devices to show: any of those that were named, as far as flags do not narrow that.
@@ -79,15 +79,15 @@ impl ShownDevices {
     pub fn refuse_missing<'a>(
         &self,
         known: impl Iterator<Item = &'a DeviceId> + Clone,
-        snapshot: &Snapshot,
+        reading: &Reading,
     ) -> Result<(), Failure> {
         let mut selectors = self.any.iter().chain(&self.also);
         let missing = selectors.find(|selector| !known.clone().any(|id| names_it(selector, id)));
         match missing {
-            Some(selector) => Err(no_such_device(
+            Some(selector) => Err(missing_device(
                 selector,
                 &known.cloned().collect::<Vec<_>>(),
-                snapshot,
+                reading,
             )),
             None => Ok(()),
         }
@@ -200,12 +200,12 @@ mod tests {
             );
         }
         let known = [seven];
-        let missing =
-            chosen(&["*/node-8/*"], None).refuse_missing(known.iter(), &Snapshot::default());
+        let missing = chosen(&["*/node-8/*"], None)
+            .refuse_missing(known.iter(), &crate::report::testing::reading());
         assert!(missing.unwrap_err().to_string().contains("*/node-8/*"));
         assert!(
             chosen(&["*/node-7/*"], Some(&flags))
-                .refuse_missing(known.iter(), &Snapshot::default())
+                .refuse_missing(known.iter(), &crate::report::testing::reading())
                 .is_ok()
         );
     }

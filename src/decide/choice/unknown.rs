@@ -59,18 +59,29 @@ pub fn no_such_device(
     failure.hint("list the devices with `kubectl devicetaint devices`")
 }
 
-/// The kinds that devices are known from and that were not read; absent where one of them was.
+/// No device of that name is published or allocated, unless that cannot be known.
+#[must_use]
+pub fn missing_device(selector: &DeviceSelector, known: &[DeviceId], reading: &Reading) -> Failure {
+    match devices_unread(reading) {
+        Some(kinds) => unread(selector, &kinds, &reading.source),
+        None => no_such_device(selector, known, &reading.snapshot),
+    }
+}
+
+/// The kinds that devices are known from and that were not read, if a published device may be unknown: claims alone
+/// name only devices that are allocated.
 fn devices_unread(reading: &Reading) -> Option<String> {
     let kinds = [Kind::ResourceSlice, Kind::ResourceClaim];
     let is_unread = |kind: &Kind| {
         let mut gaps = reading.gaps.iter();
         gaps.any(|gap| gap.kind() == Some(*kind)) || reading.without(*kind).is_some()
     };
-    let names = kinds.map(Kind::plural);
-    kinds.iter().all(is_unread).then(|| names.join(" and "))
+    let unread = kinds.iter().filter(|kind| is_unread(kind));
+    let names: Vec<&str> = unread.map(|kind| kind.plural()).collect();
+    is_unread(&Kind::ResourceSlice).then(|| names.join(" and "))
 }
 
-/// No device is known at all, for want of `kinds`: that says nothing about drivers.
+/// Whether a device matches is unknown for want of `kinds`: that says nothing about drivers.
 fn unread(selector: &DeviceSelector, kinds: &str, source: &Source) -> Failure {
     let failure = Failure::new(
         ExitStatus::Failed,
@@ -108,10 +119,11 @@ pub fn refuse_missing(
         }
         let all = engine::devices(snapshot, semantics).devices;
         let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
-        let failure = match devices_unread(reading) {
-            Some(why) if known.is_empty() => unread(selector, &why, &reading.source),
-            Some(_) | None => no_such_device(selector, &known, snapshot),
-        };
+        let failure = missing_device(selector, &known, reading);
+        // Whom a rule hits has to be known before it is made.
+        if devices_unread(reading).is_some() {
+            return Err(failure);
+        }
         // A word without a dot is a mistyped hardware ID rather than a driver to come.
         let is_mistyped = word_of(selector).is_some_and(|word| !word.contains('.'));
         return Err(if is_mistyped {

@@ -398,6 +398,21 @@ fn a_kubelet_that_cannot_speak_of_claims_is_no_witness() {
 }
 
 #[test]
+fn a_device_is_not_called_untainted_where_taints_were_not_read() {
+    for kind in [Kind::DeviceTaintRule, Kind::ResourceSlice] {
+        let untainted = World::default().slice("gpu.example.com/node-a", &[("gpu-0", &[])]);
+        let mut scene = Scene::new(untainted, nobody());
+        let known = scene.checks();
+        assert!(known[0].objections.contains(&RemovalObjection::NotTainted));
+        assert_eq!(known[0].is_tainted, Some(false));
+        scene.reading.gaps = vec![Gap::of(kind, "denied")];
+        let checks = scene.checks();
+        assert_eq!(checks[0].objections, [RemovalObjection::Unread(kind)]);
+        assert_eq!(checks[0].is_tainted, None);
+    }
+}
+
+#[test]
 fn a_kubelet_that_may_be_another_nodes_frees_nothing() {
     let mut scene = Scene::new(idle(), nobody());
     scene.identity = KubeletIdentity::NotShown;

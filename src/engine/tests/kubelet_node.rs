@@ -1,9 +1,9 @@
 //! Identification of a kubelet's node.
 
-use super::world::{GPU_0, World, device_id, name};
+use super::world::{GPU_0, World, device_id, name, one_pod};
 use crate::engine::Semantics;
 use crate::engine::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
-use crate::model::{InUse, NodeName, PodInUse, PreparedClaim, Snapshot};
+use crate::model::{Containers, InUse, NodeName, Phase, PodInUse, PreparedClaim, Snapshot};
 
 fn listing(pods: &[&str]) -> InUse {
     let pod = |pod: &&str| PodInUse {
@@ -150,4 +150,33 @@ fn evidence_for_another_node_counts_more() {
         })
     });
     assert_eq!(found, Some(("node-b".to_owned(), NodeProof::Certificate)));
+}
+
+#[test]
+fn a_running_pod_that_a_kubelet_does_not_list_speaks_against_its_node() {
+    let unlisted = |world: &World, listed: &[&str], node: &str| {
+        let semantics = Semantics::newest();
+        let in_use = listing(listed);
+        let evidence = Evidence {
+            snapshot: &world.snapshot,
+            semantics: &semantics,
+            in_use: &in_use,
+            prepared: &[],
+            asked: &[],
+            certificate: None,
+            machine: None,
+        };
+        evidence.unlisted(&node.into()).cloned()
+    };
+    let running = one_pod().but_pod(|pod| pod.containers = Containers::Running);
+    let pod = running.snapshot.pods[0].name.clone();
+    let node = running.snapshot.pods[0].node.clone().expect("a node");
+    let listed = pod.to_string();
+    assert_eq!(unlisted(&running, &[], node.as_str()), Some(pod));
+    assert_eq!(unlisted(&running, &[&listed], node.as_str()), None);
+    assert_eq!(unlisted(&running, &[], "node-z"), None);
+    let starting = one_pod().but_pod(|pod| pod.containers = Containers::Unknown);
+    assert_eq!(unlisted(&starting, &[], node.as_str()), None);
+    let ended = running.but_pod(|pod| pod.phase = Phase::Succeeded);
+    assert_eq!(unlisted(&ended, &[], node.as_str()), None);
 }

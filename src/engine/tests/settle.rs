@@ -320,6 +320,12 @@ fn slices_hide_evictions_where_only_published_devices_are_reached() {
         let mut wait = Settle::new(Goal::Evicted, &rules, PATIENCE, &semantics(minor));
         assert_eq!(step(&mut wait, &facts, 0), expected, "1.{minor}");
     }
+    // Pods on partitions hold the hardware, and only slices say which devices are partitions of it.
+    let mut idle = wait(Goal::Idle, &rules);
+    assert_eq!(
+        step(&mut idle, &facts, 0),
+        WaitStep::Never(UnreachableGoal::Unknowable(vec![slices.clone()]))
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::assess::Basis;
 use crate::assess::completeness;
 use crate::engine::allocator::{CandidateClaim, Exclusion, TaintOwner, candidate_claims};
 use crate::engine::explain::explain_input::taints_of;
-use crate::engine::explain::{EvaluatedTaint, ExplainInput, Publication, on_device};
+use crate::engine::explain::{EvaluatedTaint, ExplainInput, PodVerdict, Publication, on_device};
 use crate::engine::{ProposedTaint, complete_pools, with_siblings};
 use crate::model::{
     AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
@@ -49,12 +49,17 @@ pub fn explain_device(
             count => format!("allocated to {}", counted(count, "claim")),
         },
         match taints.len() {
-            0 if teller.is_unread(Kind::DeviceTaintRule) =>
-                "its taints are not all known".to_owned(),
+            0 if !teller.knows_taints() => "its taints are not all known".to_owned(),
             0 => "no taint".to_owned(),
             count => counted(count, "taint"),
         },
-        queue(&candidates)
+        match () {
+            () if teller.is_unread(Kind::ResourceClaim) =>
+                "waiting requests are unknown".to_owned(),
+            () if !teller.knows_taints() && !candidates.is_empty() =>
+                "whether a waiting request could get it is unknown".to_owned(),
+            () => queue(&candidates),
+        }
     );
     let place = |evaluated: &EvaluatedTaint<'_>| (evaluated.place, publication);
     let tainted = taints.iter().map(|evaluated| {
@@ -79,7 +84,11 @@ pub fn explain_device(
         .chain(tainted)
         .chain(holders)
         .chain(teller.siblings())
-        .chain(candidates.iter().map(|candidate| candidate_step(candidate)));
+        .chain(
+            candidates
+                .iter()
+                .map(|candidate| candidate_step(candidate, &teller)),
+        );
     Some(Explained {
         message: answer,
         steps: steps.collect(),
@@ -100,6 +109,11 @@ impl<'t> DeviceSteps<'t> {
         // Of a live cluster only those pods are read that matter.
         let is_chosen = kind == Kind::Pod && reading.source != Source::Files;
         is_denied || (!is_chosen && reading.without(kind).is_some())
+    }
+
+    /// Whether every taint of the device is known: rules and drivers taint it.
+    fn knows_taints(&self) -> bool {
+        !self.is_unread(Kind::DeviceTaintRule) && !self.is_unread(Kind::ResourceSlice)
     }
 
     fn published(&self, publication: Publication<'_>) -> Step {
@@ -135,11 +149,13 @@ impl<'t> DeviceSteps<'t> {
                 let source = FieldReference::new("ResourceSlice", &slice.name, path);
                 Step::new(StepType::Pool, text, source).satisfied(false)
             }
+            Publication::Nowhere if self.is_unread(Kind::ResourceSlice) => {
+                let text = "its publication is unknown: resourceslices could not be read";
+                Step::new(StepType::Pool, text, None)
+            }
             Publication::Nowhere => {
                 let text = "not published: known only from the claims that it is allocated to";
-                // Null where slices could not be read: one of them may publish it.
-                let holds = (!self.is_unread(Kind::ResourceSlice)).then_some(false);
-                Step::new(StepType::Pool, text, None).satisfied(holds)
+                Step::new(StepType::Pool, text, None).satisfied(false)
             }
         }
     }
@@ -195,11 +211,19 @@ impl<'t> DeviceSteps<'t> {
         let text = match pods.find(|pod| pod.uid == consumer.uid) {
             Some(pod) => {
                 let verdict = verdict_of(pod, self.assumed, self.basis);
-                format!(
-                    "pod {}: {}",
-                    pod.name,
+                let may_change = match verdict {
+                    // A taint that was not read may evict it.
+                    PodVerdict::Untouched | PodVerdict::Tolerates => !self.knows_taints(),
+                    PodVerdict::Evicted { .. }
+                    | PodVerdict::Terminating
+                    | PodVerdict::NotEvicted(_) => false,
+                };
+                let outcome = if may_change {
+                    "outcome unknown".to_owned()
+                } else {
                     describe(verdict, pod, self.basis.now)
-                )
+                };
+                format!("pod {}: {outcome}", pod.name)
             }
             None if self.is_unread(Kind::Pod) => format!("pod {name}, which could not be read"),
             None => format!("pod {name}, which does not exist: the reservation is outdated"),
@@ -226,10 +250,12 @@ impl<'t> DeviceSteps<'t> {
         others
             .map(|other| {
                 let holders = holders(&other);
-                let held = if holders.is_empty() {
-                    "not allocated".to_owned()
-                } else {
+                let held = if !holders.is_empty() {
                     format!("allocated to {}", holders.join(", "))
+                } else if self.is_unread(Kind::ResourceClaim) {
+                    "its allocation is unknown".to_owned()
+                } else {
+                    "not allocated".to_owned()
                 };
                 let text = format!("on the same hardware: {other}, {held}");
                 Step::new(StepType::Sibling, text, published(&other, snapshot))
@@ -266,13 +292,15 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
 }
 
 /// Who could get it next, and what speaks against that for now.
-fn candidate_step(candidate: &CandidateClaim<'_>) -> Step {
+fn candidate_step(candidate: &CandidateClaim<'_>, teller: &DeviceSteps<'_>) -> Step {
     let claim = candidate.claim;
     let against: Vec<String> = candidate.exclusions.iter().map(against).collect();
-    let could = if against.is_empty() {
+    let could = if !against.is_empty() {
+        format!("matches it, but {}", against.join(", "))
+    } else if teller.knows_taints() {
         "could get it now".to_owned()
     } else {
-        format!("matches it, but {}", against.join(", "))
+        "matches it; its taints are not all known".to_owned()
     };
     let spec = claim.spec.as_deref();
     let asked = spec.and_then(|spec| {
@@ -286,7 +314,8 @@ fn candidate_step(candidate: &CandidateClaim<'_>) -> Step {
     let (name, path) = asked.unwrap_or_default();
     let text = format!("request {name} of waiting claim {} {could}", claim.name);
     let source = FieldReference::new("ResourceClaim", &claim.name, path);
-    Step::new(StepType::Candidate, text, source).satisfied(candidate.exclusions.is_empty())
+    let could = (teller.knows_taints() || !against.is_empty()).then_some(against.is_empty());
+    Step::new(StepType::Candidate, text, source).satisfied(could)
 }
 
 fn against(exclusion: &Exclusion) -> String {

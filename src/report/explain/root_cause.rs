@@ -118,7 +118,13 @@ pub(super) fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String 
             ConstraintRule::Distinct(attribute) => format!("distinctAttribute {attribute}"),
             ConstraintRule::Unknown => "a constraint that this plugin does not know".to_owned(),
         };
-        let requests = match constraint.requests.as_slice() {
+        // The claims of a pod are searched as one, in which requests are called NUMBER:NAME.
+        let own = |request: &std::sync::Arc<str>| match request.split_once(':') {
+            Some((_, name)) => name.to_owned(),
+            None => request.to_string(),
+        };
+        let requests: Vec<String> = constraint.requests.iter().map(own).collect();
+        let requests = match requests.as_slice() {
             [] => "all requests".to_owned(),
             [one] => format!("request {one}"),
             several => format!("requests {}", several.join(", ")),

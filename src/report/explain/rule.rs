@@ -9,7 +9,7 @@ use crate::assess::{CountSubject, ReportCompleteness};
 use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{DeviceImpact, Impact, PodImpact, ProposedTaint, Verdict, selection};
-use crate::model::Count;
+use crate::model::{Count, Kind};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, NamespacedName, ResourceClaim,
 };
@@ -238,6 +238,9 @@ impl RuleSteps<'_, '_> {
                 .with([advice]);
         };
         let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
+        // No pod is left only when that is known.
+        let is_known = known(left, CountSubject::Pods, self.impact, self.basis).is_none();
+        let left = if is_known { 0 } else { left.max(1) };
         let evicting = EvictionStatus::of(self.rule, left);
         let mut text = format!(
             "controller condition: EvictionInProgress {}, {}",
@@ -301,7 +304,12 @@ impl RuleSteps<'_, '_> {
             text.push_str(", no longer published");
         }
         if claims.is_empty() {
-            text.push_str(", not allocated");
+            let is_unread = self.basis.reading.without(Kind::ResourceClaim).is_some();
+            text.push_str(if is_unread {
+                ", allocation unknown"
+            } else {
+                ", not allocated"
+            });
         }
         let source = published(&first.id, &self.basis.reading.snapshot);
         let source = source.map(|source| match more {

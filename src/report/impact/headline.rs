@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::view::{ImpactReport, SelectorScope};
 use crate::assess::Totals;
-use crate::model::NamespacedName;
+use crate::model::{Count, NamespacedName};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 use crate::report::metadata::{Affects, Incomplete};
@@ -100,12 +100,19 @@ fn budgets(totals: &Totals) -> Option<String> {
     let violated = totals.budgets_violated.counted();
     (violated > 0).then(|| {
         let budgets = counted(violated, "PodDisruptionBudget");
-        let least = match totals.budgets_violated.exact() {
-            Some(_) => "",
-            None => "At least ",
-        };
-        format!("{least}{budgets} would block this; taint evictions ignore PodDisruptionBudgets.")
+        let bound = bound_before(totals.budgets_violated);
+        format!("{bound}{budgets} would block this; taint evictions ignore PodDisruptionBudgets.")
     })
+}
+
+/// What stands before a number that was counted and is a bound only. There is an upper one where what could not be
+/// evaluated was counted in.
+fn bound_before(count: Count) -> &'static str {
+    match count.exact() {
+        Some(_) => "",
+        None if count.most() == Some(count.counted()) => "At most ",
+        None => "At least ",
+    }
 }
 
 fn unplaceable(totals: &Totals) -> Option<String> {
@@ -205,11 +212,7 @@ fn others(totals: &Totals) -> Option<String> {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     let total = counts.iter().map(|(count, _)| count).sum::<usize>();
-    let at_least = if totals.pods_tolerating.exact().is_some() {
-        ""
-    } else {
-        "At least "
-    };
+    let bound = bound_before(totals.pods_tolerating);
     (total > 0).then(|| {
         // These are more than the evicted ones, where a sentence before has named any.
         let more = if totals.pods.counted() > 0 {
@@ -220,7 +223,7 @@ fn others(totals: &Totals) -> Option<String> {
         let verb = if total == 1 { "uses" } else { "use" };
         let pods = if total == 1 { "pod" } else { "pods" };
         format!(
-            "{at_least}{total}{more} {pods} {verb} these devices: {}.",
+            "{bound}{total}{more} {pods} {verb} these devices: {}.",
             parts.join(", ")
         )
     })
@@ -229,7 +232,7 @@ fn others(totals: &Totals) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Count, Effect, Gap, Kind};
+    use crate::model::{Effect, Gap, Kind};
     use crate::report::testing::Example;
 
     #[test]
@@ -245,6 +248,29 @@ mod tests {
         // Whoever is not known is told first.
         example.reading.gaps.push(denied(Kind::Pod));
         assert_eq!(perhaps_worse(&example.report()), None);
+    }
+
+    #[test]
+    fn a_number_that_was_counted_is_said_to_be_the_bound_that_it_is() {
+        let said = |count: Count| {
+            let totals = Totals {
+                budgets_violated: count,
+                pods_tolerating: count,
+                pods_terminating: Count::known(0),
+                pods_not_evicted: Count::known(0),
+                ..Totals::default()
+            };
+            [budgets(&totals), others(&totals)].map(Option::unwrap_or_default)
+        };
+        for (count, bound) in [
+            (Count::known(2), "2"),
+            (Count::at_least(2), "At least 2"),
+            (Count::between(0, 2).having_counted(2), "At most 2"),
+        ] {
+            for said in said(count) {
+                assert!(said.starts_with(&format!("{bound} ")), "{said}");
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::view::Note;
 use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
-use crate::model::Deletion;
+use crate::model::Pod;
 use crate::naming::age::human_duration;
 
 /// What a note is about. Codes are stable; new ones may be added within a schema version.
@@ -63,15 +63,27 @@ pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
     let reason = match &impact.verdict {
         Verdict::Evicted { .. } => None,
         Verdict::Tolerates => Some(NoteCode::Tolerates.note("tolerates the taint")),
-        Verdict::Terminating => Some(terminating(impact.pod.deletion.as_ref(), now)),
+        Verdict::Terminating => Some(terminating(impact.pod, now)),
         Verdict::NotEvicted(reason) => Some(not_evicted(*reason)),
     };
     reason.into_iter().chain(evicted_anyway(impact)).collect()
 }
 
 /// How far a pod is that is on its way out.
-pub(in crate::report) fn terminating(deletion: Option<&Deletion>, now: Timestamp) -> Note {
-    let message = match deletion {
+pub(in crate::report) fn terminating(pod: &Pod, now: Timestamp) -> Note {
+    let message = match &pod.deletion {
+        // Its kubelet is done with it: neither the grace period nor the node is what it waits for.
+        Some(deletion) if pod.phase.is_terminal() && !deletion.finalizers.is_empty() => {
+            let finalizers: Vec<String> = deletion
+                .finalizers
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            format!(
+                "terminating, has ended; kept by its finalizers: {}",
+                finalizers.join(", ")
+            )
+        }
         Some(deletion) if deletion.at > now => {
             let left = human_duration(deletion.at.duration_since(now));
             format!("terminating, its grace period ends in {left}")
@@ -138,6 +150,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Deletion;
     use crate::report::testing;
 
     fn note_of(impact: &PodImpact<'_>) -> String {

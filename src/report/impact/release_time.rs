@@ -95,10 +95,31 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
         None => Some(NotReleased::NoKnownPod),
     };
     for device in devices {
-        let released: Option<Vec<Timestamp>> = device.claims.iter().map(released).collect();
+        // Admin access keeps no other claim from the device.
+        let claims = device.claims.iter();
+        let claims: Vec<&ObjectReference> = claims
+            .filter(|claim| !is_administrative(claim, &device.device, &users))
+            .collect();
+        let released: Option<Vec<Timestamp>> = claims.iter().copied().map(released).collect();
         device.release_time = released.map(|all| Time(all.into_iter().fold(now.0, Timestamp::max)));
-        device.not_released_reason = device.claims.iter().filter_map(holding).min();
+        device.not_released_reason = claims.into_iter().filter_map(holding).min();
     }
+}
+
+/// Whether the claim has the device with admin access only, as far as its pods are known.
+fn is_administrative(
+    claim: &ObjectReference,
+    device: &str,
+    users: &BTreeMap<String, Vec<&Pod>>,
+) -> bool {
+    let pods = users.get(&claim.to_string()).into_iter().flatten();
+    let used = pods.flat_map(|pod| &pod.used_claims);
+    let own = used.filter(|used| used.name == claim.name);
+    let mut allocations = own
+        .flat_map(|used| &used.allocations)
+        .filter(|allocation| allocation.device == device)
+        .peekable();
+    allocations.peek().is_some() && allocations.all(|allocation| allocation.admin_access)
 }
 
 /// Why a device of the pod does not become free by its eviction, if it does not.
@@ -250,6 +271,25 @@ mod tests {
             let stays = free_in(|pods, _| pods[0].hazards.push(hazard.parse().unwrap()));
             assert_eq!(stays, None, "{hazard}");
         }
+        let watches = |only: bool| {
+            free_in(|pods, _| {
+                pods[0].outcome = Outcome::Tolerates;
+                let mut allocations = pods[0].used_claims[0].allocations.clone();
+                allocations[0].admin_access = true;
+                if !only {
+                    let mut working = allocations[0].clone();
+                    working.admin_access = false;
+                    allocations.push(working);
+                }
+                pods[0].used_claims[0].allocations = allocations;
+            })
+        };
+        assert_eq!(
+            watches(true),
+            Some(12_600),
+            "admin access keeps no other claim off"
+        );
+        assert_eq!(watches(false), None);
         let unknown = free_in(|_, device| device.claims.push(reference("team-x/of-nobody")));
         assert_eq!(unknown, None);
     }
