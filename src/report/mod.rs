@@ -14,7 +14,7 @@
 //! | Changes of devices between two readings | [`device_changes`] |
 //! | Attributes of devices | [`attributes`] |
 //! | A device as a row | [`device_row`] |
-//! | References to pods, claims and workloads | [`reference`] |
+//! | References to pods, claims and workloads | [`mod@reference`] |
 //! | The controller's condition | [`condition`] |
 //! | Codes as text and as JSON write them | [`casing`] |
 //! | Table of devices | `device_table` |
