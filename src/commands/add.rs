@@ -46,7 +46,8 @@ use crate::report::rules::ObjectList;
 /// reports in the rule's status how many pods NoExecute would evict.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
-/// KEY[=VALUE][:EFFECT]; an argument with = or : is a taint.
+/// KEY[=VALUE][:EFFECT]. An argument with = or : is a taint, except for hardware IDs such as
+/// 0000:17:00.0 and uuid=GPU-….
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {

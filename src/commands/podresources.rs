@@ -134,7 +134,7 @@ struct AllocatableArgs {
     .value_name("NAME")
     .help_heading("Kubelet")
     .hide_short_help(false)
-    .help("Name of the kubelet's Node object; default: that of --via-debug")
+    .help("Name of the kubelet's Node object; required without --via-debug")
     .long_help(NODE_HELP)))]
 struct CheckArgs {
     /// Devices, as DRIVER/POOL/DEVICE with * for any, or by hardware ID; default: all devices of
@@ -153,8 +153,8 @@ struct CheckArgs {
 
     /// Confirm that the socket belongs to --node, if this cannot be verified
     ///
-    /// It cannot be verified on a node without pods and without a client certificate of its
-    /// kubelet.
+    /// For example on an empty node whose kubelet has no client certificate, if the hostname
+    /// differs from the name of the node.
     #[arg(long, help_heading = "Kubelet")]
     confirm_node: bool,
 
@@ -301,8 +301,8 @@ async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitSt
 const NODE_HELP: &str = "\
 Name of the kubelet's Node object; default: that of --via-debug
 
-A pod that the kubelet lists, a device that it has prepared, its client certificate or the name of the machine has to \
-show it, or --confirm-node: else no device is safe to pull.";
+Verified by a pod that the kubelet lists, a device that it has prepared, its client certificate or the hostname. If none \
+of them identifies the node, add --confirm-node; otherwise no device is reported as safe to pull.";
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let chosen = args.chosen(context)?;

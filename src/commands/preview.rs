@@ -41,7 +41,8 @@ use crate::report::change::DryRun;
 /// controller does for a rule with effect None.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
-/// KEY[=VALUE][:EFFECT], as for `add`; an argument with = or : is a taint.
+/// KEY[=VALUE][:EFFECT], as for `add`. An argument with = or : is a taint, except for hardware IDs
+/// such as 0000:17:00.0 and uuid=GPU-….
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {

@@ -32,7 +32,7 @@ pub(super) struct TolerationsArgs {
     #[arg(value_name = "RULE|TAINT|DEVICE")]
     target: String,
 
-    /// Print a claim, a template, or only the lines (snippet)
+    /// Print a claim, a template, or only the toleration (snippet)
     #[arg(
         long = "for",
         value_enum,

@@ -46,12 +46,11 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// Wait for evictions, idle devices, or recovered workloads
 ///
 /// Evicted means: the controller's condition says so for the rule's current generation, every
-/// affected pod has ended (a terminating one counts until then), and this persists for --settle.
+/// affected pod has ended (terminating pods have not), and this persists for --settle.
 /// Pods that tolerate the taint stay, and are listed. Idle means that the devices, and other names
 /// and parts of the same hardware, are unallocated for --settle; the rules must block new pods, and
-/// need not evict. Exits with code 5 on timeout, or if a pod is gone that was force-deleted, or was
-/// stuck and not seen to end, and its node has not confirmed the release of its devices; lists what
-/// remains.
+/// need not evict. Exits with code 5 on timeout. Also if a pod was force-deleted, or disappeared
+/// while stuck, and its node has not confirmed the release of its devices. Lists what remains.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
@@ -103,8 +102,8 @@ pub(super) struct WaitArgs {
 
     /// Ignore rules that are missing when the wait begins
     ///
-    /// With --for recovered, waits for the workloads of all pods evicted by taints for which events
-    /// exist, since events do not name rules.
+    /// With --for recovered, waits for the workloads of all pods that have a taint eviction event,
+    /// since events do not name rules.
     #[arg(long)]
     ignore_not_found: bool,
 
@@ -154,7 +153,7 @@ enum What {
     Observed,
     /// The rule is deleted
     Deleted,
-    /// The workloads of its evicted pods have all desired ready pods
+    /// The workloads of its evicted pods have as many ready pods as desired
     Recovered,
 }
 
@@ -339,7 +338,7 @@ impl WaitArgs {
         let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
         for name in gone {
             context.printer.note(&format!(
-                "no rule {name:?}: waiting for all pods evicted by taints for which events exist"
+                "no rule {name:?}: waiting for all pods that have a taint eviction event"
             ));
             found.rules.push(gone_rule(&name));
         }

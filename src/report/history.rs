@@ -386,7 +386,7 @@ impl<'a> HistorySources<'a> {
     fn not_known(&self, evicted: &[EvictedPod]) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(gap) = self.reading.without(Kind::Event) {
-            lines.push(format!("the evicted pods: {}", gap.why));
+            lines.push(format!("evicted pods, because {}", gap.why));
         }
         let from = self.now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
         let created = self.rule.metadata.created;

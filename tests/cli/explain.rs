@@ -98,7 +98,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
 #[test]
 fn a_device_and_a_rule_are_explained() {
     insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @"
-    gpu.example.com/node-9/gpu-1: allocated to 1 claim, 1 taint, no waiting request matches it
+    gpu.example.com/node-9/gpu-1: allocated to 1 claim, 1 taint, no unallocated request matches it
 
       published for node node-9, generation 2 of pool node-9 is current
       taint gpu.example.com/unhealthy=xid-79:NoExecute of the driver, since
@@ -502,8 +502,8 @@ fn what_was_not_read_is_unknown_and_not_none() {
         (
             "ResourceClaim",
             device,
-            "waiting requests are unknown",
-            "no waiting request",
+            "unallocated requests are unknown",
+            "no unallocated request",
         ),
         (
             "ResourceClaim",

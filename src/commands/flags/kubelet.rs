@@ -10,11 +10,11 @@ use crate::naming::duration::parse_duration;
 /// Flags that let a pod on a node ask the kubelet there.
 #[derive(clap::Args, Debug)]
 pub(crate) struct DebugPodArgs {
-    /// Ask the kubelet of this node, through a temporary debug pod
+    /// Query the kubelet of NODE, through a temporary debug pod
     ///
     /// The pod runs as root, is bound to the node directly, mounts the kubelet's socket and
-    /// checkpoint (dra_manager_state) read-only, and is deleted at the end, also after Ctrl-C. Needs permission to
-    /// create, get and delete pods, and to get pods/log.
+    /// checkpoint (dra_manager_state) read-only, and is deleted at the end, also after Ctrl-C.
+    /// Needs permission to create, get and delete pods, and to get pods/log.
     #[arg(
         long,
         value_name = "NODE",

@@ -11,8 +11,9 @@ pub(crate) struct RuleArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules on exactly this device, and rules that
-    /// record this hardware ID; `wait`, `describe` and `list` also select those on its partitions. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
+    /// A hardware ID without KEY selects the rules on this device, and rules that record this
+    /// hardware ID; `wait`, `describe` and `list` include the rules on its partitions. Format of
+    /// devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 

@@ -460,7 +460,7 @@ fn stronger(before: Option<Fault>, fault: Fault) -> Fault {
 /// What the names of a macro stand for, round by round.
 fn rounds(fold: &FoldNode, range: &Value) -> Result<Vec<(Value, Option<Value>)>, Fault> {
     if range.is_untold() {
-        return Err(Fault::unsupported("error messages of formats"));
+        return Err(Fault::unsupported("the messages of format validation"));
     }
     if let Value::List(elements) = range {
         let elements = elements.iter().cloned();

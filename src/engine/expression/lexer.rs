@@ -104,7 +104,7 @@ impl<'a> Lexer<'a> {
                 let shown = first.escape_debug();
                 Wrong::at(
                     self.at,
-                    format!("syntax error: no word begins with '{shown}'"),
+                    format!("syntax error: unexpected character '{shown}'"),
                 )
             })?;
         self.at = self.at.saturating_add(sign.len());

@@ -359,7 +359,7 @@ fn wrong_text_is_pointed_at() {
     for (text, message) in [
         (
             "device.driver = 'x'",
-            "compilation failed at column 15: syntax error: no word begins with '='",
+            "compilation failed at column 15: syntax error: unexpected character '='",
         ),
         (
             "true &&\n  (1 +",

@@ -55,9 +55,9 @@ pub fn explain_device(
         },
         match () {
             () if teller.is_unread(Kind::ResourceClaim) =>
-                "waiting requests are unknown".to_owned(),
+                "unallocated requests are unknown".to_owned(),
             () if !teller.knows_taints() && !candidates.is_empty() =>
-                "whether a waiting request could get it is unknown".to_owned(),
+                "whether a unallocated request could get it is unknown".to_owned(),
             () => queue(&candidates),
         }
     );
@@ -278,13 +278,13 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
         requests(&|_| true),
         requests(&|candidate| candidate.exclusions.is_empty()),
     ) {
-        (0, _) => "no waiting request matches it".to_owned(),
-        (1, 0) => "1 waiting request matches it, but cannot get it now".to_owned(),
-        (1, _) => "1 waiting request could get it now, considering devices only".to_owned(),
-        (all, 0) => format!("{all} waiting requests match it, but none can get it now"),
+        (0, _) => "no unallocated request matches it".to_owned(),
+        (1, 0) => "1 unallocated request matches it, but cannot get it now".to_owned(),
+        (1, _) => "1 unallocated request could get it now, considering devices only".to_owned(),
+        (all, 0) => format!("{all} unallocated requests match it, but none can get it now"),
         (all, now) => {
             format!(
-                "{all} waiting requests match it, {now} of them could get it now, considering \
+                "{all} unallocated requests match it, {now} of them could get it now, considering \
                  devices only"
             )
         }
@@ -312,7 +312,7 @@ fn candidate_step(candidate: &CandidateClaim<'_>, teller: &DeviceSteps<'_>) -> S
         ))
     });
     let (name, path) = asked.unwrap_or_default();
-    let text = format!("request {name} of waiting claim {} {could}", claim.name);
+    let text = format!("request {name} of unallocated claim {} {could}", claim.name);
     let source = FieldReference::new("ResourceClaim", &claim.name, path);
     let could = (teller.knows_taints() || !against.is_empty()).then_some(against.is_empty());
     Step::new(StepType::Candidate, text, source).satisfied(could)

@@ -2,7 +2,9 @@
 
 use crate::engine::allocator::{PendingClaim, RootCause, TaintOwner, is_placeable};
 use crate::engine::explain::Chain;
-use crate::model::{ClaimSpec, ConstraintRule, Kind, NamespacedName, ObjectName, Pod, Reading};
+use crate::model::{
+    ClaimSpec, ConstraintRule, Kind, NamespacedName, NodeSelector, ObjectName, Pod, Reading,
+};
 
 /// What else keeps pods from nodes and was not looked at: a node that has the devices may be cordoned.
 const NOT_CHECKED: &str =
@@ -135,10 +137,18 @@ pub(super) fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String 
 }
 
 /// What keeps the pod, in words that say first whether it is a taint.
-pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String {
+///
+/// `nodes` are what the pod itself demands of its node.
+pub(super) fn root_cause(
+    blame: &RootCause,
+    spec: Option<&ClaimSpec>,
+    nodes: &[NodeSelector],
+) -> String {
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
-        RootCause::Elsewhere => "waits: a node has the requested devices".to_owned(),
+        RootCause::Elsewhere => {
+            "waits, but not for devices: a node has the requested ones".to_owned()
+        }
         RootCause::Constraints(places) => format!(
             "waits for devices: excluded by {}; without that constraint a node has enough",
             constraints(places, spec)
@@ -171,8 +181,14 @@ pub(super) fn root_cause(blame: &RootCause, spec: Option<&ClaimSpec>) -> String 
                 1 => ", or without the constraint",
                 _ => ", or without any single constraint",
             };
+            // Nodes that the pod excludes were not searched.
+            let searched = if nodes.is_empty() {
+                "no node"
+            } else {
+                "no node that its node selector or affinity allows"
+            };
             format!(
-                "waits for devices: no node has enough matching free devices, even without any \
+                "waits for devices: {searched} has enough matching free devices, even without any \
                  taint{constrained}"
             )
         }

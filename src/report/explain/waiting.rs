@@ -185,8 +185,11 @@ pub(super) fn of(
             || RootCauseCode::from(&found.root_cause),
             |_| RootCauseCode::Pod,
         ),
-        message: scheduling_exclusion
-            .unwrap_or_else(|| root_cause(&found.root_cause, wanted.claim.spec.as_deref())),
+        message: scheduling_exclusion.unwrap_or_else(|| {
+            let scheduling = chain.pod.scheduling.as_ref();
+            let nodes = scheduling.map_or(&[][..], |scheduling| &scheduling.nodes);
+            root_cause(&found.root_cause, wanted.claim.spec.as_deref(), nodes)
+        }),
         requests,
         places,
     })
@@ -543,7 +546,7 @@ fn setter(
 
 #[cfg(test)]
 mod tests {
-    use crate::model::{ClaimSpec, ConstraintRule};
+    use crate::model::{ClaimSpec, ConstraintRule, NodeSelector};
 
     use super::*;
     use crate::report::testing;
@@ -601,8 +604,14 @@ mod tests {
             ),
         ] {
             let told = told.replace("{taint}", &testing::TAINT.to_string());
-            assert_eq!(self::root_cause(&blame, Some(&spec)), told);
+            assert_eq!(self::root_cause(&blame, Some(&spec), &[]), told);
         }
+        let bound = [NodeSelector::default()];
+        assert_eq!(
+            self::root_cause(&RootCause::Devices, None, &bound),
+            "waits for devices: no node that its node selector or affinity allows has enough \
+             matching free devices, even without any taint"
+        );
     }
 
     #[test]

@@ -307,14 +307,14 @@ mod tests {
         };
         assert_eq!(
             told(1, &[(NotReleased::PodReturns, 1)]),
-            "; the device is not free then: a pod returns"
+            "; the device is not free then: a replacement is scheduled here"
         );
         assert_eq!(
             told(
                 5,
                 &[(NotReleased::PodReturns, 4), (NotReleased::PodStays, 1)]
             ),
-            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (a pod returns)"
+            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here)"
         );
         let why = |change: &dyn Fn(&mut Pod)| {
             let mut report = Example::new().report();

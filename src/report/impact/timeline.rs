@@ -34,6 +34,8 @@ pub(super) struct Timeline {
     is_whole: bool,
     /// What becomes of the devices.
     releases: DeviceReleases,
+    /// Whether all selected devices are known.
+    knows_devices: bool,
 }
 
 /// How much happens at one moment, or in one span.
@@ -67,6 +69,7 @@ impl Timeline {
             .map(|departure| (seconds(departure, now), 1, 0));
         let freeing = releases.later.iter().map(|seconds| (*seconds, 0, 1));
         Some(Self {
+            knows_devices: report.assessment.totals.devices.exact().is_some(),
             stuck: leaving.iter().filter(|it| is_stuck(it.pod)).count(),
             stuck_on: nodes_of_stuck(&leaving),
             delayed_until: if evicted_in.as_secs().saturating_sub(due) >= DELAY {
@@ -93,7 +96,12 @@ impl Timeline {
             ));
         }
         let gone = human_duration(self.gone_in);
-        let releases = self.releases.by_then();
+        // "All 3 devices" would be wrong where a fourth one could not be read.
+        let releases = if self.knows_devices {
+            self.releases.by_then()
+        } else {
+            "; not all selected devices are known".to_owned()
+        };
         let evicted = if self.delayed_until.is_zero() {
             String::new()
         } else {

@@ -343,7 +343,7 @@ pub struct Pod {
     /// evicted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
-    /// Hazards of the eviction, the worst first; `help hazards` lists them in kebab-case.
+    /// Hazards of the eviction, in a fixed order; `help hazards` lists them in kebab-case.
     pub hazards: Vec<HazardCode>,
     /// The worst severity of its hazards; unknown data never lowers it.
     #[serde(default)]
@@ -467,7 +467,7 @@ impl NotReleased {
             Self::PodStays => "a pod stays",
             Self::PodTerminating => "a pod is terminating",
             Self::PodStuck => "a pod cannot end",
-            Self::PodReturns => "a pod returns",
+            Self::PodReturns => "a replacement is scheduled here",
             Self::NoKnownPod => "no pod of its claim is known",
         }
     }

@@ -163,7 +163,7 @@ pub(super) fn string(values: &[Value]) -> Result<Value, Fault> {
         },
         Value::Duration(nanoseconds) => text(seconds(*nanoseconds)),
         Value::Timestamp(time) => text(time.to_string()),
-        Value::Untold => Err(Fault::unsupported("error messages of formats")),
+        Value::Untold => Err(Fault::unsupported("the messages of format validation")),
         Value::Null
         | Value::Semver(_)
         | Value::Quantity(_)

@@ -35,7 +35,7 @@ pub(super) fn size(values: &[Value]) -> Result<Value, Fault> {
         [Value::Bytes(bytes)] => bytes.len(),
         [Value::List(elements)] => elements.len(),
         [Value::Map(map)] => map.entries.len(),
-        [Value::Untold] => return Err(Fault::unsupported("error messages of formats")),
+        [Value::Untold] => return Err(Fault::unsupported("the messages of format validation")),
         _ => return Err(Fault::overload()),
     };
     i64::try_from(size)

@@ -118,7 +118,7 @@ const MOST_DIGITS: usize = 100;
 
 fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, Fault> {
     if value.is_untold() {
-        return Err(Fault::unsupported("error messages of formats"));
+        return Err(Fault::unsupported("the messages of format validation"));
     }
     match (verb, value) {
         ('s', value) => plain(value),

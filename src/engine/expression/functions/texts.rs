@@ -139,7 +139,7 @@ pub(super) fn join(values: &[Value]) -> Result<Value, Fault> {
     let mut texts = Vec::new();
     for element in elements.iter() {
         if element.is_untold() {
-            return Err(Fault::unsupported("error messages of formats"));
+            return Err(Fault::unsupported("the messages of format validation"));
         }
         let Value::Text(text) = element else {
             return Err(Fault::overload());
