@@ -227,7 +227,7 @@ fn about(facts: &RemovalFacts<'_>) -> Vec<RemovalObjection> {
         Kind::ResourceClaim,
         Kind::Pod,
         Kind::ResourceClaimTemplate,
-        Kind::DeviceTaintRule,
+        // Which other devices are the same hardware, and what drivers taint.
         Kind::ResourceSlice,
     ];
     let missing = kinds
@@ -264,12 +264,15 @@ impl DeviceCheck<'_, '_> {
             .filter(|taint| blocks(&taint.effect))
             .collect();
         if blocking.is_empty() {
-            // Where taints were not read, that speaks against every device already.
-            let is_known = !taints_unread(self.facts.reading);
-            return is_known
-                .then_some(RemovalObjection::NotTainted)
-                .into_iter()
-                .collect();
+            let gaps = || self.facts.reading.gaps.iter().filter_map(Gap::kind);
+            return if gaps().any(|kind| kind == Kind::DeviceTaintRule) {
+                vec![RemovalObjection::Unread(Kind::DeviceTaintRule)]
+            } else if gaps().any(|kind| kind == Kind::ResourceSlice) {
+                // Which speaks against every device.
+                Vec::new()
+            } else {
+                vec![RemovalObjection::NotTainted]
+            };
         }
         let device = self.state.and_then(|state| state.device);
         let snapshot = &self.facts.reading.snapshot;

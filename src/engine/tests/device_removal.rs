@@ -410,6 +410,11 @@ fn a_device_is_not_called_untainted_where_taints_were_not_read() {
         assert_eq!(checks[0].objections, [RemovalObjection::Unread(kind)]);
         assert_eq!(checks[0].is_tainted, None);
     }
+    // One taint that blocks is enough, whatever else there is.
+    let mut scene = Scene::new(idle(), nobody());
+    scene.reading.gaps = vec![Gap::of(Kind::DeviceTaintRule, "denied")];
+    assert_eq!(scene.checks()[0].objections, []);
+    assert_eq!(scene.checks()[0].is_tainted, Some(true));
 }
 
 #[test]
