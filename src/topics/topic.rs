@@ -118,8 +118,9 @@ A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
 A RULE is the name of a DeviceTaintRule, with or without
 devicetaintrule.resource.k8s.io/ before it. Wherever a RULE is accepted, you
 can also pass a hardware ID (rules on this device or created for it; `list`,
-`describe` and `wait` include its partitions), or DEVICE KEY (the rule that taints exactly these devices with this key);
-`remove` takes DEVICE KEY- as `kubectl taint` does. -l selects rules by labels.
+`describe` and `wait` include its partitions), or DEVICE KEY (the rule that
+taints exactly these devices with this key); `remove` takes DEVICE KEY- as
+`kubectl taint` does. -l selects rules by labels.
 ";
 
 #[cfg(test)]

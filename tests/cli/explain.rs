@@ -120,7 +120,7 @@ fn a_device_and_a_rule_are_explained() {
           pod research/fold-jsg5p: evicted in 20m, at 2026-11-20T10:35:00Z
       3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, not allocated
       evictions unknown
-        unknown: the evicted pods: the input holds no Event: the events of past
+        unknown: evicted pods, because the input holds no Event: the events of past
             evictions are unknown
     [exit status: 0]
     ");

@@ -9,9 +9,10 @@ fn help_of_the_program() {
     assert_snapshot!(devicetaint("--help").shown(), @r"
     Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 
-    A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, immediately
-    and ignoring PodDisruptionBudgets. This plugin shows the affected pods in advance, with the same
-    logic as the device-taint-eviction controller.
+    A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device and does not
+    tolerate the taint: at once, unless a toleration has seconds, and ignoring PodDisruptionBudgets.
+    This plugin shows the affected pods in advance, with the same logic as the device-taint-eviction
+    controller.
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
 
