@@ -153,7 +153,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
-    The last pod is gone after about 30s, at full grace period; not all selected devices are known.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");

@@ -165,7 +165,10 @@ mod tests {
         let mut device = Example::new().report().selected_devices.remove(0);
         device.release_time = None;
         device.not_released_reason = Some(crate::report::impact::NotReleased::PodReturns);
-        assert_eq!(self::device(&device)[3], "never: a replacement is scheduled here");
+        assert_eq!(
+            self::device(&device)[3],
+            "never: a replacement is scheduled here"
+        );
         device.not_released_reason = None;
         assert_eq!(self::device(&device)[3], UNKNOWN);
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use super::release_time::{Departure, DeviceReleases, departures, is_stuck};
-use super::view::{ImpactReport, Pod};
+use super::view::{ImpactReport, Pod, Selector};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 use crate::report::event_chart::{MOMENTS, PARTIAL, moment, when};
@@ -54,6 +54,16 @@ fn nodes_of_stuck(leaving: &[Departure<'_>]) -> Vec<String> {
     nodes.into_iter().cloned().collect()
 }
 
+/// Whether all selected devices are known: one that is named whole is, whatever could not be read.
+fn knows_devices(report: &ImpactReport) -> bool {
+    let is_one_device = |selector: &Selector| {
+        selector.driver.is_some() && selector.pool.is_some() && selector.device.is_some()
+    };
+    let mut taints = report.proposed_taints.iter();
+    report.assessment.totals.devices.exact().is_some()
+        || taints.all(|taint| taint.selector.as_ref().is_some_and(is_one_device))
+}
+
 impl Timeline {
     /// That of the pods that would be evicted; `None` where there is none.
     pub(super) fn of(report: &ImpactReport) -> Option<Self> {
@@ -69,7 +79,7 @@ impl Timeline {
             .map(|departure| (seconds(departure, now), 1, 0));
         let freeing = releases.later.iter().map(|seconds| (*seconds, 0, 1));
         Some(Self {
-            knows_devices: report.assessment.totals.devices.exact().is_some(),
+            knows_devices: knows_devices(report),
             stuck: leaving.iter().filter(|it| is_stuck(it.pod)).count(),
             stuck_on: nodes_of_stuck(&leaving),
             delayed_until: if evicted_in.as_secs().saturating_sub(due) >= DELAY {
@@ -231,8 +241,20 @@ fn sums(entries: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, Tim
 mod tests {
     use super::*;
     use crate::assess::{Hazard, Outcome};
+    use crate::model::Count;
     use crate::report::impact::view::Device;
     use crate::report::testing::Example;
+
+    #[test]
+    fn devices_of_a_pool_are_not_all_known_where_slices_could_not_be_read() {
+        let mut report = Example::new().report();
+        assert!(knows_devices(&report));
+        report.assessment.totals.devices = Count::at_least(1);
+        assert!(knows_devices(&report), "it is named whole");
+        let selector = report.proposed_taints[0].selector.as_mut().unwrap();
+        selector.device = None;
+        assert!(!knows_devices(&report));
+    }
 
     /// A report of pods that are evicted in so many seconds and have so many to stop.
     fn timeline(pods: &[(i64, i64)]) -> Option<Timeline> {
