@@ -37,7 +37,7 @@ fn who_adds_or_escalates_is_told_how_many_claims_can_be_placed_together() {
             world.pod(&format!("train-{number}"), "gpu-0").await;
         }
     });
-    let told = "at most 1 of 3 claims can be reallocated";
+    let told = "at most 1 of the 3 claims can be reallocated";
     let added = format!("add GPU0 {KEY}=x:NoExecute --yes --dry-run=server");
     let run = world.run(&added).ended(0);
     assert!(run.stderr.contains(told), "{run:#?}");

@@ -114,5 +114,5 @@ fn a_wait_ends_when_pods_are_created_again_and_evicted_again() {
             "DaemonSet/exporter of {} is recreated and evicted each time (",
             world.namespace
         ))
-        .saying("evicted); its claim needs a toleration with effect NoExecute");
+        .saying("seen); its claim needs a toleration with effect NoExecute");
 }
