@@ -59,7 +59,7 @@ pub(super) struct EscalateArgs {
     #[command(flatten)]
     waiting: WaitingArgs,
 
-    /// What to do with the rules on timeout
+    /// What to do with the rules on timeout; Ctrl-C keeps them
     #[arg(
         long,
         value_enum,

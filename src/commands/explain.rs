@@ -19,6 +19,8 @@ use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
     the_one,
 };
+use crate::decide::unreleased_devices::{self, RecordReader};
+use crate::engine::hardware::Hardware;
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
@@ -160,7 +162,13 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
         }
         gaps.extend(unread);
     }
-    let answer = Explanation::new(explained, &gaps, &view.basis());
+    // What a partition or another name of it has not released is held on the same hardware.
+    let hardware = Hardware::of(&view.snapshot().slices);
+    let asked: Vec<DeviceId> = hardware.closure(&found.devices).into_iter().collect();
+    let rules = &view.snapshot().rules;
+    let unreleased = unreleased_devices::warnings(rules, Some(&asked), RecordReader::Api);
+    let answer =
+        Explanation::new(explained, &gaps, &view.basis()).with_warnings(&unreleased);
     present(&answer, view.view_warnings(), args.output.wanted(), context)
 }
 

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::engine::Counts;
-use crate::model::Effect;
+use crate::model::{DeviceTaintRule, Effect};
 
 /// What the condition of a rule with effect `None` says about these counts.
 ///
@@ -29,6 +29,24 @@ pub fn counted_pods(message: &str) -> Option<usize> {
             rest.starts_with("pod would be evicted") || rest.starts_with("pods would be evicted");
         number.parse().ok().filter(|_| about_pods)
     })
+}
+
+/// How many pods the controller has evicted because of the rule since it started, by its condition; absent without
+/// one, or when it is about an earlier state of the rule.
+#[must_use]
+pub fn evicted_since_controller_start(rule: &DeviceTaintRule) -> Option<usize> {
+    let condition = rule.condition.as_ref()?;
+    if condition.observed_generation != rule.generation {
+        return None;
+    }
+    let counted = condition.message.split(". ").find_map(|sentence| {
+        let (number, rest) = sentence.split_once(' ')?;
+        let is_about_evicted =
+            rest.starts_with("pod evicted since") || rest.starts_with("pods evicted since");
+        number.parse().ok().filter(|_| is_about_evicted)
+    });
+    // The controller leaves the sentence out as long as it has evicted none.
+    Some(counted.unwrap_or_default())
 }
 
 /// The condition `EvictionInProgress` of a rule.
@@ -158,6 +176,7 @@ fn count(number: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{EvictionCondition, RuleMetadata, Taint};
 
     fn counts(published: usize, allocated: usize, pods: usize, namespaces: usize) -> Counts {
         Counts {
@@ -165,6 +184,25 @@ mod tests {
             allocated_devices: allocated,
             pods,
             namespaces,
+        }
+    }
+
+    fn rule(effect: Effect) -> DeviceTaintRule {
+        DeviceTaintRule {
+            name: "drain".into(),
+            uid: "drain".into(),
+            resource_version: "1".to_owned(),
+            generation: 2,
+            selector: None,
+            taint: Taint {
+                key: "example.com/maintenance".into(),
+                value: None,
+                effect,
+                time_added: None,
+            },
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
         }
     }
 
@@ -249,11 +287,21 @@ mod tests {
                 r#"False OtherEffect "Eviction only happens for the NoExecute effect. 2 pods evicted since starting the controller.""#,
             ),
         ] {
-            assert_eq!(
-                shown(&Condition::of(effect, &counts, evicted)),
-                expected,
-                "{name}"
-            );
+            let condition = Condition::of(effect, &counts, evicted);
+            assert_eq!(shown(&condition), expected, "{name}");
+            let mut rule = rule(effect.clone());
+            assert_eq!(evicted_since_controller_start(&rule), None, "{name}");
+            rule.condition = Some(EvictionCondition {
+                status: condition.status.to_string(),
+                reason: condition.reason.to_string(),
+                message: condition.message,
+                observed_generation: 2,
+                last_transition: None,
+            });
+            assert_eq!(evicted_since_controller_start(&rule), Some(evicted), "{name}");
+            // What it says of an earlier effect says nothing of this one.
+            rule.generation = 3;
+            assert_eq!(evicted_since_controller_start(&rule), None, "{name}");
         }
     }
 

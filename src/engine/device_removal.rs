@@ -137,8 +137,10 @@ pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
             (device.clone(), case.objections(&publishers))
         })
         .collect();
-    // Of what nothing is published nobody can say which hardware it is.
-    let unknown: Vec<&DeviceId> = here.iter().filter(|id| !hardware.knows(id)).collect();
+    // Of what nothing is published nobody can say which hardware it is; where slices were not read that is not the
+    // driver's doing, and speaks against every device already.
+    let is_unpublished = |id: &&DeviceId| !hardware.knows(id) && !slices_unread(facts.reading);
+    let unknown: Vec<&DeviceId> = here.iter().filter(is_unpublished).collect();
     let about_witnesses = about(facts);
     let check = |device: &DeviceId| {
         let aliases = hardware.aliases(device);
@@ -456,6 +458,13 @@ fn is_of_now(noted: &PreparedClaim, claim: &ResourceClaim) -> bool {
 fn taints_unread(reading: &Reading) -> bool {
     let mut gaps = reading.gaps.iter().filter_map(Gap::kind);
     gaps.any(|kind| matches!(kind, Kind::DeviceTaintRule | Kind::ResourceSlice))
+}
+
+/// Whether ResourceSlices could not be read, so that nothing is known of which devices are the same hardware.
+#[must_use]
+pub fn slices_unread(reading: &Reading) -> bool {
+    let mut gaps = reading.gaps.iter().filter_map(Gap::kind);
+    gaps.any(|kind| kind == Kind::ResourceSlice)
 }
 
 fn is_tainted(state: &DeviceState<'_>) -> bool {

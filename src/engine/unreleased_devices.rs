@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::device_removal::RemovalObjection;
 use super::hardware::Hardware;
-use crate::model::{DeviceId, DeviceTaintRule, DriverName, InUse, PreparedClaim};
+use crate::model::{DeviceId, DeviceTaintRule, DriverName, InUse, Kind, PreparedClaim};
 
 /// What is waited for to be given back.
 #[derive(Clone, Debug, Default)]
@@ -16,20 +16,22 @@ pub struct WatchedDevices {
     rules: Vec<DeviceTaintRule>,
     /// What the rules select as far as it is published or allocated, and all that is the same hardware.
     devices: BTreeSet<DeviceId>,
-    hardware: Hardware,
+    /// Absent where slices could not be read.
+    hardware: Option<Hardware>,
 }
 
 impl WatchedDevices {
-    /// What `rules` select, of which `selected` is known by name.
+    /// What `rules` select, of which `selected` is known by name; without `hardware` where slices could not be read.
     #[must_use]
     pub fn new(
         rules: &[DeviceTaintRule],
         selected: &BTreeSet<DeviceId>,
-        hardware: Hardware,
+        hardware: Option<Hardware>,
     ) -> Self {
+        let closure = hardware.as_ref().map(|known| known.closure(selected));
         Self {
             rules: rules.to_vec(),
-            devices: hardware.closure(selected),
+            devices: closure.unwrap_or_else(|| selected.clone()),
             hardware,
         }
     }
@@ -42,14 +44,17 @@ impl WatchedDevices {
         if self.rules.is_empty() {
             return None;
         }
-        if !self.hardware.knows(device) {
+        let Some(hardware) = &self.hardware else {
+            return Some(RemovalObjection::Unread(Kind::ResourceSlice));
+        };
+        if !hardware.knows(device) {
             let device = device.clone();
             return Some(RemovalObjection::MayBeSameHardware { device });
         }
         if !self.devices.contains(device) {
             return None;
         }
-        let aliases = self.hardware.aliases(device).into_iter();
+        let aliases = hardware.aliases(device).into_iter();
         let mut selected = aliases.filter(|alias| {
             self.rules
                 .iter()

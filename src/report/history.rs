@@ -14,6 +14,7 @@ use super::evicted::{self, EvictedOutcome, EvictedPod};
 use super::reference::{self, Owner};
 use super::table::{Table, optional};
 use super::time::Time;
+use crate::engine::condition::evicted_since_controller_start;
 use crate::engine::{Cause, Impact, PodImpact};
 use crate::model::{
     DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading, Uid,
@@ -35,6 +36,9 @@ const EVICTS: &str = "Marking for deletion";
 pub struct RuleHistory {
     /// Whether eviction events could be read; otherwise evicted pods are unknown.
     pub events_known: bool,
+    /// Number of pods that the rule has evicted since the eviction controller started, according to the rule's
+    /// status; null if the status does not say.
+    pub evicted_since_controller_start: Option<usize>,
     /// The evicted pods, first to last.
     pub evicted_pods: Vec<EvictedPod>,
     /// Jobs of these pods that failed after the eviction, and why.
@@ -160,6 +164,7 @@ impl RuleHistory {
         Self {
             failed_jobs,
             pending_pods: pending,
+            evicted_since_controller_start: evicted_since_controller_start(sources.rule),
             events_known: sources.reading.without(Kind::Event).is_none(),
             unknown: sources.not_known(&evicted),
             evicted_pods: evicted,
@@ -189,6 +194,15 @@ impl RuleHistory {
             ),
         };
         let mut lines = vec![evicted];
+        // Events do not name the rule; its status counts its own evictions, until the controller starts anew.
+        if let Some(counted_by_status) = self.evicted_since_controller_start
+            && possible > 0
+        {
+            lines.push(format!(
+                "{} evicted by this rule since the eviction controller started, according to its status",
+                counted(counted_by_status, "pod")
+            ));
+        }
         let jobs = self.failed_jobs.iter().map(|job| {
             let reason = match job.reason.as_str() {
                 "" => String::new(),
@@ -529,7 +543,7 @@ mod tests {
     use super::*;
     use crate::engine::{self, ProposedTaint};
     use crate::model::{
-        Controller, DisruptionAction, EventSubject, FailurePolicy, Job, ReplicaSet, RuleMetadata,
+        Controller, DisruptionAction, EventSubject, EvictionCondition, FailurePolicy, Job, ReplicaSet, RuleMetadata,
         Scheduled, Scheduling, Snapshot, StatefulSet,
     };
     use crate::report::testing;
@@ -743,6 +757,25 @@ mod tests {
         };
         assert!(told(vec![rule("drain", -60)]));
         assert!(!told(vec![rule("drain", -60), rule("other", -60)]));
+    }
+
+    #[test]
+    fn where_events_leave_the_rule_open_the_count_of_its_status_is_told() {
+        let mut counted = rule("drain", -60);
+        counted.condition = Some(EvictionCondition {
+            status: "False".to_owned(),
+            reason: "NotStarted".to_owned(),
+            message: String::new(),
+            observed_generation: 1,
+            last_transition: None,
+        });
+        let lines = |rule| {
+            let reading = reading(vec![rule]);
+            history(&reading, &events()).lines().join("\n")
+        };
+        let line = "0 pods evicted by this rule since the eviction controller started";
+        assert!(lines(counted.clone()).contains(line), "{}", lines(counted));
+        assert!(!lines(rule("drain", -60)).contains("controller started"));
     }
 
     #[test]

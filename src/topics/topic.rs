@@ -108,6 +108,10 @@ address, alone or with the name of its attribute:
   0000:17:00.0
   uuid=GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
 
+Several names select all of these devices, and so do several hardware IDs. A
+name together with a hardware ID, --where or --node selects the devices that
+match both.
+
 --driver, --pool and --device do the same; --all-devices selects every device.
 Quote arguments that contain `*`.
 

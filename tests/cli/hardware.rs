@@ -91,6 +91,35 @@ fn a_number_alone_is_found_by_every_command() {
 }
 
 #[test]
+fn an_explained_device_has_its_other_names_and_what_was_not_released() {
+    let api = "resource.k8s.io/v1";
+    let slice = |driver: &str, device: &str| {
+        json!({"apiVersion": api, "kind": "ResourceSlice", "metadata": {"name": driver}, "spec": {
+            "driver": driver, "nodeName": "node-7",
+            "pool": {"name": "node-7", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": device, "attributes": {"uuid": {"string": UUID}}}],
+        }})
+    };
+    let record = json!([{"device": "vfio.example.com/node-7/card", "pod": "ml/train",
+        "node": "node-7", "seen": "2026-11-20T10:05:00Z"}]);
+    let rule = json!({"apiVersion": api, "kind": "DeviceTaintRule", "metadata": {
+        "name": "fan", "uid": "u", "creationTimestamp": "2026-11-20T10:00:00Z",
+        "annotations": {"devicetaint.dev/not-released": record.to_string()},
+    }, "spec": {
+        "deviceSelector": {"driver": "vfio.example.com"},
+        "taint": {"key": "example.com/fan", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
+    }});
+    let items = [slice("gpu.example.com", "gpu-0"), slice("vfio.example.com", "card"), rule];
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    let folder = Folder::new().with("cluster.json", list.to_string());
+    let explained = run(&folder, &format!("explain {DEVICE}"));
+    let link = format!("on the same hardware (uuid {}): vfio.example.com/node-7/card", UUID.to_lowercase());
+    assert!(explained.stdout.contains(&link), "{explained:#?}");
+    let record = "pod ml/train was force-deleted while running, and node-7 has not confirmed";
+    assert!(explained.stderr.contains(record), "{explained:#?}");
+}
+
+#[test]
 fn what_is_no_number_is_told_as_what_it_is() {
     let folder = cluster();
     let said = |line: &str| {

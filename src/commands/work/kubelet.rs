@@ -11,6 +11,7 @@ use super::debug_pod::{self, DebugPodPlan};
 use super::kubelet_node::{AskedKubelet, NodeTrust, shown_node};
 use crate::commands::context::Context;
 use crate::decide::device_nodes::DeviceNodes;
+use crate::engine::device_removal::slices_unread;
 use crate::engine::hardware::Hardware;
 use crate::engine::kubelet_node::KubeletNode;
 use crate::engine::unreleased_devices::{WatchedDevices, still_held};
@@ -192,7 +193,8 @@ impl Verifier {
         if let Some(line) = places.beside(&node) {
             context.printer.warn(&line);
         }
-        let hardware = Hardware::of(&view.snapshot().slices);
+        let is_known = !slices_unread(&view.reading);
+        let hardware = is_known.then(|| Hardware::of(&view.snapshot().slices));
         Ok(Self {
             wanted: WatchedDevices::new(rules, &selected, hardware),
             node: Some(node),

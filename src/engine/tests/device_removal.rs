@@ -327,7 +327,7 @@ fn hardware(world: &World) -> Hardware {
 fn a_wait_hears_of_claims_without_devices_where_their_driver_is_selected() {
     let rules = |world: World| world.snapshot.rules;
     let held = |rules: &[_], claim| {
-        let wanted = WatchedDevices::new(rules, &BTreeSet::new(), hardware(&idle()));
+        let wanted = WatchedDevices::new(rules, &BTreeSet::new(), Some(hardware(&idle())));
         still_held(&wanted, &nobody(), &[claim])
     };
     let rule = rules(idle().rule("drain", GPU_0, "example.com/m:NoExecute"));
@@ -523,6 +523,34 @@ fn what_is_held_and_not_published_may_be_any_hardware_of_the_node() {
 }
 
 #[test]
+fn without_slices_no_driver_is_blamed_for_what_is_not_published() {
+    let mut scene = Scene::new(busy(), listed(&[USE]));
+    scene.reading.snapshot.slices.clear();
+    let unread = Gap::of(Kind::ResourceSlice, "denied");
+    scene.reading.gaps = vec![unread];
+    let elsewhere = "vfio.example.com/node-a/card";
+    let also = ("ml/other", "ml/card", elsewhere);
+    scene.in_use = listed(&[USE, also]);
+    for check in scene.checks() {
+        let blames = |one: &RemovalObjection| {
+            matches!(one, RemovalObjection::MayBeSameHardware { .. })
+        };
+        assert!(!check.objections.iter().any(blames), "{check:?}");
+        let unread = RemovalObjection::Unread(Kind::ResourceSlice);
+        assert!(check.objections.contains(&unread), "{check:?}");
+    }
+    // A wait goes on for whatever the kubelet holds: any of it may be what the rule selects by another name.
+    let rule = World::default().rule("drain", GPU_0, MAINTENANCE).snapshot.rules;
+    let wanted = WatchedDevices::new(&rule, &BTreeSet::from([device_id(GPU_0)]), None);
+    let unread = RemovalObjection::Unread(Kind::ResourceSlice);
+    let held = still_held(&wanted, &listed(&[USE, also]), &[]);
+    assert_eq!(
+        held,
+        [(device_id(GPU_0), used()), (device_id(elsewhere), unread)]
+    );
+}
+
+#[test]
 fn what_is_idle_needs_a_taint_on_all_of_the_hardware() {
     let untainted = || {
         World::default().slice(
@@ -680,7 +708,7 @@ fn a_wait_hears_of_the_same_hardware_by_other_names() {
     let wanted = WatchedDevices::new(
         &rules,
         &BTreeSet::from([device_id(GPU_0)]),
-        hardware(&world),
+        Some(hardware(&world)),
     );
     let held = |device: &str| {
         let in_use = listed(&[("ml/train", "ml/gpu", device)]);

@@ -13,7 +13,8 @@ use crate::assess::completeness;
 use crate::engine::allocator::{CandidateClaim, Exclusion, TaintOwner, candidate_claims};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{EvaluatedTaint, ExplainInput, PodVerdict, Publication, on_device};
-use crate::engine::{ProposedTaint, complete_pools, with_siblings};
+use crate::engine::hardware::{Alias, Hardware};
+use crate::engine::{ProposedTaint, complete_pools};
 use crate::model::{
     AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
     Source,
@@ -57,7 +58,7 @@ pub fn explain_device(
             () if teller.is_unread(Kind::ResourceClaim) =>
                 "unallocated requests are unknown".to_owned(),
             () if !teller.knows_taints() && !candidates.is_empty() =>
-                "whether a unallocated request could get it is unknown".to_owned(),
+                "whether an unallocated request could get it is unknown".to_owned(),
             () => queue(&candidates),
         }
     );
@@ -231,15 +232,10 @@ impl<'t> DeviceSteps<'t> {
         Step::new(StepType::Pod, text, source)
     }
 
-    /// Other parts of the same hardware.
+    /// Other names and parts of the same hardware, of other drivers too.
     fn siblings(&self) -> Vec<Step> {
         let snapshot = &self.basis.reading.snapshot;
-        let all = with_siblings(
-            snapshot,
-            std::slice::from_ref(self.id),
-            self.basis.semantics,
-        );
-        let others = all.into_iter().filter(|other| other != self.id);
+        let others = Hardware::of(&snapshot.slices).aliases(self.id).into_iter();
         let holders = |device: &DeviceId| -> Vec<String> {
             let claims = snapshot.claims.iter().filter(|claim| {
                 let mut results = claim.allocation.iter().flat_map(|all| &all.results);
@@ -249,7 +245,8 @@ impl<'t> DeviceSteps<'t> {
         };
         others
             .map(|other| {
-                let holders = holders(&other);
+                let Alias { device, link } = other;
+                let holders = holders(&device);
                 let held = if !holders.is_empty() {
                     format!("allocated to {}", holders.join(", "))
                 } else if self.is_unread(Kind::ResourceClaim) {
@@ -257,8 +254,8 @@ impl<'t> DeviceSteps<'t> {
                 } else {
                     "not allocated".to_owned()
                 };
-                let text = format!("on the same hardware: {other}, {held}");
-                Step::new(StepType::Sibling, text, published(&other, snapshot))
+                let text = format!("on the same hardware ({link}): {device}, {held}");
+                Step::new(StepType::Sibling, text, published(&device, snapshot))
             })
             .collect()
     }

@@ -250,9 +250,11 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
             )
         },
         VerdictChange::WithToleration(wanted) => SingleChange {
+            // The spec of a claim cannot be changed.
             message: format!(
-                "with one more toleration in request {}, before the claim is allocated",
-                wanted.request
+                "for later pods, with one more toleration in request {} of {}",
+                wanted.request,
+                origin_of(&wanted.claim, chain)
             ),
             // Its claim keeps the tolerations that were copied when it was allocated.
             fix: Some(format!(
@@ -269,8 +271,10 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         },
         VerdictChange::WithoutToleration(unwanted) => SingleChange {
             message: format!(
-                "without the toleration {} in request {}, before the claim is allocated",
-                unwanted.toleration, unwanted.request
+                "for later pods, without the toleration {} in request {} of {}",
+                unwanted.toleration,
+                unwanted.request,
+                origin_of(&unwanted.claim, chain)
             ),
             ..with_toleration(
                 named(ChangeType::WithoutToleration, String::new()),

@@ -12,7 +12,7 @@ use super::step::{Step, lines};
 use super::verdict::{ExplainedVerdict, PodOutcome};
 use super::waiting::{RootCauseCode, WaitingRequest};
 use crate::assess::{Basis, ReportCompleteness};
-use crate::model::{DeviceId, Gap, ObjectName};
+use crate::model::{self, DeviceId, Gap, ObjectName};
 use crate::naming::phrase::counted;
 use crate::naming::pod::arguments;
 use crate::naming::rule::qualified;
@@ -122,6 +122,13 @@ impl Explanation {
             warnings: views(&[&basis.reading.warnings]),
             incomplete: Incomplete::all(&completeness),
         }
+    }
+
+    /// The explanation with more warnings.
+    #[must_use]
+    pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
+        self.warnings.extend(more.iter().map(Warning::from));
+        self
     }
 }
 
