@@ -41,12 +41,21 @@ mod cluster {
         mod state;
         mod told;
         mod verdict;
+        mod writing;
+    }
+    #[allow(dead_code, reason = "the first tier uses the rest")]
+    mod dedicated {
+        mod interrupted;
+        mod stage;
     }
     mod far;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod live {
+        mod faults;
         pub mod large;
         pub mod saved;
+        mod scene;
+        mod served;
         mod waiting;
     }
     #[cfg(target_os = "linux")]

@@ -176,6 +176,13 @@ fn judged(subset: Subset, admin: &Done, done: &Done) -> Option<String> {
     (!changed.iter().all(told)).then(|| "a change that is not told".to_owned())
 }
 
+/// Every pair in the second tier; in the first those with all rights, or all but one, and of the others each
+/// subset with every third command.
+fn is_tried(command: usize, subset: Subset) -> bool {
+    let lacking = subset.lacking(&WRITING).len();
+    crate::IS_FULL || lacking < 2 || (command + subset.0).is_multiple_of(3)
+}
+
 #[test]
 fn whoever_may_change_a_part_does_it_right_or_is_refused_by_name() {
     let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
@@ -201,6 +208,9 @@ fn whoever_may_change_a_part_does_it_right_or_is_refused_by_name() {
                     }
                     let command = number / subsets;
                     let subset = Subset(number % subsets);
+                    if !is_tried(command, subset) {
+                        continue;
+                    }
                     if let Some(violation) = lane.attempt(command, subset, &admin[command]) {
                         wrong.lock().expect("no panic").push(violation);
                     }
@@ -208,7 +218,11 @@ fn whoever_may_change_a_part_does_it_right_or_is_refused_by_name() {
             });
         }
     });
-    let pairs = subsets * COMMANDS.len();
+    let all = (0..COMMANDS.len()).flat_map(|command| {
+        let subsets = (0..subsets).map(Subset);
+        subsets.filter(move |subset| is_tried(command, *subset))
+    });
+    let pairs = all.count();
     let tried = format!("{pairs} pairs of a subset of the write rights and a command");
     nothing_is_wrong(wrong, &tried, "");
 }

@@ -23,7 +23,7 @@ async fn try_everywhere(world: &World<'_>, line: &str, undo: &str, fault: fn() -
     world.run(&format!("{line} {flags}")).ended(0);
     let changes = changes(&proxy.seen());
     let complete = state(world, &group).await;
-    for number in changes {
+    for number in tried(changes) {
         world.run(undo);
         proxy.plan([(At::From(number), fault())]);
         let broken = world.run(&format!("{line} {flags} --request-timeout 1s"));
@@ -41,6 +41,12 @@ async fn try_everywhere(world: &World<'_>, line: &str, undo: &str, fault: fn() -
             "request {number}: {again:#?}"
         );
     }
+}
+
+/// All of them in the second tier, every third in the first.
+fn tried(changes: Vec<usize>) -> impl Iterator<Item = usize> {
+    let step = if crate::IS_FULL { 1 } else { 3 };
+    changes.into_iter().step_by(step)
 }
 
 /// The numbers of the requests that change something or try to.
@@ -69,12 +75,15 @@ async fn stop_everywhere(world: &World<'_>, line: &str, undo: &str) {
     proxy.run(world, line).ended(0);
     let changes = changes(&proxy.seen());
     let complete = state(world, &group).await;
-    for number in changes {
-        for (harm, code) in [
-            (Harm::SignalAfter("INT"), 130),
-            (Harm::SignalBefore("KILL"), -1),
-            (Harm::SignalAfter("KILL"), -1),
-        ] {
+    let harms = [
+        (Harm::SignalAfter("INT"), 130),
+        (Harm::SignalBefore("KILL"), -1),
+        (Harm::SignalAfter("KILL"), -1),
+    ];
+    for (place, number) in changes.into_iter().enumerate() {
+        // Every change is interrupted in the first tier, too, by one of them.
+        let (first, count) = if crate::IS_FULL { (0, 3) } else { (place % 3, 1) };
+        for (harm, code) in harms.into_iter().skip(first).take(count) {
             world.run(undo);
             let stopped = proxy
                 .harm(world, line, At::Number(number), harm)
