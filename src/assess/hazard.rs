@@ -398,7 +398,7 @@ impl Hazard {
 pub struct Finding {
     /// The hazard.
     pub hazard: Hazard,
-    /// Why, with names and numbers, in a few words.
+    /// The reason as text, with names and numbers.
     pub message: String,
 }
 

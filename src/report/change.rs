@@ -28,8 +28,8 @@ pub struct ChangeReport {
     pub metadata: Metadata,
     /// Dry-run mode: None, Client or Server.
     pub dry_run: DryRun,
-    /// Whether anything was changed, or would have been without the dry run; null when that is not
-    /// known of a rule.
+    /// Whether anything was changed, or would have been without the dry run; null if that is unknown for a
+    /// rule.
     pub changed: Option<bool>,
     /// Why the command failed; null if it did not.
     #[serde(default)]

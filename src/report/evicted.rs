@@ -23,9 +23,9 @@ pub struct EvictedPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Distinguishes it from a later pod of the same name.
+    /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,
-    /// When the controller evicted it; null when the event does not say.
+    /// When the controller evicted the pod; null if the event has no time.
     pub eviction_time: Option<Time>,
     /// The workload of the pod; null for a bare pod, and if unknown.
     pub workload: Option<Owner>,

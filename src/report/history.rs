@@ -53,7 +53,7 @@ pub struct FailedJob {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The reason of its condition, in one word; empty where it says none.
+    /// Reason of the Job's condition; empty if it has none.
     pub reason: String,
 }
 
@@ -65,7 +65,7 @@ pub struct PendingPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Distinguishes it from a later pod of the same name.
+    /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,
     /// The workload of the pod; null for a bare pod.
     pub workload: Option<Owner>,

@@ -19,25 +19,25 @@ use crate::report::toleration::TolerationView;
 /// What a change does for a pod that waits.
 const THERE_WOULD_BE: &str = "devices would be available";
 
-/// What a change is.
+/// Type of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ChangeType {
-    /// A taint goes.
+    /// A taint is removed.
     #[default]
     WithoutTaint,
-    /// A taint comes.
+    /// A taint is added.
     WithTaint,
-    /// The effect of a rule becomes NoExecute.
+    /// The effect of a rule is changed to NoExecute.
     WithNoExecute,
-    /// A request has one more toleration.
+    /// A toleration is added to a request.
     WithToleration,
-    /// A request has one toleration less.
+    /// A toleration is removed from a request.
     WithoutToleration,
-    /// The pod gets a node.
+    /// The pod is scheduled to a node.
     Scheduled,
-    /// A claim is reserved for the pod.
+    /// The claim is reserved for the pod.
     Reserved,
-    /// A claim was generated for the pod.
+    /// The claim belongs to the pod: it was generated for it.
     Owned,
 }
 
@@ -52,24 +52,25 @@ pub struct SingleChange {
     pub message: String,
     /// How to make the change, as text; null if the change only explains the outcome.
     pub fix: Option<String>,
-    /// Outcome of the pod after the change, by all existing taints; null for a waiting pod that
-    /// could be scheduled then.
+    /// Outcome of the pod after the change, under all existing taints; null for a waiting pod, which could
+    /// then be scheduled.
     pub verdict: Option<ExplainedVerdict>,
     /// Outcome of the pod after the change, as text.
     pub outcome_message: String,
     /// Object and field of the change; null for a change of an argument of the command.
     pub field_ref: Option<FieldReference>,
-    /// The rule that is removed or changed; null for others.
+    /// The rule that is removed or changed; null for other changes.
     pub rule: Option<String>,
-    /// The device with the added or removed taint; null for others.
+    /// Device of the taint that is added, or of the driver's taint that is removed; null for other changes.
     pub device: Option<String>,
-    /// The taint that is removed; null for others.
+    /// The taint that is removed: a driver's taint, or any taint that keeps devices from a waiting pod. Null
+    /// for other changes.
     pub taint: Option<Taint>,
-    /// The claim that is changed; null for others.
+    /// The claim that is changed; null for other changes.
     pub claim: Option<ObjectReference>,
-    /// The request that is changed, as the allocation names it; null for others.
+    /// The request that is changed, as REQUEST or REQUEST/SUBREQUEST; null for other changes.
     pub request: Option<String>,
-    /// The toleration that is added or removed, with the fields of the API; null for others.
+    /// The toleration that is added or removed, with the fields of the API; null for other changes.
     pub toleration: Option<TolerationView>,
 }
 

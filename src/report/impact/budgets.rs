@@ -23,14 +23,14 @@ pub struct Budget {
     pub desired_healthy: i32,
     /// Pods that the budget expects; with 0, it never allows a disruption.
     pub expected_pods: i32,
-    /// Pods of it that run and would be evicted, now or later.
+    /// Running pods that the budget matches and that would be evicted, now or later.
     pub evicted_pod_count: usize,
-    /// Evicted pods that the eviction API would have refused at their time. Of several pods with
-    /// the same time, those with the last names are counted.
+    /// Evicted pods whose eviction the Eviction API would have refused. Pods use up the budget in the order
+    /// of their eviction times, and by name if they are evicted at the same time.
     pub refused_pod_count: usize,
-    /// Evicted pods that several budgets match, which the eviction API rejects.
+    /// Evicted pods that several PodDisruptionBudgets match; the Eviction API refuses to evict such pods.
     pub ambiguous_pod_count: usize,
-    /// Why it allows no disruption now; null if it does.
+    /// Why the budget allows no disruption now; null if it allows one.
     pub message: Option<String>,
 }
 
