@@ -172,7 +172,7 @@ impl RuleHistory {
         let certain = self.evicted_pods.iter().filter(|pod| pod.certain).count();
         let possible = self.evicted_pods.len().saturating_sub(certain);
         let evicted = match (certain, possible) {
-            (0, 0) if !self.events_known => "evictions unknown".to_owned(),
+            (0, 0) if !self.events_known => "past evictions: unknown".to_owned(),
             (0, 0) => "no eviction found".to_owned(),
             (certain, 0) => format!(
                 "{} evicted, according to existing events",

@@ -252,8 +252,9 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         },
         VerdictChange::WithToleration(wanted) => SingleChange {
             message: format!(
-                "with one more toleration in request {}, before the claim is allocated",
-                wanted.request
+                "for later pods, with one more toleration in request {} of {}",
+                wanted.request,
+                origin_of(&wanted.claim, chain)
             ),
             // Its claim keeps the tolerations that were copied when it was allocated.
             fix: Some(format!(
@@ -270,7 +271,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         },
         VerdictChange::WithoutToleration(unwanted) => SingleChange {
             message: format!(
-                "without the toleration {} in request {}, before the claim is allocated",
+                "if the claim had been allocated without the toleration {} in request {}",
                 unwanted.toleration, unwanted.request
             ),
             ..with_toleration(

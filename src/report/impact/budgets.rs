@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(pod.unwrap().budget_names, ["budget"]);
         let text = format!("{:?}", report.sections());
         assert!(
-            text.contains("1 PodDisruptionBudget would block this"),
+            text.contains("1 PodDisruptionBudget would be violated"),
             "{text}"
         );
         assert!(text.contains(&found.line()), "{text}");
