@@ -62,7 +62,7 @@ pub struct Dedication {
     pub allowed_namespaces: Vec<String>,
     /// Whether requests with admin access may tolerate the taint, in every namespace.
     pub allow_admin_access: bool,
-    /// Whether the policies of the dedication exist, are bound and are unmodified.
+    /// Whether the dedication is enforced by its policies, bindings and rules.
     pub enforcement: Enforcement,
     /// The policies and their bindings.
     pub policies: Vec<DedicationPolicy>,
@@ -77,12 +77,12 @@ pub struct Dedication {
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 
-/// Whether the policies of a dedication are enforced.
+/// Whether a dedication is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Enforcement {
-    /// All policies and bindings exist and are unmodified.
+    /// All policies and bindings exist and are unmodified, and all rules have the effect of the policies.
     Enforced,
-    /// A policy or binding is missing or modified.
+    /// A policy, binding or rule is missing, or differs from what `dedicate` creates.
     NotEnforced,
     /// There are no policies, only the taint.
     TaintOnly,
