@@ -26,7 +26,7 @@ pub struct Metadata {
     /// Where the data was read from; absent if nothing was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
-    /// The Kubernetes version whose behaviour was applied, such as `1.37`; absent if none was applied.
+    /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
     /// Time at which the report was evaluated: the server's clock, or the time of the files; absent

@@ -122,7 +122,7 @@ pub struct Server {
     pub server: String,
     /// The version of the server, such as `v1.37.0`; null if unknown.
     pub version: Option<String>,
-    /// The Kubernetes version whose behaviour is applied to the server; null if the server has no device
+    /// The Kubernetes version whose behavior is applied to the server; null if the server has no device
     /// taints.
     pub semantics: Option<String>,
     /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.

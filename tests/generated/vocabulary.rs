@@ -412,7 +412,7 @@ const SHARED: [(&str, &str); 75] = [
     ("selector", "Which devices a rule selects."),
     (
         "semantics",
-        "The Kubernetes version whose behaviour was applied.",
+        "The Kubernetes version whose behavior was applied.",
     ),
     ("server", "The server, as its URL."),
     ("severity", "Severity of the impact on a pod."),
