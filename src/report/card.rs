@@ -21,11 +21,11 @@ use crate::naming::phrase::few;
 pub struct Card {
     /// Serial number, as published by the driver; null if it does not publish one.
     pub serial: Option<String>,
-    /// UUID of the device.
+    /// UUID of the device; null if the driver does not publish one.
     pub uuid: Option<String>,
-    /// PCI address of the device.
+    /// PCI address of the device; null if the driver does not publish one.
     pub pci_address: Option<String>,
-    /// Slot of the device.
+    /// Slot of the device; null if the driver does not publish one.
     pub slot: Option<String>,
     /// Devices that consume the same counter sets: the partitions of the device, or the device of
     /// which it is a partition.

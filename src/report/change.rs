@@ -80,7 +80,7 @@ pub struct ChangedRule {
     pub name: String,
     /// Result of the change.
     pub result: RuleResult,
-    /// Whether it was changed; null if unknown.
+    /// Whether the rule was changed; null if unknown.
     pub changed: Option<bool>,
     /// The taint before the change; null if the rule did not exist, or was not read.
     pub before: Option<Taint>,

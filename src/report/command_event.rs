@@ -33,7 +33,7 @@ pub struct CommandEvent {
     pub event: EventDetail,
 }
 
-/// What happened, by its type.
+/// An event, by its type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum EventDetail {

@@ -12,7 +12,7 @@ use crate::model::EvictionCondition;
 pub struct Condition {
     /// True, False or Unknown.
     pub status: String,
-    /// Code of the controller, such as NoEffect for a rule with effect None.
+    /// Code set by the controller, such as NoEffect for a rule with effect None.
     pub reason: String,
     /// The controller's counts, as text.
     pub message: String,

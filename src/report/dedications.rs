@@ -52,8 +52,8 @@ pub struct Dedication {
     pub name: String,
     /// The effect of the taint, as recorded in the policies; null if no policy records it.
     pub effect: Option<String>,
-    /// Namespaces whose claims may use the devices, by name; null if they are selected by labels,
-    /// or if no policy has them.
+    /// Namespaces whose claims may use the devices, by name; null if they are selected by labels, or if no
+    /// policy records them.
     pub namespaces: Option<Vec<String>>,
     /// Label selector of the namespaces whose claims may use the devices; null if namespaces are
     /// listed by name.
@@ -68,7 +68,7 @@ pub struct Dedication {
     pub policies: Vec<DedicationPolicy>,
     /// The names of the rules that taint the devices.
     pub rules: Vec<String>,
-    /// The dedicated devices, in order.
+    /// The dedicated devices, by name.
     pub dedicated_devices: Vec<DedicatedDeviceReport>,
     /// Claims that may use the devices but lack the toleration, because they were created before the
     /// policies.

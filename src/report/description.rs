@@ -59,7 +59,7 @@ pub struct RuleDescription {
     pub generation: i64,
     /// Annotations that the plugin set on the rule.
     pub annotations: RuleAnnotations,
-    /// The program that created it, from managedFields, regardless of later changes; null if not
+    /// The program that created the rule, from managedFields, regardless of later changes; null if not
     /// recorded.
     #[serde(default)]
     pub creation_manager: Option<String>,

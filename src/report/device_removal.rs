@@ -108,7 +108,7 @@ pub enum RemovalCode {
     DriverDown,
     /// Whether its driver is running is unknown.
     DriverUnknown,
-    /// The kubelet could not be identified as the one of the node.
+    /// The kubelet could not be identified as the kubelet of the node.
     NodeUnproven,
     /// The kubelet's pod resources API does not report which devices are in use.
     KubeletBlind,

@@ -23,7 +23,7 @@ pub struct Event {
     /// Normal or Warning.
     #[serde(rename = "type")]
     pub event_type: String,
-    /// The code.
+    /// Code of the event.
     pub reason: String,
     /// Text of the event.
     pub message: String,

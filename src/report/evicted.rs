@@ -39,7 +39,7 @@ pub struct EvictedPod {
 /// Outcome of an evicted pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EvictedOutcome {
-    /// It is terminating.
+    /// The pod is terminating.
     Terminating,
     /// A replacement is running.
     CreatedAgain,
@@ -51,9 +51,9 @@ pub enum EvictedOutcome {
     Missing,
     /// Nothing recreates it: it was a bare pod, or its Job failed.
     NotCreatedAgain,
-    /// Not recreated, because its Job is complete.
+    /// Nothing recreates it, because its Job is complete.
     JobComplete,
-    /// Unknown.
+    /// Unknown, because data is missing.
     Unknown,
 }
 

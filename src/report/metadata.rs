@@ -187,7 +187,7 @@ impl Warning {
 pub struct Incomplete {
     /// Data that could not be read or evaluated, such as `pods`.
     pub missing: String,
-    /// Why it is missing, and what that means for the report.
+    /// Why the data is missing, and what that means for the report.
     pub message: String,
     /// Which results are affected: Evictions or Details.
     #[serde(default)]
@@ -197,7 +197,7 @@ pub struct Incomplete {
 /// Which results depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
-    /// Evictions: the numbers of pods are unknown.
+    /// Evictions: the numbers of evicted pods are unknown.
     #[default]
     Evictions,
     /// Only details, such as other taints or events.

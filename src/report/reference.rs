@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Controller, NamespacedName, Pod, ResourceClaim, Uid};
 
-/// A pod, a claim or a pod group, by what identifies it.
+/// A pod, a claim or a pod group, with the names and the UID that identify it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {

@@ -19,7 +19,7 @@ use crate::model::Effect;
 pub struct RemainingPod {
     /// Its namespace.
     pub namespace: String,
-    /// Name of the driver.
+    /// The pod's name.
     pub name: String,
     /// The node of the pod; null while it has none.
     pub node: Option<String>,

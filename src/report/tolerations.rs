@@ -64,7 +64,7 @@ pub struct TolerantReport {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum ToleranceReport {
-    /// By a toleration that names its key.
+    /// By a toleration that names the key of the taint.
     Named,
     /// By a wildcard toleration, which matches every taint.
     Blanket,

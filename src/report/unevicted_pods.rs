@@ -20,9 +20,9 @@ pub struct NotEvictedPod {
     pub uid: Option<String>,
     /// The node of the pod; null if it has none.
     pub node: Option<String>,
-    /// Why it is not evicted.
+    /// Why the pod is not evicted.
     pub reason: NotEvictedCode,
-    /// Why it is not evicted, as text.
+    /// Why the pod is not evicted, as text.
     pub message: String,
 }
 

@@ -50,7 +50,7 @@ pub struct RequestReplacement {
     pub request: String,
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
-    /// Matching devices of its class that no taint excludes, and that are not allocated to other
+    /// Matching devices of the request's class that no taint excludes, and that are not allocated to other
     /// claims.
     pub available_device_count: usize,
     /// Bounds of availableDeviceCount if it is not exact; absent otherwise.
@@ -64,9 +64,9 @@ pub struct RequestReplacement {
 pub struct AvailableDevices {
     /// The classes, by name.
     pub device_class_names: Vec<String>,
-    /// Unallocated devices of deviceClassNames that claims without tolerations can get.
+    /// Unallocated devices of the classes of the selected devices that claims without tolerations can get.
     pub available_device_count: usize,
-    /// All devices of deviceClassNames.
+    /// All devices of the classes of the selected devices.
     pub class_device_count: usize,
     /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
