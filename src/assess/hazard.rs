@@ -110,7 +110,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
-        meaning: "two or more PodDisruptionBudgets match it, which the eviction API rejects",
+        meaning: "two or more PodDisruptionBudgets match it, so the Eviction API refuses to evict it",
         find: HazardEvidence::ambiguous,
     }
     /// None of its workload's pods would be left.

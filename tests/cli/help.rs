@@ -200,8 +200,8 @@ fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
     pdb-violated             a PodDisruptionBudget protects it; taint evictions
                              ignore budgets
-    pdb-ambiguous            two or more PodDisruptionBudgets match it, which the
-                             eviction API rejects
+    pdb-ambiguous            two or more PodDisruptionBudgets match it, so the
+                             Eviction API refuses to evict it
     last-replica             the last ready pod of its workload, or one of the last
     gang                     its pod group stops working without it, or restarts as
                              a whole

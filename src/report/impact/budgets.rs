@@ -74,7 +74,7 @@ impl Budget {
             counted(allowed, "disruption")
         );
         let others = (self.ambiguous_pod_count > 0).then_some(
-            "another PodDisruptionBudget matches the same pods, so the eviction API would return an error",
+            "another PodDisruptionBudget matches the same pods, so the Eviction API would return an error",
         );
         let reasons: Vec<&str> = self.message.as_deref().into_iter().chain(others).collect();
         if reasons.is_empty() {
