@@ -110,7 +110,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
-        meaning: "two or more PodDisruptionBudgets match it, which the eviction API rejects",
+        meaning: "two or more PodDisruptionBudgets match it, so the Eviction API refuses to evict it",
         find: HazardEvidence::ambiguous,
     }
     /// None of its workload's pods would be left.
@@ -308,8 +308,8 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "replacements are scheduled here and evicted again: no NoExecute toleration \
-            without tolerationSeconds",
+        meaning: "replacements are scheduled here and evicted again: its claim needs a \
+            NoExecute toleration without tolerationSeconds",
         find: HazardEvidence::tolerates_schedule_only,
     }
     /// Something else evicts it too.
@@ -398,7 +398,7 @@ impl Hazard {
 pub struct Finding {
     /// The hazard.
     pub hazard: Hazard,
-    /// Why, with names and numbers, in a few words.
+    /// The reason as text, with names and numbers.
     pub message: String,
 }
 

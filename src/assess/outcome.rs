@@ -13,13 +13,13 @@ use crate::engine::Verdict;
 pub enum Outcome {
     /// It would be evicted at once.
     EvictedNow,
-    /// It would be evicted when its toleration ends, or when the taint begins.
+    /// It would be evicted when its toleration ends, or at the taint's timeAdded if that is in the future.
     EvictedLater,
-    /// It uses a selected device and stays, for it tolerates the taint forever.
+    /// It uses a selected device and is not evicted, because it tolerates the taint forever.
     Tolerates,
-    /// It is on its way out already.
+    /// It is already terminating.
     Terminating,
-    /// It refers to a claim with a selected device, and the controller leaves it alone.
+    /// It refers to a claim with a selected device, but the controller does not evict it; its notes say why.
     NotEvicted,
 }
 

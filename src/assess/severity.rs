@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 
 /// Severity of the impact on a pod, in ascending order.
 ///
-/// It is based on known data only, a lower bound; counts of severities show whether there may be
-/// more.
+/// It is based on known data only, so the real severity may be higher: `incomplete` lists the missing data,
+/// and the bounds of `severities.dangerPodCount` show how many more pods may be in danger.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Severity {
-    /// Nothing but what an eviction always is, or none at all.
+    /// No hazard beyond the eviction itself, or the pod is not evicted.
     #[default]
     Ok,
-    /// Worth knowing.
+    /// Nothing is lost permanently, but the owner of the pod may need to know.
     Notice,
-    /// It costs something that does not come back by itself.
+    /// The eviction costs something that is not restored automatically.
     Warning,
-    /// Something breaks for others than the pod.
+    /// The eviction breaks something beyond the pod itself, such as the availability of its workload.
     Danger,
 }
 

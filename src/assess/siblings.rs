@@ -19,7 +19,7 @@ pub struct Sibling {
     pub beside: Vec<String>,
     /// The claims that hold it and whose users would stay.
     pub claims: Vec<NamespacedName>,
-    /// The pods for which these claims are reserved.
+    /// The pods for which the claims are reserved.
     pub pods: Vec<NamespacedName>,
 }
 

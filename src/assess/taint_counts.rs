@@ -11,9 +11,9 @@ pub struct TaintCounts {
     pub published_devices: Count,
     /// Selected devices in allocated claims; a shared device counts once per share.
     pub allocated_devices: Count,
-    /// Pods that would be evicted, now or later, without those that are terminating already.
+    /// Pods that would be evicted, now or later; pods that are already terminating are not counted.
     pub pods: Count,
-    /// Namespaces of those pods.
+    /// Namespaces of the pods that would be evicted.
     pub namespaces: Count,
 }
 

@@ -45,16 +45,16 @@ use crate::report::rules::ObjectList;
 /// --overwrite. Without an effect, the taint has effect None: it evicts no pods, and the controller
 /// reports in the rule's status how many pods NoExecute would evict.
 ///
-/// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
-/// KEY[=VALUE][:EFFECT]. An argument with = or : is a taint, except for hardware IDs such as
-/// 0000:17:00.0 and uuid=GPU-….
+/// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is KEY[=VALUE][:EFFECT]. An
+/// argument with = or : is a taint, and so is PREFIX/NAME beside a device. Hardware IDs such as 0000:17:00.0
+/// and uuid=GPU-… are devices.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
     /// DRIVER/POOL/DEVICE, UUID, serial or PCI address, and the taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` as driver, pool or device matches any. One rule is created per device. Without an
-    /// effect, the effect is None.
+    /// `*` as driver, pool or device matches any. Each DEVICE argument becomes one rule, also with `*`;
+    /// --node, --where and similar flags create one rule per device. Without an effect, the effect is None.
     #[arg(value_name = "DEVICE|TAINT")]
     pub(super) targets: Vec<String>,
 
@@ -78,9 +78,9 @@ pub(super) struct AddArgs {
 
     /// Create one rule per pool or driver if all its devices are selected
     ///
-    /// Instead of one rule per device, if the selected devices are exactly those that the pool or
-    /// driver has now, and its devices are completely known. Such a rule also taints devices that
-    /// are published there later.
+    /// The selected devices must be all devices that the pool or driver has now, and all ResourceSlices of
+    /// its pools must be published and readable; otherwise there is one rule per device. A rule for a pool or
+    /// driver also taints devices that are published there later.
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) collapse: bool,
 

@@ -12,9 +12,9 @@ use crate::error::{ExitStatus, Failure};
 
 /// Print or install completion for a shell
 ///
-/// kubectl completes a plugin with a second program next to it, which `completion install`
-/// installs; it works in every shell with kubectl completion. The scripts are for calling the
-/// plugin by its own name, kubectl-devicetaint.
+/// kubectl completes a plugin with a second program next to it, which `completion install` installs. It works
+/// in every shell that has kubectl completion. The other subcommands print a script for the shell to load.
+/// Such a script completes the plugin only if it is called by its own name, kubectl-devicetaint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CompletionArgs {
@@ -24,13 +24,25 @@ pub(super) struct CompletionArgs {
 
 #[derive(clap::Subcommand, Debug)]
 enum What {
-    /// Print the script for bash
+    /// Print the bash completion script for kubectl-devicetaint
+    ///
+    /// To load it, add to ~/.bashrc: `source <(kubectl-devicetaint completion bash)`. For `kubectl
+    /// devicetaint`, use `completion install`.
     Bash,
-    /// Print the script for zsh
+    /// Print the zsh completion script for kubectl-devicetaint
+    ///
+    /// To load it, add to ~/.zshrc, after compinit: `source <(kubectl-devicetaint completion zsh)`. For
+    /// `kubectl devicetaint`, use `completion install`.
     Zsh,
-    /// Print the script for fish
+    /// Print the fish completion script for kubectl-devicetaint
+    ///
+    /// To load it, write it to ~/.config/fish/completions/kubectl-devicetaint.fish. For `kubectl
+    /// devicetaint`, use `completion install`.
     Fish,
-    /// Print the script for PowerShell
+    /// Print the PowerShell completion script for kubectl-devicetaint
+    ///
+    /// To load it, add to $PROFILE: `kubectl-devicetaint completion powershell | Out-String |
+    /// Invoke-Expression`. For `kubectl devicetaint`, use `completion install`.
     Powershell,
     /// Install kubectl_complete-devicetaint, so that kubectl completes the plugin's commands
     Install(InstallArgs),
@@ -42,7 +54,7 @@ struct InstallArgs {
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
 
-    /// Replace an existing file with other content
+    /// Overwrite an existing file even if its content differs
     #[arg(long)]
     force: bool,
 }

@@ -83,7 +83,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "NO_COLOR",
-        meaning: "If set and not empty, no colours; --color takes precedence",
+        meaning: "If set and not empty, no colors; --color takes precedence",
     },
     Variable {
         name: "NO_PROXY",
@@ -95,7 +95,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "TERM",
-        meaning: "If dumb, no colours and no progress",
+        meaning: "If dumb, no colors and no progress",
     },
     Variable {
         name: "USERPROFILE",

@@ -38,20 +38,19 @@ use crate::report::rules::ObjectList;
 
 /// Dedicate devices to the claims of some namespaces
 ///
-/// Creates a policy that adds the toleration of the taint dedicated=NAME to every new claim in
-/// these namespaces, a policy that rejects this toleration, and tolerations of every taint, in all
-/// other namespaces, and then the rules that taint the devices. The same command run again
-/// completes an interrupted one. Claims that have one of the devices keep it, unless --evict is
-/// set.
+/// Creates, in this order: a MutatingAdmissionPolicy that adds the toleration of the taint dedicated=NAME to
+/// every new claim in these namespaces; a ValidatingAdmissionPolicy that rejects this toleration, and
+/// wildcard tolerations, in all other namespaces; and the rules that taint the devices. The same command run
+/// again completes an interrupted one. Claims that hold one of the devices keep it, unless --evict is set.
 ///
-/// With --policy none, only the taint is created: claims have to tolerate it themselves, and any
-/// claim may.
+/// With --policy none, only the rules are created: claims have to tolerate the taint themselves, and any
+/// claim may do so.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy to keep; none: taint alone").long_help("Refuse \
-    what the policy in this file forbids; none creates no admission policies\n\nA policy sets \
-    guards, fields that a rule requires, and devices that must not be tainted. Repeatable; all \
-    policies apply. The word none creates the taint without admission policies: claims have to \
-    tolerate it themselves, and claims in every namespace may.")))]
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy file to obey; none: taint only").long_help("Refuse \
+    what the policy in this file forbids; with none, create only the taint, without admission \
+    policies\n\nA policy sets guards, fields that a rule requires, and devices that must not be \
+    tainted. Repeatable; all policies apply. With the word none instead of a file, claims have to \
+    tolerate the taint themselves, and claims in every namespace may do so.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
@@ -83,12 +82,12 @@ pub(super) struct DedicateArgs {
 
     /// Namespaces that may use the devices, by labels
     ///
-    /// If the labels of a namespace change, that applies to new claims; existing claims are not
-    /// changed.
+    /// If the labels of a namespace change, the change applies to new claims only; existing claims stay as
+    /// they are.
     #[arg(long, value_name = "SELECTOR", help_heading = "Dedication")]
     namespace_selector: Option<LabelSelector>,
 
-    /// Name; default: the namespace
+    /// Name of the dedication; default: the namespace of a single --to
     ///
     /// The value of the taint, and part of the names of the policies.
     #[arg(long, help_heading = "Dedication", hide_short_help = true)]

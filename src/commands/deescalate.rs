@@ -37,10 +37,10 @@ use crate::render::Format;
 use crate::report::change::RuleResult;
 use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downgraded_line};
 
-/// Lower a rule's effect, immediately: no report, no guard, no confirmation
+/// Lower a rule's effect immediately, without preview, guards or confirmation
 ///
-/// Pending evictions are cancelled; pods that are already terminating are lost. Reports how many
-/// evictions were pending, and how many pods cannot be saved.
+/// Pending evictions are cancelled; pods that are already terminating cannot be kept. Afterwards, it prints
+/// how many evictions were pending and how many pods were already terminating.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DeescalateArgs {

@@ -34,8 +34,8 @@ pub(super) struct DescribeArgs {
 
     /// Show past evictions of the rules: pods, times, and replacements
     ///
-    /// Read from events, which servers keep for an hour, from pods and from their owners. Reports
-    /// which data is no longer available.
+    /// The history is read from events, which servers keep for an hour by default, from pods and from their
+    /// owners. The report lists data that is no longer available.
     #[arg(long)]
     history: bool,
 

@@ -105,7 +105,7 @@ Examples:
   # How many are free on each node
   kubectl devicetaint devices --summary
 
-  # Devices that can be tainted without evicting a pod
+  # Free devices; a taint still evicts pods that have admin access to them
   kubectl devicetaint devices gpu.example.com --free -o name";
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {

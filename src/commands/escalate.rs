@@ -31,9 +31,9 @@ use crate::render::Format;
 /// difference is printed. For rules that this plugin did not create, the owner is shown in the
 /// question.
 ///
-/// The approval by --yes, --confirm-pods, --expect and --abort-if covers the whole command,
-/// including rules changed by an earlier, interrupted run. A dry run refuses what the real run
-/// would refuse; it prints the question instead of asking it.
+/// --confirm-pods, --expect and --abort-if count the pods of all rules of the command, including rules that
+/// an earlier, interrupted run has already changed. A dry run refuses what the real run would refuse; it
+/// prints the question instead of asking it.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct EscalateArgs {

@@ -37,12 +37,13 @@ use crate::report::explain::{
 
 /// Explain why a pod is evicted or waits, what uses a device, what a rule selects
 ///
-/// Shows the answer, the taint and the toleration that decide, and possible fixes; for a waiting pod
-/// how many devices match each request, and what excludes the others. `-o wide` adds each step with
-/// its object and field: claims and requests, devices and their pools, taints and their times,
-/// tolerations and the field that differs, then the single changes that would alter the outcome.
+/// For a pod, shows the outcome, the taint and the toleration that decide, and possible fixes; for a waiting
+/// pod, how many devices match each request, and what excludes the others. `-o wide` adds each step with its
+/// object and field: claims and requests, devices and their pools, taints and their times, tolerations and
+/// the field that differs. It ends with the single changes that would alter the outcome.
 ///
-/// DEVICE and TAINT, --rule or -f explain a taint that does not exist yet, as for `preview`.
+/// As in `preview`, DEVICE and TAINT or -f explain a taint that does not exist yet, and --rule the taint of
+/// an existing rule.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
@@ -71,7 +72,7 @@ pub(super) struct ExplainArgs {
     #[arg(long, help_heading = "Devices")]
     all_devices: bool,
 
-    /// Existing rule, by name, as if its effect were NoExecute; repeatable
+    /// Existing rule, by name; None is treated as NoExecute; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices")]
     rule: Vec<String>,
 

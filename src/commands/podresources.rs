@@ -123,12 +123,11 @@ struct AllocatableArgs {
 
 /// Check which devices of this node are safe to pull, and show the reasons if not
 ///
-/// A device is safe to pull if all of these are true for it, and for every other name and part of
-/// the same hardware: in the API, it is not allocated and no pod that used it is left; in the
-/// kubelet, no container uses it and it is not prepared for a pod; its driver is running; a taint
-/// that no claim or template tolerates blocks new pods; and all of this stays true for --settle. A
-/// check that could not be made counts as failed. Exits with code 4 if a device is not safe to
-/// pull.
+/// A device is safe to pull if all of these are true for the device, and for every other name and part of the
+/// same hardware. In the API: the device is not allocated, and no pod that used it is left. In the kubelet:
+/// no container uses the device, and it is not prepared for a pod. Its driver is running. A taint that no
+/// claim or template tolerates blocks new pods. All of this stays true for --settle. A check that cannot be
+/// made counts as failed. Exits with code 4 if a device is not safe to pull.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")

@@ -36,13 +36,13 @@ use crate::report::change::DryRun;
 
 /// Show which pods a taint would evict, and when
 ///
-/// Read-only, except with --publish. The taint is a proposed one (DEVICE and TAINT), or that of a
-/// rule (--rule, -f). Its effect is treated as NoExecute unless it is NoSchedule, like the
-/// controller does for a rule with effect None.
+/// Read-only, except with --publish. The taint is a proposed one (DEVICE and TAINT), or that of a rule
+/// (--rule, -f). Effect None is treated as NoExecute, as the controller does in its own count; NoSchedule
+/// stays NoSchedule and evicts no pods.
 ///
-/// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
-/// KEY[=VALUE][:EFFECT], as for `add`. An argument with = or : is a taint, except for hardware IDs
-/// such as 0000:17:00.0 and uuid=GPU-….
+/// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is KEY[=VALUE][:EFFECT], as
+/// for `add`. An argument with = or : is a taint, and so is PREFIX/NAME beside a device. Hardware IDs such as
+/// 0000:17:00.0 and uuid=GPU-… are devices.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
@@ -113,13 +113,13 @@ Examples:
 
   # The same, compared with the controller's own count; leaves no objects behind
   kubectl devicetaint preview 'gpu.example.com/node-7/*' \\
-    example.com/maintenance:NoExecute --publish --cleanup
+    example.com/maintenance=firmware:NoExecute --publish --cleanup
 
   # The pods that would be evicted, as arguments for kubectl
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name \\
     | xargs -L1 kubectl get
 
-  # What if an existing rule got effect NoExecute? Fail above 20 pods
+  # What would a rule with effect None evict with NoExecute? Fail above 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
 /// What a preview is asked about, before anything was read of a cluster.

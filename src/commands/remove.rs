@@ -48,8 +48,9 @@ use crate::report::rule_lifecycle::release_lines;
 /// Select rules by name, by devices and KEY- (as in `kubectl taint`), by labels, by expiry (server
 /// time), or all.
 ///
-/// Asks for confirmation for more than one rule, and for rules that another user or program created
-/// or changed. If stdin is not a terminal, --yes and --others confirm these.
+/// Asks for confirmation for more than one rule, and for rules that another user or program created or
+/// changed. If stdin is not a terminal, the command is refused without --yes (several rules) or --others
+/// (rules of others).
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
@@ -63,21 +64,21 @@ pub(super) struct RemoveArgs {
     #[arg(long)]
     expired: bool,
 
-    /// All rules, those of others included; asks for confirmation
+    /// All rules, including those of others; asks for confirmation
     #[arg(long)]
     all: bool,
 
     /// Skip the prompt, which needs a terminal
     ///
-    /// More than one rule, and a rule that records an unreleased device, need confirmation; rules of
-    /// other users and programs need --others.
+    /// These need confirmation: more than one rule, and a rule that records a device which a kubelet may
+    /// still hold (see `podresources check`). Rules of other users and programs need --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
     /// Include rules of other users and programs
     ///
-    /// Also rules whose batch differs from --batch. On a terminal these need confirmation; otherwise
-    /// they are refused.
+    /// Without this flag, such rules, and rules whose batch differs from --batch, need confirmation on a
+    /// terminal, and are refused elsewhere.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 

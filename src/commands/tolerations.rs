@@ -22,9 +22,8 @@ use crate::report::tolerations::TolerationReport;
 
 /// Print the toleration for a taint, or the claims that tolerate it
 ///
-/// For a rule, for a taint as KEY[=VALUE]:EFFECT, or for all taints of a device. The effect is
-/// always included: a toleration without one applies to scheduling only, and its pods are still
-/// evicted.
+/// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device with all its taints. The toleration always
+/// has an effect: a toleration without an effect applies to scheduling only, and its pods are still evicted.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TolerationsArgs {
@@ -42,7 +41,7 @@ pub(super) struct TolerationsArgs {
     )]
     purpose: What,
 
-    /// List every claim and template that tolerates it, and mark wildcard tolerations
+    /// List every claim and template that tolerates the taint, and mark wildcard tolerations
     #[arg(long, conflicts_with = "purpose")]
     who: bool,
 

@@ -45,20 +45,21 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// Evicted means: the controller's condition says so for the rule's current generation, every
-/// affected pod has ended (terminating pods have not), and this persists for --settle.
-/// Pods that tolerate the taint stay, and are listed. Idle means that the devices, and other names
-/// and parts of the same hardware, are unallocated for --settle; the rules must block new pods, and
-/// need not evict. Exits with code 5 on timeout. Also if a pod was force-deleted, or disappeared
-/// while stuck, and its node has not confirmed the release of its devices. Lists what remains.
+/// Evicted means that the controller's condition reports completion for the rule's current generation, that
+/// every affected pod has ended (a terminating pod has not), and that this persists for --settle. Pods that
+/// tolerate the taint stay, and are listed. Idle means that the devices, and other names and parts of the
+/// same hardware, stay unallocated for --settle; the rules must block new pods, but need not evict pods. On a
+/// timeout, the command lists what remains and exits with code 5. It also exits with code 5 if a pod was
+/// force-deleted, or disappeared while stuck, and its node has not confirmed the release of its devices.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules on this device and on its partitions, and
-    /// rules that record this hardware ID. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
+    /// A hardware ID without KEY selects the rules on this device and on its partitions, and rules that
+    /// record this hardware ID. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or
+    /// KEY:EFFECT, each with or without a trailing `-`.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
@@ -78,14 +79,14 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
     timeout: Duration,
 
-    /// How long the condition must hold before the wait succeeds
+    /// How long the result must persist before the wait succeeds
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
 
     /// Also ask the kubelet of this node, and wait until it has released the rules' devices
     ///
-    /// Runs on the node as root. The kubelet knows force-deleted pods; the API does not. Refused if
-    /// the rules select no device of the kubelet's node.
+    /// Runs on the node as root. The kubelet knows the devices of force-deleted pods; the API does not. The
+    /// command is refused if the rules select no device of the kubelet's node.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 

@@ -457,8 +457,8 @@ mod tests {
         Rule drain   gpu.example.com/node-7/gpu-0   None → NoExecute
           3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at
             2026-11-21T03:30:34Z).
-          3 more pods use these devices: 1 tolerating the taint, 1 already terminating,
-            1 not evicted.
+          3 more pods use a selected device: 1 tolerating the taint, 1 already
+            terminating, 1 not evicted for other reasons.
           unknown: poddisruptionbudgets: access denied
           warning   team-b/bare-0: has no controller: nothing recreates it
           notice    ReplicaSet/train-6d of team-a (2 pods): evicted now, on node-7

@@ -59,7 +59,7 @@ pub struct Counts {
     pub allocated_devices: usize,
     /// Pods that would be evicted now or later, without those already terminating.
     pub pods: usize,
-    /// Namespaces of those pods.
+    /// Namespaces of the pods that would be evicted.
     pub namespaces: usize,
 }
 

@@ -6,7 +6,7 @@ use crate::model::{DeviceSelector, Effect};
 /// What a selector chooses, before any device is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SelectorScope {
-    /// The devices that it describes.
+    /// The devices that match the fields of the selector.
     Described,
     /// Every device of every driver.
     EveryDevice,

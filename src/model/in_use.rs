@@ -67,7 +67,7 @@ pub struct PluginDevices {
     pub resource: String,
     /// As the plugin calls them.
     pub ids: Vec<String>,
-    /// The NUMA nodes that they are near to; empty where the plugin does not say.
+    /// NUMA nodes of the devices, by number; empty if the device plugin reports none.
     pub numa_nodes: Vec<i64>,
 }
 
@@ -78,7 +78,7 @@ pub struct PinnedMemory {
     pub kind: String,
     /// How many bytes.
     pub bytes: u64,
-    /// On which NUMA nodes.
+    /// NUMA nodes of the memory, by number.
     pub numa_nodes: Vec<i64>,
 }
 

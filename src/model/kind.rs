@@ -91,7 +91,7 @@ macro_rules! for_each_kind {
                 versions: [ "v1", 0, None, Usual; ],
                 spelled: "Event", plural: "events", group: "", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Never,
-                without: "the events of past evictions are unknown",
+                without: "past evictions are unknown",
             }
             /// All nodes.
             Node in nodes {

@@ -11,7 +11,7 @@ use super::{Controller, NamespacedName, NodeName, NodeSelector, ObjectName, Uid}
 pub struct Pod {
     /// Namespace and name.
     pub name: NamespacedName,
-    /// Distinguishes it from a later pod of the same name.
+    /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Uid,
     /// Where it runs; absent while it is not scheduled.
     pub node: Option<NodeName>,

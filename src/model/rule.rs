@@ -111,7 +111,7 @@ pub struct EvictionCondition {
     pub status: String,
     /// Such as `PodsPendingEviction`.
     pub reason: String,
-    /// The controller's counts in words.
+    /// The controller's counts, as text.
     pub message: String,
     /// Generation of the rule that the controller had seen.
     pub observed_generation: i64,

@@ -9,7 +9,7 @@ const MEANT: [(&[&str], &[&str]); 11] = [
     ),
     (
         &["drain", "evict", "kick", "execute", "enforce"],
-        &["preview", "escalate"],
+        &["preview", "add", "escalate"],
     ),
     (
         &["plan", "simulate", "impact", "who", "diff", "check"],
@@ -48,7 +48,7 @@ pub fn advice(word: &str) -> Option<String> {
     match meant_by(word) {
         [] => None,
         [only] => Some(format!("use `{only}`")),
-        [first, rest @ ..] => Some(format!("use `{first}`, then `{}`", rest.join("`, `"))),
+        [first, rest @ ..] => Some(format!("use `{first}`, then `{}`", rest.join("`, then `"))),
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
         for (word, advised) in [
             ("taint", Some("use `add`")),
             ("Untaint", Some("use `remove`")),
-            ("drain", Some("use `preview`, then `escalate`")),
+            ("drain", Some("use `preview`, then `add`, then `escalate`")),
             ("undo", Some("use `deescalate`")),
             ("pull", Some("use `podresources check`")),
             ("verify", Some("use `podresources check`")),

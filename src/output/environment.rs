@@ -18,7 +18,7 @@ pub struct Environment {
     pub dumb_terminal: bool,
 }
 
-/// When to use colours; the values of `--color`.
+/// When to use colors; the values of `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorChoice {
     /// On a terminal that supports them, unless `NO_COLOR` is set.

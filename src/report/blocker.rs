@@ -24,30 +24,30 @@ use crate::naming::phrase::few;
 pub struct Blocker {
     /// Code of the reason.
     pub reason: BlockerReason,
-    /// Namespace of the pod or the workload; null when it is neither.
+    /// Namespace of the pod, claim or workload that blocks the wait; null if it is none of these.
     pub namespace: Option<String>,
-    /// Name of the pod, the workload or the rule; null when it is none of them.
+    /// Name of the pod, claim, workload or rule that blocks the wait; null if it is none of these.
     pub name: Option<String>,
-    /// The pod's node; null when it has none.
+    /// The pod's node; null if it has none.
     pub node: Option<String>,
-    /// The pod's UID; null when it is no pod, and when it is not known.
+    /// UID of the pod or claim; null for others, and if unknown.
     pub uid: Option<String>,
-    /// Since when an eviction is due or overdue; null when that is not known.
+    /// Since when this blocks the wait; null if unknown.
     pub since_time: Option<Time>,
-    /// When a toleration or a grace period ends; null when no such time is known.
+    /// When the toleration or the grace period ends; null for other reasons.
     pub until_time: Option<Time>,
     /// The reason as text.
     pub message: String,
 }
 
-/// Why a wait is blocked; pods have the same reasons as in the description of a rule.
+/// Why a wait is blocked, or what a pod of a rule waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum BlockerReason {
     /// The pod's eviction is due, and the controller has not evicted it yet.
     Controller,
     /// The pod tolerates the taint until the given time.
     Tolerates,
-    /// The rule evicts no pods with its effect.
+    /// The rule's effect does not evict pods.
     EffectDoesNotEvict,
     /// The workload's pods are recreated on devices from which they are evicted; namespace and name
     /// are those of the workload.
@@ -64,9 +64,9 @@ pub enum BlockerReason {
     NodeNotReady,
     /// The pod is terminating, and its node does not exist.
     NodeGone,
-    /// The grace period of the pod is over, without a known cause.
+    /// The grace period of the pod is over, and the kubelet has not removed the pod; the cause is unknown.
     Kubelet,
-    /// The controller's condition does not report completion.
+    /// The controller's condition does not yet report that the evictions are complete.
     Condition,
     /// The controller has not observed the current generation of the rule.
     NotObserved,
@@ -88,7 +88,7 @@ pub enum BlockerReason {
     EndNotObserved,
     /// A workload whose pods were evicted has fewer ready pods than desired, or an unknown number.
     Recovering,
-    /// No pods are left, but not yet for --settle.
+    /// No pods are left, but not yet for as long as --settle requires.
     Settling,
 }
 

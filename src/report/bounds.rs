@@ -9,7 +9,8 @@ use crate::model::Count;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bounds {
-    /// Name of the field, in the same object, with the known part of the count.
+    /// Name of the count in the same object, or its path, such as `severities.dangerPodCount`. The count
+    /// itself is null, or what was counted from known data.
     pub field: String,
     /// Lower bound.
     pub at_least: usize,

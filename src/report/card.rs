@@ -21,11 +21,11 @@ use crate::naming::phrase::few;
 pub struct Card {
     /// Serial number, as published by the driver; null if it does not publish one.
     pub serial: Option<String>,
-    /// UUID of the device.
+    /// UUID of the device; null if the driver does not publish one.
     pub uuid: Option<String>,
-    /// PCI address of the device.
+    /// PCI address of the device; null if the driver does not publish one.
     pub pci_address: Option<String>,
-    /// Slot of the device.
+    /// Slot of the device; null if the driver does not publish one.
     pub slot: Option<String>,
     /// Devices that consume the same counter sets: the partitions of the device, or the device of
     /// which it is a partition.
@@ -34,27 +34,27 @@ pub struct Card {
     pub aliases: Vec<SameHardware>,
     /// Devices on the same PCIe root or in the same NVLink domain.
     pub peers: Vec<Peers>,
-    /// Its taints, with since when each is there.
+    /// Taints of the device, each with the time at which it was added.
     pub taints: Vec<Taint>,
     /// Claims and claim templates that tolerate the device's taints for scheduling.
     pub tolerated_by: Vec<String>,
 }
 
-/// Another device that is the same hardware.
+/// Another device on the same hardware.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SameHardware {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The attribute that both have, such as a uuid.
+    /// The attribute that both devices have in common, such as a uuid.
     pub shares: String,
 }
 
-/// Devices that are close to this one.
+/// Other devices on the same PCIe root or in the same NVLink domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Peers {
-    /// The attribute that they have in common, such as a PCIe root.
+    /// The attribute that the devices have in common, such as the PCIe root.
     pub shares: String,
     /// The devices, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,

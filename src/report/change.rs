@@ -28,8 +28,8 @@ pub struct ChangeReport {
     pub metadata: Metadata,
     /// Dry-run mode: None, Client or Server.
     pub dry_run: DryRun,
-    /// Whether anything was changed, or would have been without the dry run; null when that is not
-    /// known of a rule.
+    /// Whether anything was changed, or would have been without the dry run; null if that is unknown for a
+    /// rule.
     pub changed: Option<bool>,
     /// Why the command failed; null if it did not.
     #[serde(default)]
@@ -80,7 +80,7 @@ pub struct ChangedRule {
     pub name: String,
     /// Result of the change.
     pub result: RuleResult,
-    /// Whether it was changed; null if unknown.
+    /// Whether the rule was changed; null if unknown.
     pub changed: Option<bool>,
     /// The taint before the change; null if the rule did not exist, or was not read.
     pub before: Option<Taint>,

@@ -16,7 +16,7 @@ use super::table::{
 use crate::assess::{Guard, GuardOutcome};
 use crate::naming::shell::word;
 
-/// The answers of several clusters to one question, side by side.
+/// The reports of several clusters on one command.
 ///
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,9 +29,9 @@ pub struct ClusterReports<A> {
     /// Which report this is.
     #[schemars(extend("const" = "ClusterReportList"))]
     pub kind: String,
-    /// Nothing of one cluster: each has its own in its report.
+    /// Context and server are null here; each item has the metadata of its cluster in its report.
     pub metadata: Metadata,
-    /// The clusters, in the order in which they were named.
+    /// The clusters, in the order of the arguments.
     pub items: Vec<ClusterReport<A>>,
     /// The guards, for all clusters together; those of each cluster are in its own report.
     pub guard_results: Vec<GuardResult>,
@@ -57,7 +57,7 @@ pub struct ClusterReport<A> {
     pub error: Option<String>,
 }
 
-/// What a cluster answers: what `preview`, `devices` or `list` print of one cluster.
+/// The report of one cluster, as `preview`, `devices` or `list` print it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AnyReport {
@@ -69,19 +69,19 @@ pub enum AnyReport {
     Rules(ObjectsAsServed),
 }
 
-/// Objects as `kubectl get` prints several of them.
+/// Several objects, as `kubectl get -o json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectsAsServed {
-    /// Of lists that hold anything.
+    /// Always `v1`.
     #[schemars(extend("const" = "v1"))]
     pub api_version: String,
-    /// That it is a list.
+    /// Always `List`.
     #[schemars(extend("const" = "List"))]
     pub kind: String,
     /// The objects, with all their fields.
     pub items: Vec<Value>,
-    /// Effects of each rule, in the same order.
+    /// Device counts, pod counts and eviction status of each rule, in the same order.
     #[serde(default)]
     pub rule_summaries: Vec<RuleSummary>,
 }

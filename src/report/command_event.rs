@@ -11,7 +11,7 @@ use super::metadata::{API_VERSION, Cluster, Incomplete, Metadata};
 use super::time::Time;
 use super::wait::WaitReport;
 
-/// One line of `--events`: something that happened while a command went on.
+/// One line of `--events`: something that happened while a command ran.
 ///
 /// Within one apiVersion, fields and types are only added: readers have to ignore those they do not
 /// know.
@@ -21,7 +21,7 @@ pub struct CommandEvent {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Code of the reason.
+    /// Which report this is.
     #[schemars(extend("const" = "CommandEvent"))]
     pub kind: String,
     /// The cluster; without context and server before it is contacted.
@@ -33,7 +33,7 @@ pub struct CommandEvent {
     pub event: EventDetail,
 }
 
-/// What happened, by its type.
+/// An event, by its type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum EventDetail {
@@ -51,14 +51,14 @@ pub enum EventDetail {
     },
     /// The wait has made progress.
     Progress {
-        /// Condition of the wait, as in --for: evicted, idle, observed or deleted.
+        /// Condition of the wait, as in --for: evicted, idle, observed, deleted or recovered.
         #[serde(rename = "for")]
         goal: String,
-        /// The rules that are waited for, by name.
+        /// The rules of the wait, by name.
         rules: Vec<String>,
-        /// Pods to evict that were observed.
+        /// Pods due for eviction that the wait has observed so far, including those that are gone.
         seen_pod_count: usize,
-        /// Pods that are left, as last observed.
+        /// Pods due for eviction that still exist, as last observed.
         remaining_pod_count: usize,
         /// Progress as text.
         message: String,
@@ -68,13 +68,13 @@ pub enum EventDetail {
         /// Result of the wait.
         wait: WaitReport,
     },
-    /// `--watch` has a new result, different from the previous one.
+    /// `--watch` has a new result, which differs from the previous one.
     ListChanged {
         /// Names in the result: rules or devices, by name.
         current_names: Vec<String>,
         /// Names that were not in the previous result; all names in the first result.
         added_names: Vec<String>,
-        /// Names that are not in the result any more.
+        /// Names that were in the previous result and are not in this one.
         removed_names: Vec<String>,
         /// Data that could not be read; if not empty, more may exist than is listed.
         incomplete: Vec<Incomplete>,

@@ -12,9 +12,9 @@ use crate::model::EvictionCondition;
 pub struct Condition {
     /// True, False or Unknown.
     pub status: String,
-    /// In one word, such as NoEffect for a rule with effect None.
+    /// Code set by the controller, such as NoEffect for a rule with effect None.
     pub reason: String,
-    /// The controller's counts in words.
+    /// The controller's counts, as text.
     pub message: String,
     /// Generation of the rule that the controller observed.
     pub observed_generation: i64,

@@ -12,7 +12,7 @@ use super::table::{Column, NONE, Section, Table, Tone, View, first_of, optional}
 use super::tolerations::TolerantReport;
 use crate::model::UNKNOWN;
 
-/// Dedications, in the order of their names.
+/// Dedications, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DedicationList {
@@ -22,7 +22,7 @@ pub struct DedicationList {
     /// Which report this is.
     #[schemars(extend("const" = "DedicationList"))]
     pub kind: String,
-    /// Where it is from.
+    /// Where the report is from.
     pub metadata: Metadata,
     /// The dedications.
     pub items: Vec<Dedication>,
@@ -48,12 +48,12 @@ pub enum Extent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Dedication {
-    /// Its name, the value of the taint `dedicated`.
+    /// Name of the dedication: the value of the taint.
     pub name: String,
-    /// The effect of the taint, as its policies note it; null when none does.
+    /// The effect of the taint, as recorded in the policies; null if no policy records it.
     pub effect: Option<String>,
-    /// Namespaces whose claims may use the devices, by name; null if they are selected by labels,
-    /// or if no policy has them.
+    /// Namespaces whose claims may use the devices, by name; null if they are selected by labels, or if no
+    /// policy records them.
     pub namespaces: Option<Vec<String>>,
     /// Label selector of the namespaces whose claims may use the devices; null if namespaces are
     /// listed by name.
@@ -62,31 +62,31 @@ pub struct Dedication {
     pub allowed_namespaces: Vec<String>,
     /// Whether requests with admin access may tolerate the taint, in every namespace.
     pub allow_admin_access: bool,
-    /// Whether the policies exist, are bound and unmodified.
+    /// Whether the dedication is enforced by its policies, bindings and rules.
     pub enforcement: Enforcement,
     /// The policies and their bindings.
     pub policies: Vec<DedicationPolicy>,
     /// The names of the rules that taint the devices.
     pub rules: Vec<String>,
-    /// The dedicated devices, in order.
+    /// The dedicated devices, by name.
     pub dedicated_devices: Vec<DedicatedDeviceReport>,
-    /// Claims that may use the devices and lack the toleration, because they were created before
-    /// the policies.
+    /// Claims that may use the devices but lack the toleration, because they were created before the
+    /// policies.
     pub claims_lacking_toleration: Vec<ObjectReference>,
     /// Claims and templates of other namespaces that tolerate the taint.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 
-/// Whether the policies of a dedication are enforced.
+/// Whether a dedication is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Enforcement {
-    /// By its policies, which are unmodified.
+    /// All policies and bindings exist and are unmodified, and all rules have the effect of the policies.
     Enforced,
-    /// A policy is missing or modified.
+    /// A policy, binding or rule is missing, or differs from what `dedicate` creates.
     NotEnforced,
     /// There are no policies, only the taint.
     TaintOnly,
-    /// A policy could not be read.
+    /// A policy or binding could not be read.
     Unknown,
 }
 
@@ -105,13 +105,14 @@ impl Enforcement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DedicationPolicy {
-    /// Such as `ValidatingAdmissionPolicy`.
+    /// Kind of the object, such as `ValidatingAdmissionPolicy`.
     pub kind: String,
     /// Its name.
     pub name: String,
     /// State of the policy.
     pub policy_state: PolicyStateReport,
-    /// Differences, one per line with the path of the field; or why it could not be read.
+    /// Differences from the expected object, each with the path of the field; or why the object could not be
+    /// read.
     pub messages: Vec<String>,
 }
 
@@ -122,7 +123,7 @@ pub enum PolicyStateReport {
     Unmodified,
     /// It does not exist.
     Missing,
-    /// An object of that name exists that was not created for the dedication.
+    /// An object with this name exists, but was not created for the dedication.
     Foreign,
     /// It was modified.
     Modified,
@@ -153,26 +154,26 @@ impl DedicationPolicy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DedicatedDeviceReport {
-    /// `DRIVER/POOL/DEVICE`.
+    /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The rule that taints it.
+    /// The rule that taints the device.
     pub rule: String,
-    /// The effect of its taint.
+    /// The effect of the taint on the device.
     pub effect: String,
     /// Which claims hold the device.
     pub usage: DedicatedUsage,
-    /// The claims that hold it; null when that is not known.
+    /// The claims that hold the device; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
 }
 
 /// Which claims hold a dedicated device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DedicatedUsage {
-    /// No claim, except with admin access.
+    /// No claim holds the device, except with admin access.
     Free,
-    /// Only claims that may use it.
+    /// Only claims that may use the device hold it.
     Used,
-    /// A claim that may not use it, and keeps it until it is released or evicted.
+    /// A claim that may not use the device holds it, until its pods end or are evicted.
     UsedByOthers,
     /// Unknown: claims or policies could not be read.
     Unknown,

@@ -47,7 +47,7 @@ pub struct RuleDescription {
     pub name: String,
     /// The taint.
     pub taint: Taint,
-    /// Which devices it selects; null for a rule without a selector.
+    /// Which devices the rule selects; null for a rule without a selector.
     pub selector: Option<Selector>,
     /// The selector as text.
     #[serde(skip)]
@@ -59,7 +59,7 @@ pub struct RuleDescription {
     pub generation: i64,
     /// Annotations that the plugin set on the rule.
     pub annotations: RuleAnnotations,
-    /// The program that created it, from managedFields, regardless of later changes; null if not
+    /// The program that created the rule, from managedFields, regardless of later changes; null if not
     /// recorded.
     #[serde(default)]
     pub creation_manager: Option<String>,
@@ -74,11 +74,12 @@ pub struct RuleDescription {
     pub published_device_count: usize,
     /// Allocation results of selected devices; a shared device has one for each share.
     pub allocation_count: usize,
-    /// Pods that it evicts and that are not terminating yet; with effect None, that it would evict.
+    /// Pods that the rule evicts and that are not terminating yet; with effect None, pods that it would evict
+    /// with NoExecute.
     pub evicted_pod_count: usize,
-    /// Pods that use its devices and are already terminating, for any reason.
+    /// Pods that use devices of the rule and are already terminating, for any reason.
     pub terminating_pod_count: usize,
-    /// Bounds of those of these counts that are not exact; absent if all are exact.
+    /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
     /// The counts from which these were written, for words.
@@ -87,9 +88,9 @@ pub struct RuleDescription {
     /// When it should be gone, as it is noted.
     #[serde(skip)]
     expires: Option<String>,
-    /// Pods of the rule that still exist, including terminating ones, and what each waits for.
+    /// Pods that the rule evicts and that still exist, including terminating ones, and what each waits for.
     pub remaining_pods: Vec<RemainingPod>,
-    /// The pods that use its devices and are not evicted by it, by name.
+    /// The pods that use devices of the rule and that the rule does not evict, by name.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
     /// Events about the rule, and events of the controller about pods that it affects, oldest
@@ -113,7 +114,7 @@ pub struct RuleAnnotations {
     pub created_by: Option<String>,
     /// User that last changed the spec.
     pub changed_by: Option<String>,
-    /// Why.
+    /// Why the rule exists: the text given with --reason.
     pub reason: Option<String>,
     /// Ticket reference.
     pub ticket: Option<String>,
@@ -146,10 +147,10 @@ impl From<&FieldManager> for LastUpdate {
 pub struct ConditionCheck {
     /// Whether the condition matches the rule's generation and the existing pods.
     pub current: bool,
-    /// Why it is not; null when it is.
+    /// Why the condition is not current; null if it is.
     pub message: Option<String>,
-    /// Whether the counts are not updated any more: for a rule with effect None, the controller
-    /// counts once.
+    /// Whether the counts are no longer updated: for a rule with effect None, the controller counts only
+    /// once.
     pub frozen: bool,
     /// Pods that the controller counted, for a rule with effect None; null for other effects, and
     /// if the message has no count.

@@ -27,11 +27,11 @@ struct DescriptionList<'a> {
     kind: &'static str,
     /// Where the report is from.
     metadata: Metadata,
-    /// The descriptions, in the order of the question.
+    /// The descriptions, in the order of the arguments.
     items: &'a [RuleDescription],
-    /// Oddities that do not keep the question from being answered, each once.
+    /// Warnings that do not prevent the report; each entry once.
     warnings: &'a [Warning],
-    /// What could not be read, each once.
+    /// Data that could not be read; each entry once.
     incomplete: &'a [Incomplete],
 }
 

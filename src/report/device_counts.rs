@@ -24,7 +24,7 @@ pub struct DeviceCounts {
     pub partly_used_device_count: usize,
     /// Devices with a taint, of any effect.
     pub tainted_device_count: usize,
-    /// Bounds of those of these counts that are not exact; absent if all are exact.
+    /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
     /// The counts from which these were written, for words.
@@ -45,7 +45,7 @@ struct Known {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeCounts {
-    /// The node; null for devices that are local to none, and for those of which that is not known.
+    /// The node; null for devices that are not local to a node, and for devices whose node is unknown.
     pub node: Option<String>,
     /// Whether the node of these devices is known; it is not if slices could not be read.
     pub node_known: bool,

@@ -16,7 +16,7 @@ use crate::model::DeviceId;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::{counted, few};
 
-/// Which devices of a node may be pulled: what the API of the cluster and the kubelet say together.
+/// Which devices of a node are safe to pull, according to the Kubernetes API and the kubelet.
 ///
 /// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
 /// know.
@@ -30,7 +30,7 @@ pub struct DeviceRemovalReport {
     /// Which report this is.
     #[schemars(extend("const" = "DeviceRemovalList"))]
     pub kind: String,
-    /// Where the API's part is from.
+    /// Source of the data of the Kubernetes API.
     pub metadata: Metadata,
     /// The node.
     pub node: String,
@@ -45,7 +45,7 @@ pub struct DeviceRemovalReport {
     chosen: bool,
 }
 
-/// A device, and whether it may be pulled.
+/// A device, and whether it is safe to pull.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceRemovalRow {
@@ -57,8 +57,8 @@ pub struct DeviceRemovalRow {
     /// Whether the device is safe to pull, with a separate value for a device that is idle and not
     /// tainted.
     pub removal_verdict: RemovalVerdict,
-    /// Whether a taint blocks its allocation; otherwise it may be in use again at any time. Null if taints could not
-    /// be read.
+    /// Whether a taint blocks its allocation; otherwise it may be allocated again at any time. Null if taints
+    /// could not be read.
     pub tainted: Option<bool>,
     /// Reasons that the device is not safe to pull.
     pub objections: Vec<ObjectionView>,
@@ -73,11 +73,11 @@ pub struct DeviceRemovalRow {
 pub struct ObjectionView {
     /// The reason.
     pub reason: RemovalCode,
-    /// The pod; null where it is about none.
+    /// The pod that the reason refers to; null if there is none.
     pub pod: Option<ObjectReference>,
-    /// The claim; null where it is about none.
+    /// The claim that the reason refers to; null if there is none.
     pub claim: Option<ObjectReference>,
-    /// The other device that it is about, as DRIVER/POOL/DEVICE; null where it is about this one.
+    /// The other device that the reason refers to, as DRIVER/POOL/DEVICE; null if it refers to this device.
     pub device: Option<String>,
     /// The reason as text.
     pub message: String,
@@ -90,9 +90,9 @@ pub enum RemovalCode {
     InUse,
     /// A container uses it, according to the kubelet, but the API shows it as free.
     InUseAndFree,
-    /// A pod uses it that its claim is not reserved for.
+    /// A pod uses it, but the claim is not reserved for this pod.
     NotReserved,
-    /// A pod still uses it, although a taint evicts that pod.
+    /// A pod still uses it, although a taint on it evicts the pod.
     TaintedAndInUse,
     /// The kubelet has it prepared, but lists no pod that uses it: the pod was force-deleted.
     Prepared,
@@ -108,13 +108,13 @@ pub enum RemovalCode {
     DriverDown,
     /// Whether its driver is running is unknown.
     DriverUnknown,
-    /// The kubelet could not be identified as the one of the node.
+    /// The kubelet could not be identified as the kubelet of the node.
     NodeUnproven,
-    /// The API of the kubelet does not show which devices are in use.
+    /// The kubelet's pod resources API does not report which devices are in use.
     KubeletBlind,
     /// The kubelet's checkpoint could not be read.
     NotesUnread,
-    /// Data of the API could not be read.
+    /// Data of the Kubernetes API could not be read.
     Unread,
     /// Another name or a part of the same hardware is not safe to pull.
     SameHardware,
@@ -126,7 +126,7 @@ pub enum RemovalCode {
     PartsNotTainted,
     /// A claim or template tolerates its taints, so new pods may be scheduled.
     Tolerated,
-    /// It was not idle for --settle.
+    /// It was not idle for as long as --settle requires.
     NotSettled,
 }
 

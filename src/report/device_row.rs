@@ -9,38 +9,39 @@ use super::attributes::AttributeView;
 use super::reference::ObjectReference;
 use super::taint::Taint;
 
-/// One device. What is null is not known: nothing was found, and what it is found in could not be read.
+/// One device. A field that is null is unknown, because the objects that it is computed from could not be
+/// read; node is also null for a device that is not local to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceRow {
-    /// The device, as DRIVER/POOL/DEVICE: what every command takes as a DEVICE argument.
+    /// The device, as DRIVER/POOL/DEVICE: commands accept it as a DEVICE argument.
     pub device: String,
-    /// Its node; null when it is not local to one, and when that is not known.
+    /// The node of the device; null if the device is not local to a node, and if unknown.
     pub node: Option<String>,
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
     /// Whether the device is free: not allocated to any claim, ignoring allocations with admin
     /// access. Null if unknown.
     pub free: Option<bool>,
-    /// How many allocation results name it; more than one for shares and administrative access. Null
-    /// when that is not known.
+    /// Number of allocation results that name the device; more than one with shares or admin access. Null if
+    /// unknown.
     pub allocation_count: Option<usize>,
     /// Allocation results with admin access; null if unknown.
     pub admin_allocation_count: Option<usize>,
-    /// Whether its driver publishes it now; an allocated device need not be published any more. Null
-    /// when that is not known.
+    /// Whether the driver publishes the device now; a device may be allocated and no longer published. Null
+    /// if unknown.
     pub published: Option<bool>,
-    /// Its taints: the driver's first, then those of rules by name.
+    /// Taints of the device: those of the driver first, then those of rules, by name.
     pub taints: Option<Vec<Taint>>,
     /// Dedications to which the device belongs, by the taints of their rules; null if rules are
     /// unknown.
     #[serde(default)]
     pub dedications: Option<Vec<String>>,
-    /// The claims that hold it.
+    /// The claims that hold the device.
     pub claims: Option<Vec<ObjectReference>>,
     /// Claims that hold the device with admin access only.
     pub admin_claims: Vec<ObjectReference>,
-    /// The pods that the claims are reserved for.
+    /// The pods for which the claims are reserved.
     pub pods: Option<Vec<ObjectReference>>,
     /// PodGroups for which the claims are reserved; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -23,7 +23,7 @@ pub struct Event {
     /// Normal or Warning.
     #[serde(rename = "type")]
     pub event_type: String,
-    /// The code.
+    /// Code of the event.
     pub reason: String,
     /// Text of the event.
     pub message: String,
@@ -36,10 +36,10 @@ pub struct Event {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Attribution {
-    /// The event is about the rule itself, or about a pod that nothing else evicts.
+    /// The event is about the rule itself, or about a pod that no other taint evicts.
     #[default]
     Certain,
-    /// The pod is deleted, or another taint evicts it too, and events do not contain the rule.
+    /// The pod is deleted, or another taint evicts it too; events do not name the rule.
     Possible,
 }
 

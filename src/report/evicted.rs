@@ -23,9 +23,9 @@ pub struct EvictedPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Distinguishes it from a later pod of the same name.
+    /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,
-    /// When the controller evicted it; null when the event does not say.
+    /// When the controller evicted the pod; null if the event has no time.
     pub eviction_time: Option<Time>,
     /// The workload of the pod; null for a bare pod, and if unknown.
     pub workload: Option<Owner>,
@@ -39,7 +39,7 @@ pub struct EvictedPod {
 /// Outcome of an evicted pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EvictedOutcome {
-    /// It is terminating.
+    /// The pod is terminating.
     Terminating,
     /// A replacement is running.
     CreatedAgain,
@@ -51,9 +51,9 @@ pub enum EvictedOutcome {
     Missing,
     /// Nothing recreates it: it was a bare pod, or its Job failed.
     NotCreatedAgain,
-    /// Not recreated, because its Job is complete.
+    /// Nothing recreates it, because its Job is complete.
     JobComplete,
-    /// Unknown.
+    /// Unknown, because data is missing.
     Unknown,
 }
 

@@ -57,7 +57,7 @@ pub struct FailedJob {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The reason of its condition, in one word; empty where it says none.
+    /// Reason of the Job's condition; empty if it has none.
     pub reason: String,
 }
 
@@ -69,7 +69,7 @@ pub struct PendingPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Distinguishes it from a later pod of the same name.
+    /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,
     /// The workload of the pod; null for a bare pod.
     pub workload: Option<Owner>,
@@ -177,7 +177,7 @@ impl RuleHistory {
         let certain = self.evicted_pods.iter().filter(|pod| pod.certain).count();
         let possible = self.evicted_pods.len().saturating_sub(certain);
         let evicted = match (certain, possible) {
-            (0, 0) if !self.events_known => "evictions unknown".to_owned(),
+            (0, 0) if !self.events_known => "past evictions: unknown".to_owned(),
             (0, 0) => "no eviction found".to_owned(),
             (certain, 0) => format!(
                 "{} evicted, according to existing events",

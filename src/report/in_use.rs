@@ -15,7 +15,7 @@ use crate::model::{
     PodInUse, PreparedClaim,
 };
 
-/// What one kubelet says of its node, whatever the API of the cluster says.
+/// What one kubelet reports about its node, regardless of the Kubernetes API.
 ///
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,11 +28,12 @@ pub struct PodResourcesReport {
     /// Which report this is.
     #[schemars(extend("const" = "PodResourcesList"))]
     pub kind: String,
-    /// Where the report is from: a kubelet, which knows neither context nor server.
+    /// Source of the report: a kubelet, so context and server are null.
     pub metadata: Metadata,
     /// Version of the kubelet's pod resources API: v1, or v1alpha1, which has no claims.
     pub pod_resources_version: String,
-    /// The pods and what they use, by namespace and name; empty where only `allocatable` was asked for.
+    /// The pods and the resources that they use, by namespace and name; empty if only `allocatable` was
+    /// requested.
     pub items: Vec<PodRow>,
     /// Prepared claims in the kubelet's checkpoint, including those of force-deleted pods; null if
     /// the checkpoint was not requested, or could not be read.
@@ -79,13 +80,13 @@ pub struct ContainerRow {
     pub memory: Vec<MemoryRow>,
 }
 
-/// A device of DRA that a container uses.
+/// A DRA device that a container uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceInUseRow {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Its claim.
+    /// The claim of the device.
     pub claim: ObjectReference,
     /// ID of the share; null if the device is not shared.
     #[serde(rename = "shareID")]

@@ -15,7 +15,7 @@ pub struct PluginDevicesRow {
     pub resource: String,
     /// Device IDs of the device plugin.
     pub ids: Vec<String>,
-    /// The NUMA nodes that they are near to; empty where the plugin does not say.
+    /// NUMA nodes of the devices, by number; empty if the device plugin reports none.
     pub numa_nodes: Vec<i64>,
 }
 
@@ -27,7 +27,7 @@ pub struct MemoryRow {
     pub memory_type: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// On which NUMA nodes.
+    /// NUMA nodes of the memory, by number.
     pub numa_nodes: Vec<i64>,
 }
 
@@ -35,7 +35,7 @@ pub struct MemoryRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourcesRow {
-    /// Devices of device plugins, a line for each resource and place.
+    /// Devices of device plugins, one entry for each resource and set of NUMA nodes.
     pub plugin_devices: Vec<PluginDevicesRow>,
     /// CPU IDs.
     pub cpus: Vec<i64>,

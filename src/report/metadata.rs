@@ -26,7 +26,7 @@ pub struct Metadata {
     /// Where the data was read from; absent if nothing was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
-    /// The Kubernetes version whose behaviour was applied, such as `1.37`; absent where none was.
+    /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
     /// Time at which the report was evaluated: the server's clock, or the time of the files; absent
@@ -137,14 +137,14 @@ impl Cluster {
     }
 }
 
-/// What was read.
+/// Where data was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DataSource {
     /// A live cluster.
     Cluster,
     /// Saved files.
     Files,
-    /// The kubelet of a node, and no cluster.
+    /// The kubelet of a node, without a cluster.
     Kubelet,
 }
 
@@ -187,7 +187,7 @@ impl Warning {
 pub struct Incomplete {
     /// Data that could not be read or evaluated, such as `pods`.
     pub missing: String,
-    /// Why it is missing, and what that means for the report.
+    /// Why the data is missing, and what that means for the report.
     pub message: String,
     /// Which results are affected: Evictions or Details.
     #[serde(default)]
@@ -197,7 +197,7 @@ pub struct Incomplete {
 /// Which results depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
-    /// Evictions: the numbers of pods are unknown.
+    /// Evictions: the numbers of evicted pods are unknown.
     #[default]
     Evictions,
     /// Only details, such as other taints or events.

@@ -7,39 +7,39 @@ use super::metadata::API_VERSION;
 use crate::assess::Guard;
 use crate::model::DeviceSelector;
 
-/// What a team has agreed on: a file that is given with --policy.
+/// A team's policy for taints: a file for --policy.
 ///
-/// Several files add up, together with what is given on the command line: each can forbid more, and
-/// none can allow what another forbids.
+/// Several policies apply together, and together with the flags of the command line: each can forbid more,
+/// and none can allow what another forbids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceTaintPolicy {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// What the file is.
+    /// Kind of the file.
     #[schemars(extend("const" = "DeviceTaintPolicy"))]
     pub kind: String,
-    /// Limits as --abort-if takes them, such as `pods.evicted>20`.
+    /// Guards, as for --abort-if, such as `pods.evicted>20`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub guards: Vec<Guard>,
-    /// What a rule has to say about itself before it is made or made to do more.
+    /// Fields that a rule must have before it is created, or before its effect is raised.
     #[serde(default)]
     pub require: Vec<Requirement>,
-    /// The devices that no rule may select, whatever its effect.
+    /// Devices that no rule may select, regardless of its effect.
     #[serde(default)]
     pub never_taint: Vec<Protected>,
 }
 
-/// What a rule has to say about itself.
+/// A field that a rule must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 pub enum Requirement {
-    /// Why the devices are tainted: `--reason`.
+    /// The reason for the taint, set with `--reason`.
     Reason,
-    /// Ticket reference: `--ticket`.
+    /// A ticket reference, set with `--ticket`.
     Ticket,
-    /// One of the two.
+    /// A reason or a ticket reference.
     ReasonOrTicket,
 }
 
@@ -62,10 +62,10 @@ impl Requirement {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Protected {
-    /// DRIVER/POOL/DEVICE with * for any, or the name of a driver.
+    /// The devices, as DRIVER/POOL/DEVICE with * for any, or the name of a driver.
     #[schemars(with = "String")]
     pub device: DeviceSelector,
-    /// Why; part of the error of a refused command.
+    /// Why the devices are protected; part of the error of a refused command.
     #[serde(default)]
     pub message: Option<String>,
 }

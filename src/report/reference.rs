@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Controller, NamespacedName, Pod, ResourceClaim, Uid};
 
-/// A pod, a claim or a pod group, by what identifies it.
+/// A pod, a claim or a pod group, with the names and the UID that identify it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
@@ -15,7 +15,7 @@ pub struct ObjectReference {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Distinguishes it from a later object of the same name; null when it is not known.
+    /// UID of the object, which a later object of the same name does not have; null if unknown.
     pub uid: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for ObjectReference {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
-    /// Such as ReplicaSet.
+    /// Kind of the owner, such as ReplicaSet.
     pub kind: String,
     /// The owner's name.
     pub name: String,

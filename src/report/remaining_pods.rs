@@ -19,19 +19,19 @@ use crate::model::Effect;
 pub struct RemainingPod {
     /// Its namespace.
     pub namespace: String,
-    /// Its name.
+    /// The pod's name.
     pub name: String,
-    /// Its node; null while it has none.
+    /// The node of the pod; null while it has none.
     pub node: Option<String>,
-    /// Distinguishes it from a later pod of the same name.
+    /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,
     /// The reason as text.
     pub message: String,
-    /// What it waits for; EffectDoesNotEvict if it waits for nothing.
+    /// What the pod waits for; EffectDoesNotEvict if it waits for nothing.
     pub reason: BlockerReason,
-    /// Since when it waits for that; null if unknown.
+    /// Since when the pod waits for this; null if unknown.
     pub since_time: Option<Time>,
-    /// Until when it waits for that at most; null when there is no such time.
+    /// Until when the pod waits for this at most; null if there is no such time.
     pub until_time: Option<Time>,
     /// The drivers that may not have released the devices; only with DriverDown.
     #[serde(default)]
@@ -46,9 +46,10 @@ pub struct RemainingPod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldingDriver {
-    /// Its name.
+    /// Name of the driver.
     pub driver: String,
-    /// Whether it publishes devices of the node; null when that is not known. One that is frozen does.
+    /// Whether the driver publishes devices of the node; null if unknown. A driver that hangs still does,
+    /// because its ResourceSlices remain.
     pub published: Option<bool>,
     /// When the driver was first observed not to publish devices; null if not observed before.
     pub unpublished_since_time: Option<Time>,

@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 use super::bounds::Bounds;
 use crate::engine::rule_lifecycle::EvictionStatus;
 
-/// What a rule does, as data: the columns DEVICES, PODS and EVICTING.
+/// Counts and eviction status of a rule: the columns DEVICES, PODS and EVICTING of `list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleSummary {
     /// The rule's name.
     pub rule: String,
-    /// Published devices that it selects; null where that is not known.
+    /// Published devices that the rule selects; null if unknown.
     pub published_device_count: Option<usize>,
-    /// Pods that it evicts, or would with effect NoExecute; null where that is not known.
+    /// Pods that the rule evicts, or would evict with effect NoExecute; null if unknown.
     pub evicted_pod_count: Option<usize>,
-    /// Pods on its devices that are terminating already; null where pods are not known.
+    /// Pods that use its devices and are already terminating; null if pods are unknown.
     pub terminating_pod_count: Option<usize>,
-    /// Pods that use its devices and are not evicted by it; null where pods are not known.
+    /// Pods that use its devices and that the rule does not evict; null if pods are unknown.
     pub not_evicted_pod_count: Option<usize>,
     /// Pods that use the hardware of the devices through partitions; null if pods are unknown.
     pub partition_pod_count: Option<usize>,
     /// Eviction status by the controller's condition.
     pub evicting: Evicting,
-    /// Bounds of the counts that are null.
+    /// Bounds of the counts that are null; absent if none is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
@@ -32,7 +32,7 @@ pub struct RuleSummary {
 /// Eviction status of a rule by the controller's condition, and whether it is current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Evicting {
-    /// There is no condition.
+    /// The rule has no condition.
     Unknown,
     /// Pods are being evicted.
     InProgress,

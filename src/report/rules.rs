@@ -320,7 +320,7 @@ impl From<&RuleRow> for RuleSummary {
     }
 }
 
-/// Objects as `kubectl get` prints several of them.
+/// Several objects, as `kubectl get -o json` prints them.
 #[must_use]
 pub fn list_of(objects: &[Value]) -> Value {
     // With an empty resourceVersion, as kubectl prints a list that it has put together itself.

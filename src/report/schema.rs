@@ -121,6 +121,7 @@ fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
         .with_transform(RecursiveTransform(join_lines))
+        .with_transform(RecursiveTransform(describe_type))
         .into_generator()
         .into_root_schema_for::<T>()
 }
@@ -144,6 +145,17 @@ fn join_lines(schema: &mut Schema) {
         .map(|paragraph| paragraph.replace('\n', " "))
         .collect();
     *description = paragraphs.join("\n\n");
+}
+
+/// The tag of an enumeration is no field in the source, so that no doc comment describes it.
+fn describe_type(schema: &mut Schema) {
+    let tag = schema.pointer_mut("/properties/type");
+    let Some(Value::Object(tag)) = tag else {
+        return;
+    };
+    if tag.contains_key("const") && !tag.contains_key("description") {
+        tag.insert("description".to_owned(), "Type of the event.".into());
+    }
 }
 
 #[cfg(test)]

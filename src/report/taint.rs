@@ -40,7 +40,7 @@ fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, O
 pub struct Taint {
     /// The taint's key.
     pub key: String,
-    /// The taint's value; empty when it has none.
+    /// The taint's value; empty if it has none.
     pub value: String,
     /// The effect: None, NoSchedule, NoExecute, or an effect newer than this plugin.
     pub effect: String,

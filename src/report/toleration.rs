@@ -10,15 +10,15 @@ use crate::model::{Operator, Toleration};
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Toleration")]
 pub struct TolerationView {
-    /// The key; absent for every key.
+    /// The key; absent for all keys.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Operator of the toleration: Exists or Equal.
     pub operator: String,
-    /// The value, where values are compared.
+    /// The value; absent if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// The effect; absent for every effect.
+    /// The effect; absent for all effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
     /// tolerationSeconds of the API; absent means forever.

@@ -20,12 +20,12 @@ pub struct TolerationReport {
     /// Which report this is.
     #[schemars(extend("const" = "TolerationList"))]
     pub kind: String,
-    /// Where it is from.
+    /// Where the report is from.
     pub metadata: Metadata,
     /// The taints.
     pub taints: Vec<Taint>,
-    /// The claims and templates that tolerate one of them: those that do so by its key first, blanket ones
-    /// behind them.
+    /// The claims and templates that tolerate one of the taints: first those that name its key, then those
+    /// with a wildcard toleration.
     pub items: Vec<TolerantReport>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
@@ -45,7 +45,7 @@ pub struct TolerantReport {
     pub name: String,
     /// How the taint is tolerated: Named or Blanket.
     pub tolerance: ToleranceReport,
-    /// Whether all of its requests that tolerate the taint have admin access.
+    /// Whether all requests of the claim that tolerate the taint have admin access.
     pub admin_access: bool,
     /// The tolerations that match the taint.
     pub tolerations: Vec<TolerationView>,
@@ -55,7 +55,7 @@ pub struct TolerantReport {
     /// Whether the tolerations lack effect NoExecute, so that a NoExecute taint evicts the pods
     /// anyway.
     pub scheduling_only: bool,
-    /// The devices that a claim holds, `DRIVER/POOL/DEVICE`.
+    /// The devices that the claim holds, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
 }
 
@@ -64,9 +64,9 @@ pub struct TolerantReport {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum ToleranceReport {
-    /// By its key.
+    /// By a toleration that names the key of the taint.
     Named,
-    /// By a toleration of every taint.
+    /// By a wildcard toleration, which matches every taint.
     Blanket,
 }
 

@@ -8,7 +8,7 @@ use crate::engine::NotEvicted;
 use crate::engine::holders::{NotEvictedReason, UnevictedPod};
 use crate::naming::phrase::{counted, few};
 
-/// A pod that uses devices of the rules and is not evicted by them.
+/// A pod that uses devices of the rules and that the rules do not evict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotEvictedPod {
@@ -16,13 +16,13 @@ pub struct NotEvictedPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Distinguishes it from a later pod of the same name.
+    /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,
-    /// Its node; null when it has none.
+    /// The node of the pod; null if it has none.
     pub node: Option<String>,
-    /// Why it is not evicted.
+    /// Why the pod is not evicted.
     pub reason: NotEvictedCode,
-    /// Why it is not evicted, as text.
+    /// Why the pod is not evicted, as text.
     pub message: String,
 }
 
@@ -31,13 +31,13 @@ pub struct NotEvictedPod {
 pub enum NotEvictedCode {
     /// It tolerates the taints forever.
     Tolerates,
-    /// It tolerates the taints, and has admin access only.
+    /// It uses the devices with admin access only, and tolerates the taints.
     AdminAccess,
     /// The effect of the rules does not evict.
     EffectDoesNotEvict,
-    /// Its containers have ended, and its claim is not released.
+    /// Its containers have ended, and its claim is not released yet.
     Ended,
-    /// It is terminating, and not because of the rules.
+    /// It is already terminating, for another reason than the rules.
     Leaving,
     /// The controller does not evict it, for another reason.
     NotEvicted,

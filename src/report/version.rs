@@ -13,7 +13,7 @@ use crate::model::{self, Minor};
 /// How many letters of a commit tell it from others.
 const SHORT: usize = 12;
 
-/// This program, and the server that was asked.
+/// This program and the server.
 ///
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,8 @@ pub struct Client {
     pub newest_kubernetes: String,
     /// Kinds of reports, each with the version of its schema.
     pub reports: Vec<ReportVersion>,
-    /// Behaviour of Kubernetes releases, where it differs, oldest first.
+    /// How Kubernetes releases treat device taints, oldest first; a release is listed only if it differs from
+    /// the one before.
     pub releases: Vec<Release>,
     /// Known defects of Kubernetes releases that affect taints, the worst first.
     #[serde(default)]
@@ -79,13 +80,13 @@ pub struct ReportVersion {
     pub api_version: String,
 }
 
-/// How a release of Kubernetes treats device taints, with its feature gates as they come.
+/// How a release of Kubernetes treats device taints, with default feature gates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
     /// The release, such as `1.37.1`.
     pub version: String,
-    /// Whether a rule without a selector evicts from every published device.
+    /// Whether a rule without a selector evicts the pods of every published device.
     pub nil_selector_evicts: bool,
     /// Whether a rule without a selector blocks the allocation of every device.
     pub nil_selector_blocks: bool,
@@ -104,9 +105,10 @@ pub struct Release {
     pub unknown_effect_blocks: bool,
     /// Whether the server renews timeAdded if the effect changes.
     pub server_renews_time_added: bool,
-    /// Whether an outdated entry in reservedFor hides the entries after it from a new rule.
+    /// Whether an outdated entry in a claim's reservedFor makes a new rule ignore the pods listed after it.
     pub stale_reservation_hides: bool,
-    /// Whether the controller re-evaluates pods of untainted claims if a rule is created.
+    /// Whether, if a rule is created, the controller also re-evaluates pods whose claims have no tainted
+    /// device.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,
@@ -120,7 +122,8 @@ pub struct Server {
     pub server: String,
     /// The version of the server, such as `v1.37.0`; null if unknown.
     pub version: Option<String>,
-    /// The version whose behaviour is applied to it; null when it has no device taints.
+    /// The Kubernetes version whose behavior is applied to the server; null if the server has no device
+    /// taints.
     pub semantics: Option<String>,
     /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,
@@ -137,9 +140,9 @@ pub struct Server {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
-    /// Its name, such as `resourceslices`.
+    /// Name of the resource, such as `resourceslices`.
     pub name: String,
-    /// The API version at which it is read; null when none that is known is served.
+    /// The API version that is used; null if the server serves none that this program supports.
     pub api_version: Option<String>,
 }
 

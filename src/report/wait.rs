@@ -17,7 +17,7 @@ const KIND: &str = "WaitReport";
 /// What is waited for until workloads have as many ready pods as they want.
 pub const RECOVERED: &str = "recovered";
 
-/// How a wait ended: what was waited for is the case, or this is left.
+/// Result of a wait: whether its condition was met, and if not, what still blocks it.
 ///
 /// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
 /// know.
@@ -35,13 +35,13 @@ pub struct WaitReport {
     /// Condition of the wait, as in --for: evicted, idle, observed, deleted or recovered.
     #[serde(rename = "for")]
     pub goal: String,
-    /// Whether the condition was met; otherwise the wait ended before.
+    /// Whether the condition was met; if not, the wait ended before.
     pub met: bool,
     /// Duration of the wait, in whole seconds.
     pub waited_seconds: u64,
-    /// The rules that were waited for, by name.
+    /// The rules of the wait, by name.
     pub rules: Vec<String>,
-    /// Pods to evict that were observed.
+    /// Pods due for eviction that the wait has observed so far, including those that are gone.
     pub seen_pod_count: usize,
     /// What blocks the wait, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,

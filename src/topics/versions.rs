@@ -20,7 +20,7 @@ pub(super) fn versions() -> String {
         ("rules taint unpublished devices", |it| {
             it.reaches_unpublished
         }),
-        ("extended resources are evicted", |it| {
+        ("extended resources: evicts pods", |it| {
             it.evicts_extended_resources
         }),
         ("rules select by class and CEL", |it| {

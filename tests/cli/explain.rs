@@ -51,16 +51,17 @@ fn the_whole_chain_has_the_field_of_each_link() {
                 since 2026-11-20T10:05:00Z (10m ago): evicts in 20m, at
                 2026-11-20T10:35:00Z
                 (DeviceTaintRule node-10-decommission: .spec.taint)
-              toleration example.com/decommission:NoExecute for 1800s covers it, and
-                  decides
+              toleration example.com/decommission:NoExecute for 1800s matches, and
+                  determines when the taint evicts
                   (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
                       .status.allocation.devices.results[0].tolerations[0])
 
     Possible fixes:
       without rule node-10-decommission: stays: none of its devices is tainted
           (DeviceTaintRule node-10-decommission)
-      with one more toleration in request gpu, before the claim is allocated: stays:
-          it tolerates the taints that would evict it
+      for later pods, with one more toleration in request gpu of a
+          ResourceClaimTemplate that replaces fold-gpu: stays: it tolerates the
+          taints that would evict it
           (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
               .spec.devices.requests[0].exactly.tolerations)
         - key: example.com/decommission
@@ -98,7 +99,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
 #[test]
 fn a_device_and_a_rule_are_explained() {
     insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @"
-    gpu.example.com/node-9/gpu-1: allocated to 1 claim, 1 taint, no unallocated request matches it
+    gpu.example.com/node-9/gpu-1: allocated to 1 claim; 1 taint; no request of a pending claim matches it
 
       published for node node-9, generation 2 of pool node-9 is current
       taint gpu.example.com/unhealthy=xid-79:NoExecute of the driver, since
@@ -110,7 +111,7 @@ fn a_device_and_a_rule_are_explained() {
     devicetaintrule.resource.k8s.io/node-10-decommission: selects 4 devices, and evicts 1 pod
 
       driver gpu.example.com: 40 devices
-      and pool node-10: 4 devices
+      of these, pool node-10: 4 devices
       taint example.com/decommission:NoExecute, since 2026-11-20T10:05:00Z (10m ago)
       controller condition: EvictionInProgress True, PodsPendingEviction, 1 pod
           needs to be evicted in 1 namespace. 1 pod evicted since starting the
@@ -119,9 +120,9 @@ fn a_device_and_a_rule_are_explained() {
         allocated to claim research/fold-jsg5p-gpu-ktkm8
           pod research/fold-jsg5p: evicted in 20m, at 2026-11-20T10:35:00Z
       3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, not allocated
-      evictions unknown
-        unknown: evicted pods, because the input holds no Event: the events of past
-            evictions are unknown
+      past evictions: unknown
+        unknown: evicted pods, because the input holds no Event: past evictions are
+            unknown
     [exit status: 0]
     ");
 }
@@ -333,7 +334,7 @@ fn a_template_that_does_not_exist_is_named() {
         exist in namespace ml";
     assert!(missing.contains(named), "{missing}");
     let there = told("four-gpus");
-    let named = "no claim is made from ResourceClaimTemplate four-gpus yet";
+    let named = "no claim has been created from ResourceClaimTemplate four-gpus yet";
     assert!(there.contains(named), "{there}");
     assert!(!there.contains("four-gpus does not exist"), "{there}");
 }
@@ -361,11 +362,11 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
             .shown()
     };
     insta::assert_snapshot!(told("pod/early"), @"
-    pod/early -n ml: waits for a claim that does not exist: no claim has been created from ResourceClaimTemplate template: check that it exists with `kubectl get resourceclaimtemplate template -n ml`
+    pod/early -n ml: waits for a claim that does not exist: no claim has been created from ResourceClaimTemplate template: check that the template exists with `kubectl get resourceclaimtemplate template -n ml`
 
-      no claim has been created from ResourceClaimTemplate template: check that it
-          exists with `kubectl get resourceclaimtemplate template -n ml`, or it is
-          not needed
+      no claim has been created from ResourceClaimTemplate template: check that the
+          template exists with `kubectl get resourceclaimtemplate template -n ml`;
+          or the pod needs no claim from it
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/lost"), @"
@@ -502,8 +503,8 @@ fn what_was_not_read_is_unknown_and_not_none() {
         (
             "ResourceClaim",
             device,
-            "unallocated requests are unknown",
-            "no unallocated request",
+            "requests of pending claims are unknown",
+            "no request of a pending claim",
         ),
         (
             "ResourceClaim",

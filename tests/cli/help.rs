@@ -22,7 +22,7 @@ fn help_of_the_program() {
       preview       Show which pods a taint would evict, and when
       add           Create rules that taint devices
       escalate      Raise a rule's effect: block new pods, or evict running ones
-      deescalate    Lower a rule's effect, immediately: no report, no guard, no confirmation
+      deescalate    Lower a rule's effect immediately, without preview, guards or confirmation
       remove        Delete rules, and show which devices become schedulable again
       list          List rules with their devices, pods and creators
       describe      Show rules, their conditions, and what each pod is waiting for
@@ -112,7 +112,7 @@ fn short_help_of_preview() {
 
       # The same, compared with the controller's own count; leaves no objects behind
       kubectl devicetaint preview 'gpu.example.com/node-7/*' \
-        example.com/maintenance:NoExecute --publish --cleanup
+        example.com/maintenance=firmware:NoExecute --publish --cleanup
 
     Use `kubectl devicetaint options` for the flags that every command takes.
     [exit status: 0]
@@ -146,7 +146,7 @@ fn short_help_of_devices_ends_with_examples() {
       # How many are free on each node
       kubectl devicetaint devices --summary
 
-      # Devices that can be tainted without evicting a pod
+      # Free devices; a taint still evicts pods that have admin access to them
       kubectl devicetaint devices gpu.example.com --free -o name
 
     Use `kubectl devicetaint options` for the flags that every command takes.
@@ -200,8 +200,8 @@ fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
     pdb-violated             a PodDisruptionBudget protects it; taint evictions
                              ignore budgets
-    pdb-ambiguous            two or more PodDisruptionBudgets match it, which the
-                             eviction API rejects
+    pdb-ambiguous            two or more PodDisruptionBudgets match it, so the
+                             Eviction API refuses to evict it
     last-replica             the last ready pod of its workload, or one of the last
     gang                     its pod group stops working without it, or restarts as
                              a whole
@@ -227,8 +227,9 @@ fn hazards_are_explained() {
     sibling-in-use           other pods keep using the same hardware, by partitions
                              or shares
     terminal-still-reserved  has already ended, and still holds the device
-    tolerates-schedule-only  replacements are scheduled here and evicted again: no
-                             NoExecute toleration without tolerationSeconds
+    tolerates-schedule-only  replacements are scheduled here and evicted again: its
+                             claim needs a NoExecute toleration without
+                             tolerationSeconds
     foreign-taint            is also evicted by another rule or by a driver's taint
 
     JSON and YAML have them as enumerations: PdbViolated for pdb-violated.
@@ -356,7 +357,7 @@ fn a_word_from_elsewhere_is_told_what_it_is_here() {
     assert_snapshot!(devicetaint("help drain").shown(), @r#"
     [stderr]
     error: no help topic "drain"
-    hint: use `preview`, then `escalate`
+    hint: use `preview`, then `add`, then `escalate`
     [exit status: 2]
     "#);
 }

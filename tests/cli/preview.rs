@@ -14,7 +14,7 @@ fn one_device_is_asked_about_without_a_taint() {
     gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are scheduled here and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -28,7 +28,7 @@ fn one_device_is_asked_about_without_a_taint() {
     +5m      1 pod   ███████████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource; this version of Kubernetes does not evict such pods
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -39,12 +39,12 @@ fn one_device_is_asked_about_without_a_taint() {
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
     [exit status: 0]
     ");
 }
@@ -55,7 +55,7 @@ fn several_devices_are_one_question() {
     2 pods in 2 namespaces would be evicted now.
     The last pod is gone after about 30s, at full grace period; then both devices are free.
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
     [exit status: 0]
     ");
 }
@@ -67,7 +67,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     gpu.example.com/node-7/*   taint a:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are scheduled here and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 match (1 more like it)
       warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 match; has no controller: nothing recreates it
 
@@ -84,7 +84,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     +5m      1 pod   ██████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource; this version of Kubernetes does not evict such pods
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -103,9 +103,9 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
       devices.available<25%: not tripped, the value is 11 of 40
 
     4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 claims cannot be reallocated: no other devices are available.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard claims.unplaceable>2 tripped: the value is 3.
     The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
     All on node-7.
@@ -132,12 +132,12 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 fn whole_driver_is_one_segment() {
     assert_snapshot!(preview("gpu.example.com").answer(), @"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
-    3 PodDisruptionBudgets would block this; taint evictions ignore PodDisruptionBudgets.
+    3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     The last pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
     [exit status: 0]
     ");
 }
@@ -157,7 +157,7 @@ fn pool_may_have_a_slash_in_its_name() {
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     1 pod in 1 namespace would be evicted now.
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     The last pod is gone after about 60m, at full grace period; then the device is free.
     On node-1, using nic.example.com/fabric/node-1/vf-0.
     [exit status: 0]
@@ -213,12 +213,12 @@ fn flags_say_the_same_as_an_argument() {
 fn every_device_has_to_be_said_in_so_many_words() {
     assert_snapshot!(preview("--all-devices").answer(), @"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
-    3 PodDisruptionBudgets would block this; taint evictions ignore PodDisruptionBudgets.
+    3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     The last pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
     [exit status: 0]
     ");
@@ -237,8 +237,8 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
-      warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; replacements are scheduled here and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
+      warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are scheduled here and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
@@ -257,7 +257,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a replacement is scheduled here).
     All on node-3.
     [exit status: 0]
@@ -270,7 +270,7 @@ fn no_schedule_evicts_nobody() {
     gpu.example.com/node-7/gpu-0   taint a:NoSchedule
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource; this version of Kubernetes does not evict such pods
       research/evals-98wpf: the effect does not evict
       research/notebook-anna: the effect does not evict
       research/notebook-ben: terminating, its grace period ended 10s ago
@@ -281,7 +281,7 @@ fn no_schedule_evicts_nobody() {
     a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1           5      0            0
 
     No pod would be evicted: effect NoSchedule does not evict.
-    6 pods use these devices: 1 already terminating, 5 not evicted.
+    6 pods use a selected device: 1 already terminating, 5 not evicted for other reasons.
     [exit status: 0]
     ");
 }
@@ -346,7 +346,7 @@ fn existing_rule_is_asked_about_by_name() {
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      warning   Deployment/chat of serving: replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
+      warning   Deployment/chat of serving: replacements are scheduled here and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                             WORKLOAD          RISKS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
@@ -358,7 +358,7 @@ fn existing_rule_is_asked_about_by_name() {
       4 published devices selected. 3 allocated devices selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     1 pod in 1 namespace would be evicted now.
-    1 more pod uses these devices: 1 tolerating the taint.
+    1 more pod uses a selected device: 1 tolerating the taint.
     The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a replacement is scheduled here).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
@@ -370,7 +370,7 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
     Top risks:
       danger    Job/fold of research: Job fold fails permanently: failure 2 exceeds its backoffLimit of 1, unless its containers exit with 0 when stopped
-      warning   Deployment/chat of serving: replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
+      warning   Deployment/chat of serving: replacements are scheduled here and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
@@ -390,7 +390,7 @@ fn several_rules_are_one_question() {
     example.com/decommission:NoExecute           node-10-decommission   gpu.example.com/node-10/*           4           1      1            1
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
-    1 more pod uses these devices: 1 tolerating the taint.
+    1 more pod uses a selected device: 1 tolerating the taint.
     The last pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (a pod stays), 1 (a replacement is scheduled here).
     [exit status: 0]
     ");
@@ -403,8 +403,8 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
-      warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are scheduled here and evicted again: no NoExecute toleration without tolerationSeconds
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; replacements are scheduled here and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
+      warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are scheduled here and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
@@ -423,7 +423,7 @@ fn manifest_is_asked_about_before_it_is_created() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a replacement is scheduled here).
     All on node-3.
     [exit status: 0]
@@ -610,8 +610,8 @@ fn every_signal_can_trip() {
 fn tripped_guard_is_a_refusal_with_the_whole_report() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
@@ -630,7 +630,7 @@ fn tripped_guard_leaves_one_json_document_on_stdout() {
     [{"count":3,"expression":"pods.evicted>2","totalCount":null,"tripped":true}]
     "#);
     assert_snapshot!(run.stderr, @"
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
     error: guard tripped: pods.evicted>2
     ");
 }
@@ -725,8 +725,8 @@ fn now_decides_what_is_due() {
     ");
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [exit status: 0]

@@ -325,7 +325,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     research    fold-jsg5p   node-10   tolerates the taint for 20m, until 2026-11-20T10:35:00Z
 
     Incomplete:
-      events: the input holds no Event: the events of past evictions are unknown
+      events: the input holds no Event: past evictions are unknown
     [exit status: 0]
     ");
     let strict = devicetaint(&format!("describe node-8-power --from {EXAMPLE} --strict"));

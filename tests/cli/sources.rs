@@ -293,7 +293,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     k:Melt   rule   d/*/* rack=?           1           1      0            0
 
     No pod would be evicted: effect Melt does not evict.
-    1 pod uses these devices: 1 not evicted.
+    1 pod uses a selected device: 1 not evicted.
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`

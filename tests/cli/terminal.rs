@@ -149,8 +149,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
         disruptions, 1 would be used; Deployment rerank has 1 ready pod and would
-        have none left; replacements are scheduled here and evicted again: no
-        NoExecute toleration without tolerationSeconds
+        have none left; replacements are scheduled here and evicted again: its claim
+        needs a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              RISKS
@@ -165,8 +165,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     +5m      1 pod   ███████████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this
-        version of Kubernetes does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource; this version
+        of Kubernetes does not evict such pods
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -182,10 +182,10 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at
     2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore
+    1 PodDisruptionBudget would be violated; taint evictions ignore
     PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1
-    not evicted.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already
+    terminating, 1 not evicted for other reasons.
     The last pod is gone after about 5m30s, at full grace period; the device is not
     free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
@@ -195,8 +195,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment
-        rerank has 1 ready pod and would have none left; replacements are scheduled here and evicted again: no NoExecute
-        toleration without tolerationSeconds
+        rerank has 1 ready pod and would have none left; replacements are scheduled here and evicted again: its claim needs
+        a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -210,7 +210,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     +5m      1 pod   ███████████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource; this version of Kubernetes does not evict such pods
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -222,8 +222,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
@@ -232,7 +232,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are scheduled here
-        and evicted again: no NoExecute toleration without tolerationSeconds
+        and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -246,7 +246,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     +5m      1 pod   ███████████████
 
     Not evicted:
-      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version of Kubernetes does not evict
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource; this version of Kubernetes does not evict such pods
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, its grace period ended 10s ago
 
@@ -258,8 +258,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");

@@ -85,7 +85,7 @@ fn page(name: &str, command: &Command) -> String {
     }
     if name != "options" {
         page.push_str(
-            "\nBesides, it takes what [every command](options.md) does. How it can end: [exit codes](../exit-codes.md).\n",
+            "\nIt also accepts the [options of every command](options.md). See also: [exit codes](../exit-codes.md).\n",
         );
     }
     page

@@ -307,7 +307,7 @@ const SHARED: [(&str, &str); 75] = [
     ),
     (
         "apiVersion",
-        "Version of the schema; next to the name of another report or resource, the version of that.",
+        "Version of the schema of the report; in a list of reports or resources, the version of each.",
     ),
     ("atLeast", "Lower bound of a count."),
     ("atMost", "Upper bound of a count."),
@@ -317,14 +317,14 @@ const SHARED: [(&str, &str); 75] = [
     ),
     (
         "bounds",
-        "Bounds of the counts in the same object that are not exact.",
+        "Bounds of the counts in the same object that are not exact; absent if all are exact.",
     ),
     (
         "changed",
         "Whether something was changed, or would have been without the dry run; null if unknown.",
     ),
     ("claim", "The claim."),
-    ("claims", "The claims that hold a device."),
+    ("claims", "Claims that hold a device."),
     ("condition", "The condition EvictionInProgress of a rule."),
     ("context", "Name of the kubeconfig context."),
     ("cpus", "CPU IDs."),
@@ -360,7 +360,7 @@ const SHARED: [(&str, &str); 75] = [
     ),
     ("fix", "Suggested fix; null if there is none."),
     ("for", "Condition of the wait, as in `--for`."),
-    ("guardResults", "The guards, and whether they tripped."),
+    ("guardResults", "The guards, and whether each tripped."),
     ("incomplete", "Data that could not be read or evaluated."),
     ("items", "Elements of the list."),
     ("key", "The key of a taint or a toleration, as in the API."),
@@ -383,7 +383,7 @@ const SHARED: [(&str, &str); 75] = [
     ),
     (
         "notEvictedPods",
-        "The pods that use the devices and are not evicted.",
+        "Pods that use the devices and are not evicted.",
     ),
     ("numaNodes", "NUMA nodes, by number."),
     (
@@ -392,7 +392,7 @@ const SHARED: [(&str, &str); 75] = [
     ),
     ("pluginDevices", "Devices of device plugins."),
     ("pod", "The pod."),
-    ("pods", "The pods for which claims are reserved."),
+    ("pods", "Pods for which claims are reserved."),
     ("policy", "The file of a policy."),
     ("published", "Whether a driver publishes devices now."),
     (
@@ -401,7 +401,7 @@ const SHARED: [(&str, &str); 75] = [
     ),
     (
         "reason",
-        "Stable code of the reason; in `annotations` the free text of `--reason`.",
+        "Stable code of the reason; in `annotations` the free text given with `--reason`.",
     ),
     (
         "request",
@@ -412,14 +412,14 @@ const SHARED: [(&str, &str); 75] = [
     ("selector", "Which devices a rule selects."),
     (
         "semantics",
-        "The Kubernetes version whose behaviour was applied.",
+        "The Kubernetes version whose behavior was applied.",
     ),
     ("server", "The server, as its URL."),
     ("severity", "Severity of the impact on a pod."),
-    ("shares", "The attribute that devices have in common."),
+    ("shares", "The attribute that the devices have in common."),
     (
         "sinceTime",
-        "Time since which a pod waits; null if unknown.",
+        "Time since which a pod waits, or since which something blocks a wait; null if unknown.",
     ),
     ("steps", "Steps that follow from this one."),
     ("taint", "A taint, and what sets it."),
@@ -431,7 +431,7 @@ const SHARED: [(&str, &str); 75] = [
     ("type", "Type of an event, a step or a change."),
     (
         "uid",
-        "UID of the object, which a later one of the same name does not have; null if unknown.",
+        "UID of the object, which a later object of the same name does not have; null if unknown.",
     ),
     ("unknown", "Unknown data, and why it is unknown."),
     (

@@ -27,7 +27,7 @@ impl Guard {
         }
     }
 
-    /// The guard as it was given.
+    /// The guard, as given.
     #[must_use]
     pub fn expression(&self) -> &str {
         &self.expression

@@ -33,8 +33,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// Only devices allocated to claims in this namespace, or its pods; for `devices` and
-    /// `podresources list`
+    /// Namespace of the claims or pods to show; for `devices`, `explain` and `podresources list`
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
 

@@ -54,7 +54,8 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Additional attribute that identifies hardware, besides built-in ones such as uuid
     ///
-    /// NAME=VALUE then also selects devices, and new rules record this attribute. Repeatable.
+    /// An argument NAME=VALUE, such as slot=3, then selects devices and is not a taint; new rules record this
+    /// attribute. Repeatable.
     #[arg(
         long = "identity-attribute",
         value_name = "NAME",

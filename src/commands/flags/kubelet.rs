@@ -25,7 +25,7 @@ pub(crate) struct DebugPodArgs {
     )]
     pub(crate) via_debug: Option<String>,
 
-    /// Image of the debug pod, with this program as its entry point
+    /// Image of the debug pod, whose entry point must be this program; required with --via-debug
     #[arg(
         long,
         value_name = "IMAGE",

@@ -10,7 +10,7 @@ use crate::render::Format;
 /// Flags of every command.
 #[derive(clap::Args, Debug)]
 pub(crate) struct GlobalArgs {
-    /// When to use colours
+    /// When to use colors
     #[arg(
         long,
         global = true,

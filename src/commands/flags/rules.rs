@@ -11,9 +11,9 @@ pub(crate) struct RuleArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules on this device, and rules that record this
-    /// hardware ID; `wait`, `describe` and `list` include the rules on its partitions. Format of
-    /// devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
+    /// A hardware ID without KEY selects the rules on this device, and rules that record this hardware ID;
+    /// `wait`, `describe` and `list` include the rules on its partitions. Format of devices:
+    /// DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT, each with or without a trailing `-`.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 

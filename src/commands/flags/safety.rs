@@ -14,7 +14,7 @@ pub(crate) struct SafetyArgs {
     #[arg(short, long)]
     yes: bool,
 
-    /// Exact number of pods that may be evicted
+    /// Refuse unless exactly N pods would be evicted
     ///
     /// Required in addition to --yes if several namespaces, kube-system or all devices are
     /// affected, unless --expect is set.
@@ -23,11 +23,13 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse if the impact is larger than in this report
     ///
-    /// A file from `preview -o json`, or its digest. A file refuses other taints, pods that it does
-    /// not list as evicted, and earlier evictions. With a digest, any difference in devices selected
-    /// by name, pods or outcomes is refused, even a smaller impact. Neither compares hazards or
-    /// severities. hardware:… is a digest of the devices only, and refuses changed devices. A device
-    /// selected by name that was replaced since the report is always refused.
+    /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest
+    /// (hardware:…). With a file, the command is refused if taints differ, if a pod would be evicted that the
+    /// file does not list as evicted, or if a pod would be evicted earlier than the file says. With sha256:…,
+    /// it is refused at any difference in taints, devices selected by name, pods or outcomes, even if the
+    /// impact is smaller. With hardware:…, it is refused if a device selected by name has changed. Hazards
+    /// and severities are not compared (see `help hazards`). A device selected by name that was replaced
+    /// since the report is always refused.
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 
@@ -46,9 +48,9 @@ pub(crate) struct SafetyArgs {
 
     /// Proceed despite known Kubernetes bugs
     ///
-    /// In 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, or is ignored by it. On a
-    /// terminal this asks for confirmation; scripts need this flag for these releases, and for an
-    /// unknown release.
+    /// In 1.36.0 to 1.36.2, any rule can make kube-scheduler panic, or is ignored by it. Without this flag,
+    /// the command asks for confirmation for these releases and for an unknown release; if stdin is not a
+    /// terminal, it is refused.
     #[arg(long, hide_short_help = true)]
     accept_known_defects: bool,
 }

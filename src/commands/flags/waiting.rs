@@ -11,7 +11,7 @@ use crate::naming::duration::parse_duration;
 pub(crate) struct WaitingArgs {
     /// Wait until all evicted pods have ended
     ///
-    /// Nothing is changed if --timeout ends before the last eviction is due.
+    /// If --timeout is too short for the last eviction, the command is refused before anything is changed.
     #[arg(long)]
     pub(crate) wait: bool,
 
@@ -19,7 +19,7 @@ pub(crate) struct WaitingArgs {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) timeout: Duration,
 
-    /// How long the condition must hold before the wait succeeds
+    /// How long all evicted pods must stay gone before the wait succeeds
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) settle: Duration,
 }

@@ -75,7 +75,7 @@ fn unnamed() -> Warning {
         code: "unnamed-taint",
         message: "no taint specified: assumes a taint that only wildcard tolerations match"
             .to_owned(),
-        fix: Some("specify the taint: more pods may tolerate it".to_owned()),
+        fix: Some("specify the taint: more pods may tolerate it, and fewer be evicted".to_owned()),
     }
 }
 

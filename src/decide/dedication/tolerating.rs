@@ -9,7 +9,7 @@ use crate::model::{
 /// How a taint is tolerated, the most deliberate first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tolerance {
-    /// By its key.
+    /// By a toleration that names its key.
     Named,
     /// By a toleration without a key, which tolerates every taint.
     Blanket,

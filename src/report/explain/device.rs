@@ -43,7 +43,7 @@ pub fn explain_device(
     let known = (basis.semantics, completeness(basis.reading));
     let candidates = candidate_claims(snapshot, id, assumed, known);
     let answer = format!(
-        "{}, {}, {}",
+        "{}; {}; {}",
         match holders.len() {
             0 if teller.is_unread(Kind::ResourceClaim) => "its allocation is unknown".to_owned(),
             0 => "not allocated".to_owned(),
@@ -56,9 +56,9 @@ pub fn explain_device(
         },
         match () {
             () if teller.is_unread(Kind::ResourceClaim) =>
-                "unallocated requests are unknown".to_owned(),
+                "requests of pending claims are unknown".to_owned(),
             () if !teller.knows_taints() && !candidates.is_empty() =>
-                "whether an unallocated request could get it is unknown".to_owned(),
+                "whether a request of a pending claim could get it is unknown".to_owned(),
             () => queue(&candidates),
         }
     );
@@ -275,13 +275,15 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
         requests(&|_| true),
         requests(&|candidate| candidate.exclusions.is_empty()),
     ) {
-        (0, _) => "no unallocated request matches it".to_owned(),
-        (1, 0) => "1 unallocated request matches it, but cannot get it now".to_owned(),
-        (1, _) => "1 unallocated request could get it now, considering devices only".to_owned(),
-        (all, 0) => format!("{all} unallocated requests match it, but none can get it now"),
+        (0, _) => "no request of a pending claim matches it".to_owned(),
+        (1, 0) => "1 request of a pending claim matches it, but cannot get it now".to_owned(),
+        (1, _) => {
+            "1 request of a pending claim could get it now, considering devices only".to_owned()
+        }
+        (all, 0) => format!("{all} requests of pending claims match it, but none can get it now"),
         (all, now) => {
             format!(
-                "{all} unallocated requests match it, {now} of them could get it now, considering \
+                "{all} requests of pending claims match it, {now} of them could get it now, considering \
                  devices only"
             )
         }

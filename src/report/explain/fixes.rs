@@ -11,7 +11,9 @@ use super::verdict::{ExplainedVerdict, describe};
 use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::alterations::{RequestToleration, rule_of};
 use crate::engine::explain::{Chain, ClaimEntry, ExplainInput, PodVerdict, VerdictChange};
-use crate::model::{self, ClaimSource, DeviceId, NamespacedName, RequestKind, Toleration};
+use crate::model::{
+    self, ClaimSource, DeviceId, NamespacedName, ObjectName, RequestKind, Toleration,
+};
 use crate::report::reference::ObjectReference;
 use crate::report::taint::Taint;
 use crate::report::toleration::TolerationView;
@@ -19,25 +21,25 @@ use crate::report::toleration::TolerationView;
 /// What a change does for a pod that waits.
 const THERE_WOULD_BE: &str = "devices would be available";
 
-/// What a change is.
+/// Type of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ChangeType {
-    /// A taint goes.
+    /// A taint is removed.
     #[default]
     WithoutTaint,
-    /// A taint comes.
+    /// A taint is added.
     WithTaint,
-    /// The effect of a rule becomes NoExecute.
+    /// The effect of a rule is changed to NoExecute.
     WithNoExecute,
-    /// A request has one more toleration.
+    /// A toleration is added to a request.
     WithToleration,
-    /// A request has one toleration less.
+    /// A toleration is removed from a request.
     WithoutToleration,
-    /// The pod gets a node.
+    /// The pod is scheduled to a node.
     Scheduled,
-    /// A claim is reserved for the pod.
+    /// The claim is reserved for the pod.
     Reserved,
-    /// A claim was generated for the pod.
+    /// The claim belongs to the pod: it was generated for it.
     Owned,
 }
 
@@ -52,24 +54,25 @@ pub struct SingleChange {
     pub message: String,
     /// How to make the change, as text; null if the change only explains the outcome.
     pub fix: Option<String>,
-    /// Outcome of the pod after the change, by all existing taints; null for a waiting pod that
-    /// could be scheduled then.
+    /// Outcome of the pod after the change, under all existing taints; null for a waiting pod, which could
+    /// then be scheduled.
     pub verdict: Option<ExplainedVerdict>,
     /// Outcome of the pod after the change, as text.
     pub outcome_message: String,
     /// Object and field of the change; null for a change of an argument of the command.
     pub field_ref: Option<FieldReference>,
-    /// The rule that is removed or changed; null for others.
+    /// The rule that is removed or changed; null for other changes.
     pub rule: Option<String>,
-    /// The device with the added or removed taint; null for others.
+    /// Device of the taint that is added, or of the driver's taint that is removed; null for other changes.
     pub device: Option<String>,
-    /// The taint that is removed; null for others.
+    /// The taint that is removed: a driver's taint, or any taint that keeps devices from a waiting pod. Null
+    /// for other changes.
     pub taint: Option<Taint>,
-    /// The claim that is changed; null for others.
+    /// The claim that is changed; null for other changes.
     pub claim: Option<ObjectReference>,
-    /// The request that is changed, as the allocation names it; null for others.
+    /// The request that is changed, as REQUEST or REQUEST/SUBREQUEST; null for other changes.
     pub request: Option<String>,
-    /// The toleration that is added or removed, with the fields of the API; null for others.
+    /// The toleration that is added or removed, with the fields of the API; null for other changes.
     pub toleration: Option<TolerationView>,
 }
 
@@ -180,16 +183,20 @@ fn driver_removes(taint: &impl Display, device: &DeviceId) -> String {
 /// Where a toleration has to be added for a claim like that: in the template that it was generated from, or in a
 /// new claim.
 fn origin_of(claim: &NamespacedName, chain: &Chain<'_>) -> String {
+    match template_of(claim, chain) {
+        // Its spec cannot be changed.
+        Some(template) => format!("a ResourceClaimTemplate that replaces {template}"),
+        None => "a new claim".to_owned(),
+    }
+}
+
+/// The template that the pod's claim was generated from, if it was.
+fn template_of<'c>(claim: &NamespacedName, chain: &Chain<'c>) -> Option<&'c ObjectName> {
     let mut links = chain.links.iter();
     let link = links.find(|link| link.claim.is_some_and(|known| known.name == *claim));
     match link.map(|link| link.place) {
-        Some(ClaimEntry::Entry(_, ClaimSource::Template { template, .. })) => {
-            // Its spec cannot be changed.
-            format!("a ResourceClaimTemplate that replaces {template}")
-        }
-        Some(ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_)) | None => {
-            "a new claim".to_owned()
-        }
+        Some(ClaimEntry::Entry(_, ClaimSource::Template { template, .. })) => Some(template),
+        Some(ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_)) | None => None,
     }
 }
 
@@ -319,8 +326,19 @@ fn with_toleration(
     let path = request_path(wanted, chain).map(|path| format!("{path}.tolerations"));
     // Where the request was not found in the spec of the claim, only the list can be named.
     let path = path.unwrap_or_else(|| ".spec.devices.requests".to_owned());
+    // What is in the claim was copied from its template, and is read there for the next pod.
+    let field_ref = match template_of(&wanted.claim, chain) {
+        Some(template) => {
+            let template = NamespacedName {
+                namespace: wanted.claim.namespace.clone(),
+                name: template.clone(),
+            };
+            FieldReference::new("ResourceClaimTemplate", &template, format!(".spec{path}"))
+        }
+        None => FieldReference::new("ResourceClaim", &wanted.claim, path),
+    };
     SingleChange {
-        field_ref: FieldReference::new("ResourceClaim", &wanted.claim, path),
+        field_ref,
         claim: Some((&wanted.claim).into()),
         request: Some(wanted.request.to_string()),
         toleration: Some(TolerationView::from(&wanted.toleration)),

@@ -97,17 +97,17 @@ pub(super) fn ungenerated(
     // Without the templates, a missing one and a controller that has not come to it look the same.
     if reading.without(Kind::ResourceClaimTemplate).is_some() {
         return format!(
-            "no claim has been created from ResourceClaimTemplate {template}: check that it exists \
-             with `kubectl get resourceclaimtemplate {template} -n {namespace}`"
+            "no claim has been created from ResourceClaimTemplate {template}: check that the template \
+             exists with `kubectl get resourceclaimtemplate {template} -n {namespace}`"
         );
     }
     let mut templates = reading.snapshot.templates.iter();
     if templates.any(|known| known.name.namespace == *namespace && known.name.name == *template) {
-        return format!("no claim is made from ResourceClaimTemplate {template} yet");
+        return format!("no claim has been created from ResourceClaimTemplate {template} yet");
     }
     format!(
-        "ResourceClaimTemplate {template} does not exist in namespace {namespace}: no claim is made until it is \
-         created"
+        "ResourceClaimTemplate {template} does not exist in namespace {namespace}: no claim is created until the \
+         template exists"
     )
 }
 

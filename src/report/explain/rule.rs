@@ -155,7 +155,9 @@ impl RuleSteps<'_, '_> {
         let mut add = |text: String, path: &str, so_far: &DeviceSelector| {
             let found = self.selected(so_far);
             let found = known(found, CountSubject::Selected, self.impact, self.basis);
-            let text = format!("{text}: {}", worded(found, "device"));
+            // Each field narrows down what the fields before it match.
+            let narrows = if steps.is_empty() { "" } else { "of these, " };
+            let text = format!("{narrows}{text}: {}", worded(found, "device"));
             let step = Step::new(StepType::Selector, text, self.at(path));
             // Between none and some it stays null: what could not be read or evaluated may decide it.
             let is_known = found.is_some() || found.is_none();
@@ -171,16 +173,12 @@ impl RuleSteps<'_, '_> {
         }
         if let Some(pool) = &selector.pool {
             so_far.pool = Some(pool.clone());
-            add(
-                format!("and pool {pool}"),
-                ".spec.deviceSelector.pool",
-                &so_far,
-            );
+            add(format!("pool {pool}"), ".spec.deviceSelector.pool", &so_far);
         }
         if let Some(device) = &selector.device {
             so_far.device = Some(device.clone());
             add(
-                format!("and device {device}"),
+                format!("device {device}"),
                 ".spec.deviceSelector.device",
                 &so_far,
             );
@@ -190,12 +188,12 @@ impl RuleSteps<'_, '_> {
             if let Some(class) = &selector.device_class {
                 so_far.device_class = Some(class.clone());
                 let path = ".spec.deviceSelector.deviceClassName";
-                add(format!("and class {class}"), path, &so_far);
+                add(format!("class {class}"), path, &so_far);
             }
             for (place, expression) in selector.expressions.iter().enumerate() {
                 so_far.expressions.push(expression.clone());
                 let path = format!(".spec.deviceSelector.selectors[{place}].cel.expression");
-                add(format!("and {expression}"), &path, &so_far);
+                add(format!("expression {expression}"), &path, &so_far);
             }
         }
         if steps.is_empty() {

@@ -8,7 +8,7 @@ use crate::report::table::ChainLine;
 /// So many steps of one kind are shown to people at one place; programs get all.
 const SHOWN: usize = 8;
 
-/// One thing that is the case, with everything that follows from it.
+/// One fact, with the facts that follow from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
@@ -17,7 +17,7 @@ pub struct Step {
     pub step_type: StepType,
     /// The step as text.
     pub message: String,
-    /// Object and field of the step; null if it follows from other steps.
+    /// Object and field that state the fact; null if the fact follows from other steps.
     pub field_ref: Option<FieldReference>,
     /// Whether the step's requirement is met: a claim is reserved for the pod, a toleration matches
     /// the taint, a pool's generation is the newest, a taint evicts; null if not applicable or
@@ -32,13 +32,13 @@ pub struct Step {
 pub enum StepType {
     /// A claim, and how the pod refers to it.
     Claim,
-    /// A consumer that a claim is reserved for.
+    /// A consumer for which a claim is reserved.
     Reservation,
     /// A request of a claim.
     Request,
     /// A device.
     Device,
-    /// The pool of a device, and which of its generations counts.
+    /// The pool of a device, and its newest generation.
     Pool,
     /// A taint.
     Taint,
@@ -54,13 +54,13 @@ pub enum StepType {
     Usable,
     /// Why devices are excluded from a request.
     Excluded,
-    /// Pods that could get a device next.
+    /// A claim that could get the device next.
     Candidate,
     /// Other parts of the same hardware.
     Sibling,
     /// A change that would alter the outcome of a pod.
     Change,
-    /// A link that is missing.
+    /// An object that is missing.
     Missing,
     /// Anything else.
     Note,

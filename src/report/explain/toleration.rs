@@ -10,15 +10,19 @@ pub(super) fn describe(
     decides: bool,
 ) -> String {
     if differences.is_empty() {
-        let decides = if decides { ", and decides" } else { "" };
-        return format!("toleration {toleration} covers it{decides}");
+        let decides = match (decides, toleration.seconds) {
+            (false, _) => "",
+            (true, None) => ", so the taint does not evict",
+            (true, Some(_)) => ", and determines when the taint evicts",
+        };
+        return format!("toleration {toleration} matches{decides}");
     }
     let fields: Vec<String> = differences
         .iter()
         .map(|difference| different(*difference, toleration))
         .collect();
     format!(
-        "toleration {toleration} does not cover it: {}",
+        "toleration {toleration} does not match: {}",
         fields.join(", ")
     )
 }

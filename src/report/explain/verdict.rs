@@ -14,11 +14,12 @@ use crate::report::time::Time;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedVerdict {
-    /// The code.
+    /// Code of the outcome.
     pub outcome: PodOutcome,
-    /// Why the controller does not evict it, as in the notes of a preview; null for other outcomes.
+    /// Why the controller does not evict the pod, with the codes of `notes` in a preview; null for other
+    /// outcomes.
     pub reason: Option<String>,
-    /// When it is evicted; a time in the past means at once; null for other outcomes.
+    /// When the pod is evicted; a time in the past means at once. Null for other outcomes.
     pub eviction_time: Option<Time>,
 }
 
@@ -44,24 +45,25 @@ impl ExplainedVerdict {
     }
 }
 
-/// What becomes of a pod, in one word: those of a preview, and three for pods that no preview is about.
+/// Outcome of a pod: the outcomes of a preview, and Untouched, Waiting and Unknown for pods that a preview
+/// does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PodOutcome {
     /// It is evicted at once.
     EvictedNow,
-    /// It is evicted when its toleration ends, or when the taint begins.
+    /// It is evicted when its toleration ends, or at the taint's timeAdded if that is in the future.
     EvictedLater,
     /// It tolerates the taints that would evict it.
     Tolerates,
     /// It is already terminating.
     Terminating,
-    /// A taint is on its devices, but the controller does not evict it.
+    /// A device that it uses has a taint, but the controller does not evict it.
     NotEvicted,
-    /// None of the taints is on a device that it uses.
+    /// No device that it uses has a taint.
     Untouched,
     /// It waits for devices that its claims do not have yet.
     Waiting,
-    /// Unknown, because some data is unknown.
+    /// Unknown, because data is missing.
     Unknown,
 }
 

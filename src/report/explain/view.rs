@@ -23,7 +23,8 @@ use crate::report::reference::ObjectReference;
 use crate::report::table::{ChainLine, Chart, Heading, Section, Shown, Tone, View};
 use crate::report::time::Time;
 
-/// Why it is so: pods, devices and rules, link by link.
+/// Why a pod is evicted, stays or waits for devices, what tainted or allocated a device, and which pods a
+/// rule evicts: each result with the steps that lead to it.
 ///
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -71,8 +72,8 @@ pub struct Explained {
     pub rule: Option<String>,
     /// The result in one sentence.
     pub message: String,
-    /// The deciding links, the most important first: the taint and the toleration that decide, or what a pod
-    /// waits for; empty for devices and rules, and where only the whole chain says it.
+    /// The facts that decide about the pod, the most important first: the taint and the toleration, or what
+    /// the pod waits for. Empty for devices and rules, and if no single fact decides.
     pub messages: Vec<String>,
     /// Outcome of the pod; null for devices and rules.
     pub verdict: Option<ExplainedVerdict>,
@@ -80,12 +81,11 @@ pub struct Explained {
     pub blocked_by: Option<RootCauseCode>,
     /// Steps that lead to the result.
     pub steps: Vec<Step>,
-    /// Single changes that would each alter the result, those that decide about the eviction first;
-    /// for pods only.
+    /// Changes each of which alone would alter the result, those that decide about the eviction first; empty
+    /// for devices and rules.
     pub fixes: Vec<SingleChange>,
-    /// If no single change prevents an eviction, or gives devices to a waiting pod: the smallest
-    /// set of taints whose removal does. Empty for all others, and if too many taints are involved
-    /// to compute it.
+    /// The smallest set of taints whose removal prevents the eviction, or gives devices to a waiting pod, if
+    /// no single change does. Empty otherwise, and if too many taints are involved to compute it.
     #[serde(default)]
     pub combined_fix: Vec<SingleChange>,
     /// Devices for each request of a pod that waits for devices; empty for all others.
@@ -101,7 +101,7 @@ pub struct Explained {
 pub struct RuleEviction {
     /// The pod.
     pub pod: ObjectReference,
-    /// When it is evicted; a time in the past means at once.
+    /// When the pod is evicted; a time in the past means at once.
     pub eviction_time: Time,
 }
 

@@ -34,7 +34,7 @@ const SHOWN: usize = 2;
 /// So many of them are in JSON.
 const LISTED: usize = 100;
 
-/// What there is for a request that waits, or for one alternative of it.
+/// A request that waits for devices, or one alternative of it, with its usable and excluded devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingRequest {
@@ -42,60 +42,67 @@ pub struct WaitingRequest {
     pub claim: ObjectReference,
     /// The request, as REQUEST or REQUEST/SUBREQUEST.
     pub request: String,
-    /// The device class that it names.
+    /// The device class of the request.
     pub device_class_name: String,
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
-    /// Devices that the request could use, by name.
+    /// Devices that match the request and are free, by name.
     pub usable_devices: Vec<String>,
-    /// Why all other devices are excluded; a device is counted for each reason.
+    /// Why all other devices are excluded; a device counts for each of its reasons.
     pub excluded: Vec<Excluded>,
 }
 
-/// A reason that excludes devices from a request.
+/// A reason for which devices are excluded from a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Excluded {
-    /// Which: Class, Selector, Fails, Failing, Node, Taint, Held, Amount, TooSmall, Constraint, Pod,
-    /// IncompletePool, InvalidPool, Unknown.
+    /// Code of the reason. `Class`: a selector of the device class does not match. `Selector`: a selector of
+    /// the request does not match. `Fails`: a selector fails with an error, and the scheduler then gives up.
+    /// `Node`: the device is on a node that does not exist, or on which the pod cannot run. `Taint`: the
+    /// request does not tolerate a taint. `Held`: the device is allocated to another claim. `Amount`: too
+    /// little of the capacity is left. `TooSmall`: the total capacity is less than requested.
+    /// `IncompletePool`: not all ResourceSlices of the pool are published. `InvalidPool`: the ResourceSlices
+    /// of the pool contradict each other. `Unknown`: the device may match, but data is missing.
     pub reason: String,
     /// The reason as text.
     pub message: String,
-    /// Object and field of the reason; null if it is in the objects of each device.
+    /// Object and field of the reason; null if no single object states it.
     pub field_ref: Option<FieldReference>,
-    /// The expression that is false, for class and selector, or that fails; null for others.
+    /// The expression that is false (Class, Selector) or fails (Fails); null for other reasons.
     pub expression: Option<String>,
     /// The taint; null for other reasons.
     pub taint: Option<Taint>,
-    /// Devices that are excluded by this reason.
+    /// Number of devices that this reason excludes.
     pub device_count: usize,
-    /// Devices that are excluded by this reason alone.
+    /// Number of devices that only this reason excludes.
     pub solely_excluded_device_count: usize,
-    /// The first hundred of them, by name.
+    /// The devices that this reason excludes, by name; at most 100.
     pub devices: Vec<String>,
 }
 
 /// Root cause for a pod that waits for devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RootCauseCode {
-    /// No device: some node has all that it needs, so that the scheduler has not come to it, or
-    /// something else keeps it from the node.
+    /// Devices are not the cause: some node has all that the pod needs. Either the scheduler has not tried
+    /// yet, or something other than devices keeps the pod off that node.
     Elsewhere,
-    /// Any one of the taints that are among the changes.
+    /// One taint: removing any one of the taints in `fixes` suffices.
     Taint,
-    /// Several taints together, which is why none is among the changes.
+    /// Several taints: removing one of them does not suffice; `combinedFix` lists the taints to remove
+    /// together.
     Taints,
-    /// A constraint of the claim: without it a node has enough.
+    /// A constraint of the claim: without it, some node has enough devices.
     Constraint,
-    /// Something that keeps the pod from every node that has the devices, such as a scheduling gate.
+    /// Something other than devices keeps the pod off every node that has the devices, such as a scheduling
+    /// gate.
     Pod,
-    /// Devices, of which no node has enough, with taints or without.
+    /// No node has enough devices, even without taints.
     Devices,
-    /// A device class that is not there.
+    /// The device class does not exist.
     Class,
-    /// An expression that fails, at which the scheduler gives up with an error.
+    /// A CEL expression fails, and the scheduler gives up with its error.
     Fails,
-    /// Unknown.
+    /// Unknown, because data is missing.
     Unknown,
 }
 

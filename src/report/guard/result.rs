@@ -10,22 +10,22 @@ use crate::model::Count;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GuardResult {
-    /// The guard as it was given.
+    /// The guard, as given.
     pub expression: String,
-    /// Value of the signal; null if unknown.
+    /// Value of the signal, the left side of the guard; null if unknown.
     pub count: Option<usize>,
     /// Base of the percentage; null if the guard has no percentage, or if unknown.
     pub total_count: Option<usize>,
     /// Whether the guard tripped: the comparison is true, or may be true given unknown data. Then
     /// nothing may be changed.
     pub tripped: bool,
-    /// The lowest value that is possible; only when count is null.
+    /// The lowest possible value; only if count is null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<usize>,
-    /// The highest value that is possible; only when count is null, and there is a limit.
+    /// The highest possible value; only if count is null and the value has an upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<usize>,
-    /// Missing data, because of which count or totalCount is unknown.
+    /// The missing data that makes count or totalCount unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// The file of the policy with the guard; absent for --abort-if.

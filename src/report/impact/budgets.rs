@@ -23,14 +23,14 @@ pub struct Budget {
     pub desired_healthy: i32,
     /// Pods that the budget expects; with 0, it never allows a disruption.
     pub expected_pods: i32,
-    /// Pods of it that run and would be evicted, now or later.
+    /// Running pods that the budget matches and that would be evicted, now or later.
     pub evicted_pod_count: usize,
-    /// Evicted pods that the eviction API would have refused at their time. Of several pods with
-    /// the same time, those with the last names are counted.
+    /// Evicted pods whose eviction the Eviction API would have refused. Pods use up the budget in the order
+    /// of their eviction times, and by name if they are evicted at the same time.
     pub refused_pod_count: usize,
-    /// Evicted pods that several budgets match, which the eviction API rejects.
+    /// Evicted pods that several PodDisruptionBudgets match; the Eviction API refuses to evict such pods.
     pub ambiguous_pod_count: usize,
-    /// Why it allows no disruption now; null if it does.
+    /// Why the budget allows no disruption now; null if it allows one.
     pub message: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl Budget {
             counted(allowed, "disruption")
         );
         let others = (self.ambiguous_pod_count > 0).then_some(
-            "another PodDisruptionBudget matches the same pods, so the eviction API would return an error",
+            "another PodDisruptionBudget matches the same pods, so the Eviction API would return an error",
         );
         let reasons: Vec<&str> = self.message.as_deref().into_iter().chain(others).collect();
         if reasons.is_empty() {
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(pod.unwrap().budget_names, ["budget"]);
         let text = format!("{:?}", report.sections());
         assert!(
-            text.contains("1 PodDisruptionBudget would block this"),
+            text.contains("1 PodDisruptionBudget would be violated"),
             "{text}"
         );
         assert!(text.contains(&found.line()), "{text}");

@@ -19,7 +19,7 @@ pub struct Finding {
     pub hazard: HazardCode,
     /// Severity of the hazard.
     pub severity: Severity,
-    /// Why, with names and numbers, in a few words.
+    /// The reason as text, with names and numbers.
     pub message: String,
 }
 

@@ -101,7 +101,7 @@ fn budgets(totals: &Totals) -> Option<String> {
     (violated > 0).then(|| {
         let budgets = counted(violated, "PodDisruptionBudget");
         let bound = bound_before(totals.budgets_violated);
-        format!("{bound}{budgets} would block this; taint evictions ignore PodDisruptionBudgets.")
+        format!("{bound}{budgets} would be violated; taint evictions ignore PodDisruptionBudgets.")
     })
 }
 
@@ -201,10 +201,16 @@ fn in_and_at(time: Time, now: Time) -> String {
 }
 
 fn others(totals: &Totals) -> Option<String> {
+    let has_others = totals.pods_tolerating.counted() > 0 || totals.pods_terminating.counted() > 0;
+    let not_evicted = if has_others {
+        "not evicted for other reasons"
+    } else {
+        "not evicted"
+    };
     let counts = [
         (totals.pods_tolerating.counted(), "tolerating the taint"),
         (totals.pods_terminating.counted(), "already terminating"),
-        (totals.pods_not_evicted.counted(), "not evicted"),
+        (totals.pods_not_evicted.counted(), not_evicted),
     ];
     let parts: Vec<_> = counts
         .into_iter()
@@ -223,7 +229,7 @@ fn others(totals: &Totals) -> Option<String> {
         let verb = if total == 1 { "uses" } else { "use" };
         let pods = if total == 1 { "pod" } else { "pods" };
         format!(
-            "{bound}{total}{more} {pods} {verb} these devices: {}.",
+            "{bound}{total}{more} {pods} {verb} a selected device: {}.",
             parts.join(", ")
         )
     })

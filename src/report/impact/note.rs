@@ -133,7 +133,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         ),
         NotEvicted::ExtendedResource => (
             NoteCode::ExtendedResource,
-            "uses an extended resource, which this version of Kubernetes does not evict",
+            "uses an extended resource; this version of Kubernetes does not evict such pods",
         ),
         NotEvicted::NotPublished => (
             NoteCode::NotPublished,
@@ -179,7 +179,7 @@ mod tests {
         NotOwned: the claim was not generated for this pod
         ");
         insta::assert_snapshot!(told(NotEvicted::ExtendedResource), @"
-        ExtendedResource: uses an extended resource, which this version of Kubernetes does not evict
+        ExtendedResource: uses an extended resource; this version of Kubernetes does not evict such pods
         ");
         insta::assert_snapshot!(told(NotEvicted::NotPublished), @"
         NotPublished: the device is not published, and this version ignores unpublished devices

@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::model::EvictionCondition;
 use crate::report::condition::Condition;
 
-/// A rule with effect None that was created to ask the controller.
+/// A rule with effect None that was created for the controller's own count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Published {
     /// The rule's name.
     pub rule: String,
-    /// The condition of the current generation of the rule; null if the controller did not respond
-    /// in time.
+    /// The rule's condition for its current generation; null if the controller did not write it in time.
     pub condition: Option<Condition>,
     /// Whether the message of the condition is identical to the controllerMessage of the taint;
     /// null if one of them is missing.

@@ -13,11 +13,11 @@ use crate::report::casing::pascal_case;
 pub struct Replacements {
     /// Every claim through which a pod would lose a device, by namespace and name.
     pub claim_replacements: Vec<ClaimReplacement>,
-    /// How many of these claims can be reallocated at the same time, at most. An upper bound:
-    /// constraints, counters, portions of capacity and the placement of several devices on one node
-    /// are ignored, and claims with an unknown result are counted.
+    /// Upper bound of the number of claims in claimReplacements that can be reallocated at the same time:
+    /// constraints, counters, portions of capacity and the placement of several devices on one node are
+    /// ignored, and claims with an unknown result are counted.
     pub max_placeable_claim_count: usize,
-    /// Devices of the same classes that remain allocatable; null if unknown.
+    /// Devices of the classes of the selected devices that remain allocatable; null if unknown.
     pub available: Option<AvailableDevices>,
 }
 
@@ -32,7 +32,7 @@ pub struct ClaimReplacement {
     /// Whether the scheduler's allocator could allocate the claim on some node, alone and with all
     /// other allocations unchanged; null if unknown.
     pub placeable: Option<bool>,
-    /// Why that is not known.
+    /// Why placeable is null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
     /// Requests of the claim, each alternative separately.
@@ -50,10 +50,10 @@ pub struct RequestReplacement {
     pub request: String,
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
-    /// Matching devices of its class that no taint excludes, and that are not allocated to other
+    /// Matching devices of the request's class that no taint excludes, and that are not allocated to other
     /// claims.
     pub available_device_count: usize,
-    /// Bounds of that number if it is not exact; absent otherwise.
+    /// Bounds of availableDeviceCount if it is not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
@@ -64,11 +64,11 @@ pub struct RequestReplacement {
 pub struct AvailableDevices {
     /// The classes, by name.
     pub device_class_names: Vec<String>,
-    /// Unallocated devices of these classes that claims without tolerations can get.
+    /// Unallocated devices of the classes of the selected devices that claims without tolerations can get.
     pub available_device_count: usize,
-    /// All devices of these classes.
+    /// All devices of the classes of the selected devices.
     pub class_device_count: usize,
-    /// Bounds of these numbers if they are not exact; absent otherwise.
+    /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }

@@ -421,7 +421,7 @@ mod tests {
             ),
             (
                 answer(only("infer-0")),
-                "No pod would be evicted.\n1 pod uses these devices: 1 tolerating the taint.",
+                "No pod would be evicted.\n1 pod uses a selected device: 1 tolerating the taint.",
             ),
             (
                 answer(|impact| impact.pods.clear()),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::assess;
 use crate::report::reference::ObjectReference;
 
-/// A device in use on the same hardware as a selected one: another partition of it, or the same
-/// device if it is shared. Its pods would not be evicted.
+/// A device in use on the same hardware as a selected device: another partition of it, or the selected device
+/// itself if it is shared. The pods listed here would not be evicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sibling {
@@ -15,9 +15,9 @@ pub struct Sibling {
     pub device: String,
     /// Selected devices on the same hardware; the device itself if it is shared.
     pub shares_hardware_with: Vec<String>,
-    /// Claims that hold it, with pods that would not be evicted.
+    /// Claims that hold the device and are reserved for pods that would not be evicted.
     pub claims: Vec<ObjectReference>,
-    /// The pods for which these claims are reserved.
+    /// The pods for which the claims are reserved.
     pub pods: Vec<ObjectReference>,
 }
 

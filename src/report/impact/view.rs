@@ -43,8 +43,8 @@ pub struct ImpactReport {
     /// by name, and the UIDs and outcomes of the pods. It does not cover hazards, severities,
     /// budgets or times.
     pub digest: String,
-    /// `hardware:` and a hash of the devices that are selected by name, with their identity; absent
-    /// if none is. `--expect` accepts it alone, or after a digest and a comma.
+    /// `hardware:` and a hash of the devices that are selected by name, with their identity; absent if no
+    /// device is selected by name. `--expect` accepts it alone, or after the digest and a comma.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_digest: Option<String>,
     /// The proposed taints: one per rule, existing or not, in the order of the arguments.
@@ -73,7 +73,7 @@ pub struct ImpactReport {
     /// --publish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published_rules: Vec<Published>,
-    /// The limits that were given, and whether they were exceeded.
+    /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,
     /// Violations of policies, other than of their guards; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,13 +91,13 @@ pub struct ImpactReport {
     pub assessment: Assessment,
 }
 
-/// Effects of one proposed taint, without the others.
+/// Effects of one proposed taint, regardless of the other proposed taints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaintImpact {
-    /// Name of the rule; null when it does not exist yet.
+    /// Name of the rule; null if it does not exist yet.
     pub rule: Option<String>,
-    /// Which devices it selects; null when the rule has no selector at all.
+    /// Which devices the rule selects; null if the rule has no selector.
     pub selector: Option<Selector>,
     /// Which devices the selector matches in this version of Kubernetes.
     #[serde(default)]
@@ -115,17 +115,17 @@ pub struct TaintImpact {
     pub controller_message_unknown: Option<String>,
 }
 
-/// Which devices a selector matches, before any device is evaluated.
+/// Which devices a selector matches in this version of Kubernetes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SelectorScope {
-    /// The devices that it describes.
+    /// The devices that match the fields of the selector.
     #[default]
     Described,
     /// Every device of every driver.
     EveryDevice,
-    /// None: there is no selector, which means nothing in this version.
+    /// No device: the rule has no selector, and in this version such a rule selects nothing.
     NoDevice,
-    /// There is no selector: no pod is evicted, but for the scheduler every device is tainted.
+    /// The rule has no selector: it evicts no pods, but the scheduler treats every device as tainted.
     EveryDeviceForTheScheduler,
 }
 
@@ -140,7 +140,7 @@ impl From<engine::SelectorScope> for SelectorScope {
     }
 }
 
-/// Which devices a rule selects: those that every field equals which is not null.
+/// Which devices a rule selects: those that match every field that is not null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Selector {
@@ -182,11 +182,11 @@ pub struct Counts {
     pub published_device_count: usize,
     /// Allocation results of selected devices; a shared device has one for each share.
     pub allocation_count: usize,
-    /// Pods that would be evicted, now or later, without those that are terminating already.
+    /// Pods that would be evicted, now or later; pods that are already terminating are not counted.
     pub evicted_pod_count: usize,
-    /// Namespaces of those pods.
+    /// Namespaces of the pods that would be evicted.
     pub namespace_count: usize,
-    /// Bounds of those of these counts that are not exact; absent if all are exact.
+    /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
     /// The counts from which these were written, for words.
@@ -204,9 +204,9 @@ pub struct Summary {
     pub claim_count: usize,
     /// Pods that would be evicted, now or later.
     pub evicted_pod_count: usize,
-    /// Pods that would be evicted at once.
+    /// Pods with the outcome EvictedNow: they would be evicted at once.
     pub evicted_now_pod_count: usize,
-    /// Pods that would be evicted later, when their toleration ends.
+    /// Pods with the outcome EvictedLater: they would be evicted later.
     pub evicted_later_pod_count: usize,
     /// Pods that use a selected device and tolerate the taint forever.
     pub tolerating_pod_count: usize,
@@ -238,17 +238,17 @@ pub struct Summary {
     /// Claims whose pods would be evicted and that cannot be reallocated even alone.
     #[serde(default)]
     pub unplaceable_claim_count: usize,
-    /// Devices of the classes of the selected ones that remain allocatable.
+    /// Devices of the classes of the selected devices that remain allocatable.
     #[serde(default)]
     pub available_device_count: usize,
-    /// All devices of these classes.
+    /// All devices of the classes of the selected devices.
     #[serde(default)]
     pub class_device_count: usize,
     /// When the first pod would be evicted; null if none would be.
     pub first_eviction_time: Option<Time>,
     /// When the last pod would be evicted; null if none would be.
     pub last_eviction_time: Option<Time>,
-    /// Bounds of those of these counts that are not exact; absent if all are exact.
+    /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
@@ -273,7 +273,7 @@ pub struct Severities {
 pub struct Workload {
     /// The workload's namespace.
     pub namespace: String,
-    /// Such as Deployment.
+    /// Kind of the workload, such as Deployment.
     pub kind: String,
     /// The workload's name.
     pub name: String,
@@ -310,15 +310,15 @@ pub struct Pod {
     pub namespace: String,
     /// The pod's name.
     pub name: String,
-    /// Distinguishes it from a later pod of the same name.
+    /// UID of the pod, which a later pod of the same name does not have.
     pub uid: String,
-    /// Where it runs; null while it is not scheduled.
+    /// The node on which the pod runs; null while it is not scheduled.
     pub node: Option<String>,
     /// Phase of the pod: Pending, Running, Succeeded, Failed or Unknown.
     pub phase: String,
     /// Outcome of the pod.
     pub outcome: Outcome,
-    /// When it would be evicted; in the past means at once. Null unless evicted.
+    /// When the pod would be evicted; a time in the past means at once. Null unless evicted.
     pub eviction_time: Option<Time>,
     /// Seconds from the report's observedTime to the eviction; zero or less means at once. Null unless
     /// evicted.
@@ -329,7 +329,7 @@ pub struct Pod {
     pub used_claims: Vec<UsedClaim>,
     /// The pod's controller; null for a bare pod.
     pub owner: Option<Owner>,
-    /// The top of the owner chain; null when it was not read.
+    /// The top of the owner chain; null for a bare pod, and if it was not read.
     pub workload: Option<Owner>,
     /// Quality of service: Guaranteed, Burstable or BestEffort; null if the server has not set it.
     pub qos_class: Option<String>,
@@ -348,7 +348,7 @@ pub struct Pod {
     /// The worst severity of its hazards; unknown data never lowers it.
     #[serde(default)]
     pub severity: Severity,
-    /// Hazards of the pod with their reasons, in the same order.
+    /// Hazards of the pod with their reasons, in the order of hazards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// Why the pod is not evicted, and other notes.
@@ -378,7 +378,7 @@ pub struct Cause {
     pub taint: Taint,
     /// The tainted device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// When it evicts the pod, its tolerations taken into account.
+    /// When the taint evicts the pod, given the tolerations of its claims.
     pub eviction_time: Time,
 }
 
@@ -405,7 +405,7 @@ pub struct AllocatedDevice {
     pub admin_access: bool,
 }
 
-/// Something to know about a pod.
+/// A note about a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
@@ -421,20 +421,20 @@ pub struct Note {
 pub struct Device {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Its node; null when it is not local to one.
+    /// The node of the device; null if the device is not local to a node.
     pub node: Option<String>,
-    /// Whether its driver publishes it now; an allocated device need not be published any more.
+    /// Whether the driver publishes the device now; a device may be allocated and no longer published.
     pub published: bool,
     /// Attributes that identify the hardware (uuid, serial and the like), or its PCI address. Only
     /// for devices that are selected by name; absent if unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub identity: BTreeMap<String, String>,
-    /// The claims that hold it.
+    /// The claims that hold the device.
     pub claims: Vec<ObjectReference>,
     /// The existing taints of the device, without the proposed ones.
     pub taints: Vec<Taint>,
-    /// When the device becomes free, at full grace periods: the report's observedTime if it is free
-    /// now. An estimate; null if a pod is not evicted from it, or if unknown.
+    /// When the device becomes free, if every pod uses its whole grace period: an estimate. The report's
+    /// observedTime if the device is free now; null if it does not become free, and if unknown.
     #[serde(default)]
     pub release_time: Option<Time>,
     /// Why the device does not become free; null if releaseTime is set, and if unknown.
@@ -442,18 +442,19 @@ pub struct Device {
     pub not_released_reason: Option<NotReleased>,
 }
 
-/// Why a device does not become free by the evictions; of several reasons the first of these.
+/// Why the evictions do not free a device; if several reasons apply, the first in this table.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum NotReleased {
     /// A pod that uses it is not evicted.
     PodStays,
-    /// A pod that uses it is already terminating, for an unknown time.
+    /// A pod that uses it is already terminating; when its termination ends is unknown.
     PodTerminating,
-    /// A pod that uses it cannot end: its node or the driver there is away.
+    /// A pod that uses it cannot terminate: its node is not ready or does not exist, or the driver is not
+    /// running on the node.
     PodStuck,
-    /// A pod that uses it is created again, scheduled to it again, and evicted again.
+    /// A pod that uses it is recreated, scheduled to it again, and evicted again.
     PodReturns,
     /// A claim holds it, and no pod of the claim is known.
     NoKnownPod,
