@@ -308,8 +308,8 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "replacements are scheduled here and evicted again: its claim needs a \
-            NoExecute toleration without tolerationSeconds",
+        meaning: "replacements are evicted again: its claim needs a NoExecute toleration without \
+            seconds",
         find: HazardEvidence::tolerates_schedule_only,
     }
     /// Something else evicts it too.

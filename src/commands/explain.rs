@@ -168,8 +168,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     let asked: Vec<DeviceId> = hardware.closure(&found.devices).into_iter().collect();
     let rules = &view.snapshot().rules;
     let unreleased = unreleased_devices::warnings(rules, Some(&asked), RecordReader::Api);
-    let answer =
-        Explanation::new(explained, &gaps, &view.basis()).with_warnings(&unreleased);
+    let answer = Explanation::new(explained, &gaps, &view.basis()).with_warnings(&unreleased);
     present(&answer, view.view_warnings(), args.output.wanted(), context)
 }
 

@@ -196,7 +196,7 @@ mod tests {
             selector: None,
             taint: Taint {
                 key: "example.com/maintenance".into(),
-                value: None,
+                value: String::new(),
                 effect,
                 time_added: None,
             },
@@ -298,7 +298,11 @@ mod tests {
                 observed_generation: 2,
                 last_transition: None,
             });
-            assert_eq!(evicted_since_controller_start(&rule), Some(evicted), "{name}");
+            assert_eq!(
+                evicted_since_controller_start(&rule),
+                Some(evicted),
+                "{name}"
+            );
             // What it says of an earlier effect says nothing of this one.
             rule.generation = 3;
             assert_eq!(evicted_since_controller_start(&rule), None, "{name}");

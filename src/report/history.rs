@@ -38,7 +38,7 @@ pub struct RuleHistory {
     pub events_known: bool,
     /// Number of pods that the rule has evicted since the eviction controller started, according to the rule's
     /// status; null if the status does not say.
-    pub evicted_since_controller_start: Option<usize>,
+    pub controller_evicted_pod_count: Option<usize>,
     /// The evicted pods, first to last.
     pub evicted_pods: Vec<EvictedPod>,
     /// Jobs of these pods that failed after the eviction, and why.
@@ -164,7 +164,7 @@ impl RuleHistory {
         Self {
             failed_jobs,
             pending_pods: pending,
-            evicted_since_controller_start: evicted_since_controller_start(sources.rule),
+            controller_evicted_pod_count: evicted_since_controller_start(sources.rule),
             events_known: sources.reading.without(Kind::Event).is_none(),
             unknown: sources.not_known(&evicted),
             evicted_pods: evicted,
@@ -195,7 +195,7 @@ impl RuleHistory {
         };
         let mut lines = vec![evicted];
         // Events do not name the rule; its status counts its own evictions, until the controller starts anew.
-        if let Some(counted_by_status) = self.evicted_since_controller_start
+        if let Some(counted_by_status) = self.controller_evicted_pod_count
             && possible > 0
         {
             lines.push(format!(
@@ -543,8 +543,8 @@ mod tests {
     use super::*;
     use crate::engine::{self, ProposedTaint};
     use crate::model::{
-        Controller, DisruptionAction, EventSubject, EvictionCondition, FailurePolicy, Job, ReplicaSet, RuleMetadata,
-        Scheduled, Scheduling, Snapshot, StatefulSet,
+        Controller, DisruptionAction, EventSubject, EvictionCondition, FailurePolicy, Job,
+        ReplicaSet, RuleMetadata, Scheduled, Scheduling, Snapshot, StatefulSet,
     };
     use crate::report::testing;
 

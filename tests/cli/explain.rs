@@ -62,8 +62,8 @@ fn the_whole_chain_has_the_field_of_each_link() {
       for later pods, with one more toleration in request gpu of a
           ResourceClaimTemplate that replaces fold-gpu: stays: it tolerates the
           taints that would evict it
-          (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
-              .spec.devices.requests[0].exactly.tolerations)
+          (ResourceClaimTemplate research/fold-gpu:
+              .spec.spec.devices.requests[0].exactly.tolerations)
         - key: example.com/decommission
           operator: Exists
           effect: NoExecute

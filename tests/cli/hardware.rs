@@ -109,12 +109,24 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
         "deviceSelector": {"driver": "vfio.example.com"},
         "taint": {"key": "example.com/fan", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
     }});
-    let items = [slice("gpu.example.com", "gpu-0"), slice("vfio.example.com", "card"), rule];
+    let items = [
+        slice("gpu.example.com", "gpu-0"),
+        slice("vfio.example.com", "card"),
+        rule,
+    ];
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     let folder = Folder::new().with("cluster.json", list.to_string());
     let explained = run(&folder, &format!("explain {DEVICE}"));
-    let link = format!("on the same hardware (uuid {}): vfio.example.com/node-7/card", UUID.to_lowercase());
-    assert!(explained.stdout.contains(&link), "{explained:#?}");
+    let link = format!(
+        "on the same hardware (uuid {}): vfio.example.com/node-7/card",
+        UUID.to_lowercase()
+    );
+    let told = explained
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(told.contains(&link), "{explained:#?}");
     let record = "pod ml/train was force-deleted while running, and node-7 has not confirmed";
     assert!(explained.stderr.contains(record), "{explained:#?}");
 }

@@ -227,9 +227,8 @@ fn hazards_are_explained() {
     sibling-in-use           other pods keep using the same hardware, by partitions
                              or shares
     terminal-still-reserved  has already ended, and still holds the device
-    tolerates-schedule-only  replacements are scheduled here and evicted again: its
-                             claim needs a NoExecute toleration without
-                             tolerationSeconds
+    tolerates-schedule-only  replacements are evicted again: its claim needs a
+                             NoExecute toleration without seconds
     foreign-taint            is also evicted by another rule or by a driver's taint
 
     JSON and YAML have them as enumerations: PdbViolated for pdb-violated.

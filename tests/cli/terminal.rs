@@ -149,8 +149,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
         disruptions, 1 would be used; Deployment rerank has 1 ready pod and would
-        have none left; replacements are scheduled here and evicted again: its claim
-        needs a NoExecute toleration without tolerationSeconds
+        have none left; replacements are evicted again: its claim needs a NoExecute
+        toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              RISKS
@@ -195,8 +195,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment
-        rerank has 1 ready pod and would have none left; replacements are scheduled here and evicted again: its claim needs
-        a NoExecute toleration without tolerationSeconds
+        rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute
+        toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -231,8 +231,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are scheduled here
-        and evicted again: its claim needs a NoExecute toleration without tolerationSeconds
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again:
+        its claim needs a NoExecute toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS

@@ -532,15 +532,15 @@ fn without_slices_no_driver_is_blamed_for_what_is_not_published() {
     let also = ("ml/other", "ml/card", elsewhere);
     scene.in_use = listed(&[USE, also]);
     for check in scene.checks() {
-        let blames = |one: &RemovalObjection| {
-            matches!(one, RemovalObjection::MayBeSameHardware { .. })
-        };
+        let blames =
+            |one: &RemovalObjection| matches!(one, RemovalObjection::MayBeSameHardware { .. });
         assert!(!check.objections.iter().any(blames), "{check:?}");
         let unread = RemovalObjection::Unread(Kind::ResourceSlice);
         assert!(check.objections.contains(&unread), "{check:?}");
     }
     // A wait goes on for whatever the kubelet holds: any of it may be what the rule selects by another name.
-    let rule = World::default().rule("drain", GPU_0, MAINTENANCE).snapshot.rules;
+    let tainted = World::default().rule("drain", GPU_0, "example.com/m:NoExecute");
+    let rule = tainted.snapshot.rules;
     let wanted = WatchedDevices::new(&rule, &BTreeSet::from([device_id(GPU_0)]), None);
     let unread = RemovalObjection::Unread(Kind::ResourceSlice);
     let held = still_held(&wanted, &listed(&[USE, also]), &[]);
@@ -737,7 +737,7 @@ fn a_wait_hears_of_the_same_hardware_by_other_names() {
     let wanted = WatchedDevices::new(
         &rules,
         &BTreeSet::from([device_id(GPU_0)]),
-        Hardware::of(&slices),
+        Some(Hardware::of(&slices)),
     );
     let in_use = listed(&[("ml/train", "ml/gpu", unknown)]);
     assert_eq!(still_held(&wanted, &in_use, &[]), []);

@@ -82,7 +82,11 @@ async fn stop_everywhere(world: &World<'_>, line: &str, undo: &str) {
     ];
     for (place, number) in changes.into_iter().enumerate() {
         // Every change is interrupted in the first tier, too, by one of them.
-        let (first, count) = if crate::IS_FULL { (0, 3) } else { (place % 3, 1) };
+        let (first, count) = if crate::IS_FULL {
+            (0, 3)
+        } else {
+            (place % 3, 1)
+        };
         for (harm, code) in harms.into_iter().skip(first).take(count) {
             world.run(undo);
             let stopped = proxy
