@@ -98,6 +98,14 @@ impl Pod {
         self.label(Self::LEADER_WORKER_SET)
     }
 
+    /// What the scheduler says of the pod where it has found no node for it.
+    #[must_use]
+    pub fn has_no_place(&self) -> Option<&str> {
+        let said = self.scheduling.as_ref()?.said.as_ref()?;
+        let is_unschedulable = !said.is_scheduled && &*said.reason == "Unschedulable";
+        (self.node.is_none() && is_unschedulable).then_some(&*said.message)
+    }
+
     /// The group that the coscheduling plugin schedules the pod with.
     #[must_use]
     pub fn coscheduling_group(&self) -> Option<&str> {

@@ -106,7 +106,10 @@ impl Refusal {
 
     /// What it means for what was asked.
     pub(in crate::cluster) fn judge(self, asked: &RequestContext<'_>) -> AttemptFailure {
-        if is_busy(self.status, self.retry_after) {
+        // For an eviction, 429 with a Status is what a budget says; asking again at once would not change it.
+        let is_of_budget =
+            self.status == StatusCode::TOO_MANY_REQUESTS && is_eviction(&asked.read.path);
+        if !(is_of_budget && self.account.is_some()) && is_busy(self.status, self.retry_after) {
             return AttemptFailure::Busy {
                 // API servers reply 429 before they look at a request; a 503 may come after the change was made.
                 unseen: self.status == StatusCode::TOO_MANY_REQUESTS
@@ -166,6 +169,12 @@ impl Refusal {
             status => AttemptFailure::Foreign(format!("{status} and {found}")),
         }
     }
+}
+
+/// Whether the path is that of a pod's eviction.
+fn is_eviction(path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    path.ends_with("/eviction") && path.contains("/pods/")
 }
 
 /// What it means when the server explains itself.
