@@ -17,8 +17,8 @@ use super::work::events;
 use super::work::role::{RoleShown, tell_role};
 use super::{
     add, built, complete, completion, dedicate, deescalate, describe, devices, drain, escalate,
-    explain, help, list, podresources, preview, remove, restore, signal, snapshot, tolerations, undedicate, version,
-    wait,
+    explain, help, list, podresources, preview, remove, restore, signal, snapshot, tolerations,
+    undedicate, version, wait,
 };
 use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
 use crate::completion::{Known, Request};

@@ -23,12 +23,12 @@ use crate::cluster::{Purpose, WriteMode, evict};
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose as ChoicePurpose,
 };
+use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainEnd, DrainPlan, DrainTerms, Inclusions, Means, Unit, UnitKind, UnitLimits, UnitPod,
     UnitProgress, drains as drain_states, next_line, plan_lines, pods_of, refuse_start, units,
     wanted, workload_states,
 };
-use crate::decide::drafts::RuleAnnotations;
 use crate::decide::identity::with_identities;
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
@@ -264,8 +264,9 @@ impl DrainArgs {
         let (target, lines) = (self.events.events.as_deref(), self.report.lines());
         let lines = events::begin_beside(target, "drain", lines, context).await?;
         if self.targets.is_empty() && self.nodes.is_empty() {
-            return Err(Failure::usage("no devices selected")
-                .hint("name devices, or add --node NODE"));
+            return Err(
+                Failure::usage("no devices selected").hint("name devices, or add --node NODE")
+            );
         }
         let choices = self.choices()?;
         let safety = self.safety.prepare()?;
@@ -279,7 +280,9 @@ impl DrainArgs {
                 "drain {}: no unit is left to drain",
                 prepared.terms.name
             ));
-            return self.end(&prepared.terms.name, &mutation, format, context).await;
+            return self
+                .end(&prepared.terms.name, &mutation, format, context)
+                .await;
         }
         let limits = self.limits();
         Box::pin(self.check(&prepared, &limits, &mutation, context)).await?;
@@ -312,8 +315,13 @@ impl DrainArgs {
         };
         let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
         mutation.view.tell(&context.printer);
-        let status = done.and_then(|()| ended.as_ref().map_or(Ok(changer.status()), DrainEnd::status));
-        self.print(&prepared.terms.name, &mutation, format, context).await?;
+        let status = done.and_then(|()| {
+            ended
+                .as_ref()
+                .map_or(Ok(changer.status()), DrainEnd::status)
+        });
+        self.print(&prepared.terms.name, &mutation, format, context)
+            .await?;
         if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {
             context.printer.note(&next_line(&prepared.terms.name));
         }
@@ -329,7 +337,12 @@ impl DrainArgs {
         };
         let choice = |node: Option<&String>| {
             let arguments = DeviceArguments {
-                arguments: self.targets.iter().cloned().chain([TAINT.to_owned()]).collect(),
+                arguments: self
+                    .targets
+                    .iter()
+                    .cloned()
+                    .chain([TAINT.to_owned()])
+                    .collect(),
                 filters: filters(node),
                 ..DeviceArguments::default()
             };
@@ -388,7 +401,9 @@ impl DrainArgs {
         let drafts = self.drafts(&units, &terms)?;
         let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
         for (unit, why) in &left_out {
-            context.printer.warn(&format!("unit {unit} is left out: {why}"));
+            context
+                .printer
+                .warn(&format!("unit {unit} is left out: {why}"));
         }
         let drafts = with_identities(drafts, view.snapshot(), &view.semantics, &[]);
         let existing = Terms {
@@ -528,7 +543,8 @@ impl DrainArgs {
         limits: &UnitLimits,
         mutation: &MutationContext,
     ) -> Result<(), Failure> {
-        if limits.means == Means::Taint {
+        // A dry run by this plugin sends nothing that could change anything.
+        if limits.means == Means::Taint || self.change.change().mode().is_none() {
             return Ok(());
         }
         let mut asked = BTreeSet::new();

@@ -13,8 +13,8 @@ use super::command_event::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
     ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, DrainList, Explanation,
-    ImpactReport, PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport, VersionReport,
-    WaitReport,
+    ImpactReport, PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport,
+    VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
@@ -65,10 +65,7 @@ pub fn files() -> [(&'static str, Schema); 15] {
             "dedication-list.v1alpha1.schema.json",
             schema_of::<DedicationList>(),
         ),
-        (
-            "drain-list.v1alpha1.schema.json",
-            schema_of::<DrainList>(),
-        ),
+        ("drain-list.v1alpha1.schema.json", schema_of::<DrainList>()),
         (
             "toleration-list.v1alpha1.schema.json",
             schema_of::<TolerationReport>(),

@@ -51,10 +51,14 @@ impl DrainEnd {
                 ExitStatus::Failed,
                 format!("drain {} is continued by {by}", self.name),
             )
-            .hint(format!("to watch it: kubectl devicetaint drain status {name}"))),
+            .hint(format!(
+                "to watch it: kubectl devicetaint drain status {name}"
+            ))),
             UnitEnd::Blocked(reasons) => {
-                let failure =
-                    Failure::new(ExitStatus::TimedOut, format!("unit {unit} cannot be drained"));
+                let failure = Failure::new(
+                    ExitStatus::TimedOut,
+                    format!("unit {unit} cannot be drained"),
+                );
                 let failure = reasons.iter().fold(failure, |failure, reason| {
                     failure.detail(format!("left: {reason}"))
                 });
@@ -110,7 +114,10 @@ mod tests {
     fn only_a_unit_that_is_blocked_or_taken_over_fails_the_command() {
         for (end, expected) in [
             (UnitEnd::Idle, ExitStatus::Success),
-            (UnitEnd::Held(vec!["a/agent".to_owned()]), ExitStatus::Success),
+            (
+                UnitEnd::Held(vec!["a/agent".to_owned()]),
+                ExitStatus::Success,
+            ),
             (UnitEnd::Reversed("x".to_owned()), ExitStatus::Success),
             (UnitEnd::Blocked(vec!["x".to_owned()]), ExitStatus::TimedOut),
             (UnitEnd::TakenOver("bob".to_owned()), ExitStatus::Failed),

@@ -79,7 +79,10 @@ mod tests {
         let devices = BTreeSet::from([device("gpu-0")]);
         for (schedulability, expected) in [
             (NodeSchedulability::Open, None),
-            (NodeSchedulability::Cordoned, Some("on cordoned node node-7")),
+            (
+                NodeSchedulability::Cordoned,
+                Some("on cordoned node node-7"),
+            ),
             (
                 NodeSchedulability::NotReady,
                 Some("on node node-7, which is not ready"),
@@ -94,8 +97,8 @@ mod tests {
             ),
         ] {
             let lines = kept_back(&[released(schedulability)], &devices);
-            let expected = expected
-                .map(|why| format!("1 device {why}: gpu.example.com/node-7/gpu-0"));
+            let expected =
+                expected.map(|why| format!("1 device {why}: gpu.example.com/node-7/gpu-0"));
             assert_eq!(lines, expected.into_iter().collect::<Vec<_>>());
         }
         assert_eq!(

@@ -16,7 +16,11 @@ pub fn reported(drain: &DrainState, basis: &Basis<'_>) -> Drain {
     Drain {
         name: drain.name.clone(),
         created_by: drain.created_by().map(str::to_owned),
-        units: drain.units.iter().map(|unit| of_unit(unit, basis)).collect(),
+        units: drain
+            .units
+            .iter()
+            .map(|unit| of_unit(unit, basis))
+            .collect(),
     }
 }
 
@@ -42,7 +46,9 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
     };
     let holding = holders(&basis.reading.snapshot, &devices);
     let knows_usage = basis.knows_usage();
-    let claims = holding.iter().map(|holder| ObjectReference::from(holder.claim));
+    let claims = holding
+        .iter()
+        .map(|holder| ObjectReference::from(holder.claim));
     let pods: BTreeSet<ObjectReference> = holding
         .iter()
         .flat_map(|holder| {
@@ -62,7 +68,11 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
         unit_stage: unit.progress.stage(),
         messages,
         changed_by: changed_by.last().map(str::to_owned),
-        rules: unit.rules.iter().map(|rule| rule.name.to_string()).collect(),
+        rules: unit
+            .rules
+            .iter()
+            .map(|rule| rule.name.to_string())
+            .collect(),
         devices: devices.iter().map(ToString::to_string).collect(),
         claims: knows_usage.then(|| claims.collect()),
         holding_pods: knows_usage.then(|| pods.into_iter().collect()),
@@ -74,7 +84,7 @@ mod tests {
     use super::*;
     use crate::decide::drain::drains;
     use crate::decide::testing::{named, selector};
-    use crate::model::{Gap, Kind};
+    use crate::model::{Gap, Kind, Reading};
     use crate::report::drains::UnitStage;
     use crate::report::testing::{claim_in_use, now, pod, published, reading, semantics, slice};
 
@@ -89,7 +99,7 @@ mod tests {
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "web-1"))];
         let semantics = semantics(37);
-        let shown = |reading| {
+        let shown = |reading: &Reading| {
             let basis = Basis {
                 reading,
                 semantics: &semantics,

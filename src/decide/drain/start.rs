@@ -205,7 +205,11 @@ mod tests {
         }
     }
 
-    fn refused(pods: &[UnitPod], replacements: &Replacements, limits: &UnitLimits) -> Option<String> {
+    fn refused(
+        pods: &[UnitPod],
+        replacements: &Replacements,
+        limits: &UnitLimits,
+    ) -> Option<String> {
         let plan = DrainPlan {
             name: "fw",
             units: &[],

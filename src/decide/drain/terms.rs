@@ -102,7 +102,11 @@ mod tests {
         assert_eq!(name(Some("fw"), &["node-1"], &devices).unwrap(), "fw");
         assert!(name(Some("no label"), &[], &devices).is_err());
         let long = "n".repeat(64);
-        assert!(name(None, &[&long], &devices).unwrap().starts_with("nodes-"));
+        assert!(
+            name(None, &[&long], &devices)
+                .unwrap()
+                .starts_with("nodes-")
+        );
     }
 
     #[test]
@@ -110,7 +114,10 @@ mod tests {
         let terms = DrainTerms {
             name: "fw".to_owned(),
         };
-        assert_eq!(terms.taint().to_string(), "devicetaint.dev/drain=fw:NoSchedule");
+        assert_eq!(
+            terms.taint().to_string(),
+            "devicetaint.dev/drain=fw:NoSchedule"
+        );
         assert_eq!(terms.label().1, "fw");
     }
 }

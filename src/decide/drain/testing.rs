@@ -2,9 +2,7 @@
 
 use crate::engine::ClaimUse;
 use crate::model::{AllocationResult, Job, NamespacedName, Pod, Reading, ReplicaSet, StatefulSet};
-use crate::report::testing::{
-    claim, controller, failure_policy, name, pod, reading, workload,
-};
+use crate::report::testing::{claim, controller, failure_policy, name, pod, reading, workload};
 
 /// What was read of a cluster.
 pub struct Cluster {

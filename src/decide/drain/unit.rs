@@ -61,7 +61,9 @@ pub fn units(
             .detail("nothing was changed"));
     }
     let units = units.into_iter();
-    Ok(units.map(|(name, devices)| Unit { name, devices }).collect())
+    Ok(units
+        .map(|(name, devices)| Unit { name, devices })
+        .collect())
 }
 
 #[cfg(test)]
@@ -113,7 +115,10 @@ mod tests {
         );
         assert_eq!(
             names(UnitKind::Pool),
-            [named("gpu.example.com/p1", 2), named("gpu.example.com/p2", 1)]
+            [
+                named("gpu.example.com/p1", 2),
+                named("gpu.example.com/p2", 1)
+            ]
         );
         assert_eq!(
             names(UnitKind::Device),

@@ -251,7 +251,10 @@ impl UnitRun {
         }
         match self.limits.means {
             Means::Taint => true,
-            Means::Eviction => self.limits.force_after.is_some_and(|after| elapsed >= after),
+            Means::Eviction => self
+                .limits
+                .force_after
+                .is_some_and(|after| elapsed >= after),
         }
     }
 
@@ -301,8 +304,7 @@ impl UnitRun {
         let Some(workload) = facts.workloads.get(uid) else {
             return true;
         };
-        let is_accepted =
-            self.limits.accepts_unplaceable && facts.unschedulable.contains_key(uid);
+        let is_accepted = self.limits.accepts_unplaceable && facts.unschedulable.contains_key(uid);
         if workload.has_ended || is_accepted {
             return true;
         }
@@ -602,7 +604,10 @@ mod tests {
 
     #[test]
     fn one_that_is_refused_does_not_keep_others_waiting() {
-        let (one, other) = (web("web-1"), pod("api-1", PodClass::Replicated, Some("api")));
+        let (one, other) = (
+            web("web-1"),
+            pod("api-1", PodClass::Replicated, Some("api")),
+        );
         let at = facts(vec![one.clone(), other], ready(3));
         let mut run = UnitRun::new(limits());
         assert_eq!(evicts(&run.next(&at, seconds(0))), Some("web-1"));
@@ -692,7 +697,10 @@ mod tests {
         });
         assert_eq!(by_taint.next(&at, seconds(0)), UnitStep::RaiseEffect);
         by_taint.raised();
-        assert_eq!(by_taint.next(&at, seconds(0)), UnitStep::WaitUntil(seconds(2)));
+        assert_eq!(
+            by_taint.next(&at, seconds(0)),
+            UnitStep::WaitUntil(seconds(2))
+        );
         // The workload has to be whole again all the same.
         let gone = UnitFacts {
             is_idle: true,

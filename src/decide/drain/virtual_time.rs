@@ -116,7 +116,10 @@ impl Simulation {
         }
         // Workloads without enough devices had never been whole: of these nothing can be shown.
         let pods = std::mem::take(&mut simulation.pods);
-        simulation.pods = pods.into_iter().filter(|pod| pod.device.is_some()).collect();
+        simulation.pods = pods
+            .into_iter()
+            .filter(|pod| pod.device.is_some())
+            .collect();
         for number in 0..simulation.workloads.len() {
             let there = simulation.ready(number);
             let workload = &mut simulation.workloads[number];
@@ -135,7 +138,8 @@ impl Simulation {
 
     fn is_of(&self, pod: &SimulatedPod, unit: usize) -> bool {
         let drained = self.units * self.size;
-        pod.device.is_some_and(|it| it < drained && it / self.size == unit)
+        pod.device
+            .is_some_and(|it| it < drained && it / self.size == unit)
     }
 
     fn tick(&mut self) {
@@ -163,7 +167,11 @@ impl Simulation {
                 });
             }
         }
-        let drained = if self.is_tainted { self.units * self.size } else { 0 };
+        let drained = if self.is_tainted {
+            self.units * self.size
+        } else {
+            0
+        };
         let used: BTreeSet<usize> = self.pods.iter().filter_map(|pod| pod.device).collect();
         let mut free = (drained..self.devices).filter(|device| !used.contains(device));
         for pod in self.pods.iter_mut().filter(|pod| pod.device.is_none()) {
@@ -244,7 +252,11 @@ impl Simulation {
             unschedulable: pending
                 .map(|pod| (key(pod.workload), "no device".to_owned()))
                 .collect::<BTreeMap<_, _>>(),
-            unread: if unread { vec!["pods".to_owned()] } else { Vec::new() },
+            unread: if unread {
+                vec!["pods".to_owned()]
+            } else {
+                Vec::new()
+            },
             is_idle: self.idle_since.is_some_and(|since| since + 2 <= self.now),
             // A read that fails may show nothing at all.
             pods: if unread { Vec::new() } else { pods },
@@ -286,7 +298,11 @@ fn drain(seed: u64) -> UnitEnd {
     let mut simulation = Simulation::new(seed);
     let is_forced = seed % 5 == 0;
     let limits = UnitLimits {
-        means: if seed % 11 == 0 { Means::Taint } else { Means::Eviction },
+        means: if seed % 11 == 0 {
+            Means::Taint
+        } else {
+            Means::Eviction
+        },
         included: Inclusions {
             single_replicas: true,
             ..Inclusions::default()
@@ -324,7 +340,10 @@ fn drain_unit(
     simulation.idle_since = None;
     loop {
         let elapsed = simulation.now - began;
-        assert!(elapsed <= TIMEOUT + 2, "seed {seed}: unit {unit} does not end");
+        assert!(
+            elapsed <= TIMEOUT + 2,
+            "seed {seed}: unit {unit} does not end"
+        );
         // The command is stopped, and run again.
         if simulation.now < FAULTS_UNTIL && simulation.random.one_in(60) {
             run = UnitRun::resumed(limits);
@@ -338,7 +357,10 @@ fn drain_unit(
         let facts = simulation.facts(unit);
         match run.next(&facts, Duration::from_secs(elapsed)) {
             UnitStep::Evict(_, uid) => {
-                assert!(facts.unread.is_empty(), "seed {seed}: evicts without a look");
+                assert!(
+                    facts.unread.is_empty(),
+                    "seed {seed}: evicts without a look"
+                );
                 let pod = facts.pods.iter().find(|pod| pod.uid == uid);
                 let pod = pod.expect("a pod of the unit");
                 let reply = simulation.evict(&uid);
@@ -351,7 +373,10 @@ fn drain_unit(
                 simulation.tick();
             }
             UnitStep::WaitUntil(until) => {
-                assert!(until > Duration::from_secs(elapsed), "seed {seed}: no time passes");
+                assert!(
+                    until > Duration::from_secs(elapsed),
+                    "seed {seed}: no time passes"
+                );
                 simulation.tick();
             }
             UnitStep::Finished(end) => return end,

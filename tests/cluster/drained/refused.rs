@@ -53,7 +53,11 @@ fn jobs_and_bare_pods_are_evicted_only_where_somebody_said_so() {
     stage.node(2);
     let line = format!("drain --node {node} --yes --settle 1s");
     let run = stage.run(&line).ended(4);
-    for named in ["pods of Jobs: ", "notebook", "--include-jobs --include-unmanaged"] {
+    for named in [
+        "pods of Jobs: ",
+        "notebook",
+        "--include-jobs --include-unmanaged",
+    ] {
         assert!(run.stderr.contains(named), "{named}: {run:#?}");
     }
     nothing_is_tainted(&stage);
@@ -95,10 +99,15 @@ fn devices_of_another_drain_are_refused_by_its_name() {
     let node = stage.node(1);
     let first = format!("{}-first", stage.world.namespace);
     stage
-        .run(&format!("drain --node {node} --name {first} --yes --settle 1s"))
+        .run(&format!(
+            "drain --node {node} --name {first} --yes --settle 1s"
+        ))
         .ended(0);
     stage
-        .run(&format!("drain {}/{node}/gpu-0 --name second --yes", stage.world.driver))
+        .run(&format!(
+            "drain {}/{node}/gpu-0 --name second --yes",
+            stage.world.driver
+        ))
         .ended(4)
         .saying(&format!("is part of drain {first}"));
     stage.run(&format!("restore {first} --yes")).ended(0);

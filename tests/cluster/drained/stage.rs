@@ -134,7 +134,8 @@ impl Stage {
         block_on(wait_for("the budget is counted", DEADLINE, async || {
             let budget = get(&path).await;
             let status = &budget["status"];
-            let counted = status["observedGeneration"] == 1 && status["currentHealthy"].as_u64()? > 0;
+            let counted =
+                status["observedGeneration"] == 1 && status["currentHealthy"].as_u64()? > 0;
             counted.then_some(())
         }));
     }
@@ -183,7 +184,8 @@ async fn run_pods(namespace: &str, fewest: &Mutex<BTreeMap<String, usize>>) {
     let mut apps: BTreeMap<String, usize> = BTreeMap::new();
     for pod in &pods {
         let app = text(&pod["metadata"]["labels"]["app"]);
-        apps.entry(app.clone()).or_insert_with(|| ready(&pods, &app));
+        apps.entry(app.clone())
+            .or_insert_with(|| ready(&pods, &app));
     }
     {
         let mut fewest = fewest.lock().expect("no panic");

@@ -16,6 +16,17 @@ fn unit(stage: &Stage, drain: &str, unit: &str) -> Value {
     found.expect("the unit is there")
 }
 
+/// The name of the rule of the only unit, once its pods are to leave.
+async fn begun(stage: &Stage) -> String {
+    wait_for("the unit has begun", DEADLINE, async || {
+        let rules = stage.world.rules().await;
+        let metadata = &rules.first()?["metadata"];
+        let progress = &metadata["annotations"]["devicetaint.dev/drain-stage"];
+        (progress == "Draining").then(|| metadata["name"].as_str().unwrap_or_default().to_owned())
+    })
+    .await
+}
+
 #[test]
 fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
     let mut stage = Stage::new();
@@ -26,7 +37,10 @@ fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
     stage.budget("web", 2);
     stage.budget("api", 1);
     let spare = stage.node(6);
-    let line = format!("drain --node {one} --node {two} --name {} --yes", stage.world.namespace);
+    let line = format!(
+        "drain --node {one} --node {two} --name {} --yes",
+        stage.world.namespace
+    );
     let drain = stage.world.namespace.clone();
     stage
         .run(&line)
@@ -36,8 +50,13 @@ fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
     let dry = stage.run(&format!("{line} --include-singletons --dry-run"));
     dry.ended(0).saying("Drain ");
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
-    let run = stage.run(&format!("{line} --include-singletons --settle 1s")).ended(0);
-    assert!(run.stderr.contains("no claim holds its devices"), "{run:#?}");
+    let run = stage
+        .run(&format!("{line} --include-singletons --settle 1s"))
+        .ended(0);
+    assert!(
+        run.stderr.contains("no claim holds its devices"),
+        "{run:#?}"
+    );
     for (app, least) in [("web", 2), ("api", 1)] {
         assert!(stage.fewest(app) >= least, "{app}: {}", stage.fewest(app));
         stage.until_ready(app, least + 1);
@@ -82,7 +101,11 @@ fn a_budget_that_never_allows_ends_with_what_is_left_and_the_same_command_contin
     assert_eq!(stage.fewest("web"), 2);
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Blocked");
     let rules = block_on(stage.world.rules());
-    assert!(rules.iter().all(|rule| rule["spec"]["taint"]["effect"] == "NoSchedule"));
+    assert!(
+        rules
+            .iter()
+            .all(|rule| rule["spec"]["taint"]["effect"] == "NoSchedule")
+    );
     let run = stage.run(&format!("{line} --force --grace 1s")).ended(0);
     assert!(run.stderr.contains("by effect NoExecute"), "{run:#?}");
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
@@ -104,15 +127,7 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         plane().plugin(&words)
     });
-    let rule = block_on(wait_for("the unit has begun", DEADLINE, async || {
-        let rules = stage.world.rules().await;
-        let rule = rules.first()?;
-        let stage = &rule["metadata"]["annotations"]["devicetaint.dev/drain-stage"];
-        let stage = if stage.is_null() { &rule["annotations"]["devicetaint.dev/drain-stage"] } else { stage };
-        (stage == "Draining").then(|| rule.clone())
-    }));
-    let name = rule["metadata"]["name"].as_str().or(rule["name"].as_str());
-    let name = name.expect("a name").to_owned();
+    let name = block_on(begun(&stage));
     block_on(plane().delete(&Reference::rule(&name)));
     let output = running.join().expect("no panic");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -136,15 +151,14 @@ fn a_second_run_takes_over_and_the_first_says_so() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         plane().plugin(&words)
     });
-    block_on(wait_for("the unit has begun", DEADLINE, async || {
-        let rules = stage.world.rules().await;
-        let text = rules.first()?.to_string();
-        text.contains("Draining").then_some(())
-    }));
+    block_on(begun(&stage));
     stage.run(&format!("{line} --timeout 8s")).ended(5);
     let output = first.join().expect("no panic");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{messages}");
-    assert!(messages.contains("is continued by another run"), "{messages}");
+    assert!(
+        messages.contains("is continued by another run"),
+        "{messages}"
+    );
     stage.run(&format!("restore {drain} --yes")).ended(0);
 }

@@ -18,7 +18,7 @@ use crate::decide::drain::{
     settled_in,
 };
 use crate::engine::{ProposedTaint, Semantics};
-use crate::error::Failure;
+use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
@@ -115,16 +115,17 @@ impl DrainOrder<'_> {
         let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
         let proposed: Vec<ProposedTaint> = rules
             .iter()
-            .map(|rule| {
-                ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, mutation.view.now)
-            })
+            .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, mutation.view.now))
             .collect();
         let report = mutation.report(&proposed, &safety.guards).await?;
         match report.refusal() {
             Some(refusal) => {
                 let unit = &run.unit.name;
-                let failure =
-                    Failure::refused(format!("{refusal}; unit {unit} was not begun"));
+                // Not "refused", which says that nothing was changed.
+                let failure = Failure::new(
+                    ExitStatus::TimedOut,
+                    format!("{refusal}; unit {unit} was not begun"),
+                );
                 let advice = interrupted(self.name).into_iter();
                 Err(advice.fold(failure, Failure::hint))
             }
@@ -153,7 +154,10 @@ impl DrainOrder<'_> {
         } else {
             UnitRun::new(self.limits)
         };
-        if rules.iter().any(|rule| rule.taint.effect == Effect::NoExecute) {
+        if rules
+            .iter()
+            .any(|rule| rule.taint.effect == Effect::NoExecute)
+        {
             unit_run.raised();
         }
         let mut unit = UnitDrain {
