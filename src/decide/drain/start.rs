@@ -242,7 +242,12 @@ mod tests {
             };
             assert_eq!(refused(&[], &found, &accepting), None, "{name}");
         }
-        insta::assert_snapshot!(refused(&[], &replacements(&[yes, None], 1), &limits()).unwrap(), @"");
+        insta::assert_snapshot!(refused(&[], &replacements(&[yes, None], 1), &limits()).unwrap(), @"
+        pods would stay without a device; nothing was changed
+        together, at most 1 of the 2 claims can be reallocated
+        whether other devices are available is unknown for 1 claim: team-a/claim-1
+        to drain all the same: --accept-unplaceable
+        ");
     }
 
     #[test]
@@ -257,7 +262,12 @@ mod tests {
             leaving,
         ];
         let none = replacements(&[], 0);
-        insta::assert_snapshot!(refused(&pods, &none, &limits()).unwrap(), @"");
+        insta::assert_snapshot!(refused(&pods, &none, &limits()).unwrap(), @"
+        the drain would evict pods that are not evicted unasked; nothing was changed
+        pods of Jobs: team-a/train
+        pods that no known workload recreates: team-a/bare
+        to evict them, last: --include-jobs --include-unmanaged
+        ");
         let mut both = limits();
         both.included.jobs = true;
         both.included.unmanaged = true;
@@ -305,6 +315,13 @@ mod tests {
             limits: &limits,
             unread: &[],
         };
-        insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"");
+        insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"
+        Drain fw: 2 devices in 1 unit, one after the other: node-7
+        Pods leave by the Eviction API, and after 30s by effect NoExecute, which ignores budgets
+          evicts pods of workloads with several replicas: team-a/web
+          evicts pods of Jobs: team-a/train
+          leaves alone pods of DaemonSets: team-a/agent
+          accepted: whether other devices are available is unknown for 1 claim: team-a/claim-0
+        ");
     }
 }
