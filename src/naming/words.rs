@@ -12,7 +12,7 @@ const MEANT: [(&[&str], &[&str]); 11] = [
         &["preview", "escalate"],
     ),
     (
-        &["plan", "simulate", "impact", "who", "diff", "check"],
+        &["simulate", "impact", "who", "diff", "check"],
         &["preview"],
     ),
     (

@@ -13,13 +13,13 @@ use super::command_event::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
     ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, Explanation, ImpactReport,
-    PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport, VersionReport,
-    WaitReport,
+    PlanReport, PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport,
+    VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 14] {
+pub fn files() -> [(&'static str, Schema); 15] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -70,6 +70,10 @@ pub fn files() -> [(&'static str, Schema); 14] {
             schema_of::<TolerationReport>(),
         ),
         (
+            "plan-report.v1alpha1.schema.json",
+            schema_of::<PlanReport>(),
+        ),
+        (
             "cluster-report-list.v1alpha1.schema.json",
             schema_of::<ClusterReports<AnyReport>>(),
         ),
@@ -98,7 +102,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -111,6 +115,7 @@ const KINDS: [&str; 14] = [
     "ExplanationList",
     "DedicationList",
     "TolerationList",
+    "PlanReport",
     "ClusterReportList",
     "CommandEvent",
 ];
