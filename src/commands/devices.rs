@@ -24,6 +24,7 @@ use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
 use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine;
+use crate::engine::hardware::Hardware as HardwareMap;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
 use crate::render::{Format, render};
@@ -314,7 +315,8 @@ impl FollowedQuestion for Listed {
         self.list_filter.keep(&mut inventory, basis);
         let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
         // What a partition has not released is held on the same hardware.
-        let listed = engine::with_siblings(&basis.reading.snapshot, &listed, basis.semantics);
+        let hardware = HardwareMap::of(&basis.reading.snapshot.slices);
+        let listed: Vec<DeviceId> = hardware.closure(&listed).into_iter().collect();
         let rules = &basis.reading.snapshot.rules;
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
             .with_warnings(&unreleased_devices::warnings(

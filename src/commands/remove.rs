@@ -36,7 +36,7 @@ use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, NodeName};
+use crate::model::{DeviceTaintRule, Kind, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::parse_batch;
 use crate::render::Format;
@@ -407,7 +407,10 @@ async fn tell_released(
     let Live { client, served } = &mutation.live;
     let nodes = read_nodes(client, served, &nodes).await;
     let nodes = nodes.as_deref().ok();
-    for line in release_lines(&release(&impact, mutation.view.snapshot(), nodes)) {
+    let mut gaps = mutation.view.reading.gaps.iter();
+    let claims_known = !gaps.any(|gap| gap.kind() == Some(Kind::ResourceClaim));
+    let released = release(&impact, mutation.view.snapshot(), nodes);
+    for line in release_lines(&released, claims_known) {
         changer.note(line);
     }
 }

@@ -19,7 +19,7 @@ use super::policy::{CheckedRule, Policies};
 use super::proposal::ProposedRule;
 use crate::engine::Semantics;
 use crate::error::Failure;
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Reading};
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Kind, Reading};
 use crate::naming::device;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
@@ -140,6 +140,11 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
         && files.contains(&stdin)
     {
         let why = "the manifest came from standard input; save it, and pass the file to `add`";
+        return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
+    }
+    let mut gaps = looked.reading.gaps.iter();
+    if gaps.any(|gap| gap.kind() == Some(Kind::DeviceTaintRule)) {
+        let why = "existing rules could not be read, which `add` needs permission for";
         return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
     }
     let drafts = RuleAnnotations::default().drafts(looked.resolved, looked.manifests.to_vec())?;

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
+use crate::engine::hardware::Hardware;
 use crate::engine::unreleased_devices::may_select;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Snapshot, Warning};
@@ -113,7 +114,8 @@ pub fn on_same_hardware(
         .devices
         .into_iter()
         .collect();
-    let hardware: BTreeSet<String> = engine::with_siblings(snapshot, &selected, semantics)
+    let hardware: BTreeSet<String> = Hardware::of(&snapshot.slices)
+        .closure(&selected)
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -140,13 +142,23 @@ pub fn left(rules: &[DeviceTaintRule]) -> Vec<Blocker> {
 }
 
 /// The merge patch that notes on `rule` what was seen at `now` of those of its devices that `pods` held; nothing where
-/// it selects none of them, or notes all of it.
+/// it selects none of them nor of their `hardware`, or notes all of it.
 #[must_use]
-pub fn note(rule: &DeviceTaintRule, pods: &[UnreleasedPod], now: Timestamp) -> Option<Value> {
+pub fn note(
+    rule: &DeviceTaintRule,
+    pods: &[UnreleasedPod],
+    hardware: &Hardware,
+    now: Timestamp,
+) -> Option<Value> {
     let mut all = noted(rule);
     let before = all.len();
+    // A device by another name, or a part of it, is held just the same.
+    let is_on_it = |device: &&DeviceId| {
+        let mut aliases = hardware.aliases(device).into_iter();
+        may_select(rule, device) || aliases.any(|alias| may_select(rule, &alias.device))
+    };
     for pod in pods {
-        let devices = pod.devices.iter().filter(|device| may_select(rule, device));
+        let devices = pod.devices.iter().filter(is_on_it);
         for device in devices {
             let (device, name) = (device.to_string(), pod.pod.to_string());
             if all
@@ -251,6 +263,7 @@ mod tests {
     use super::*;
     use crate::decide::testing::named;
     use crate::model::NamespacedName;
+    use crate::report::testing;
 
     fn device(text: &str) -> DeviceId {
         let parts: Vec<&str> = text.split('/').collect();
@@ -291,9 +304,13 @@ mod tests {
         let mut rule = named("drain", "NoExecute");
         rule.selector = None;
         let seen = [pod(&["gpu.example.com/node-7/gpu-0"])];
-        let patch = note(&rule, &seen, now()).expect("a note");
+        let patch = note(&rule, &seen, &Hardware::default(), now()).expect("a note");
         let rule = patched(rule, &patch);
-        assert_eq!(note(&rule, &seen, now()), None, "it is noted");
+        assert_eq!(
+            note(&rule, &seen, &Hardware::default(), now()),
+            None,
+            "it is noted"
+        );
         let open = left(std::slice::from_ref(&rule));
         assert_eq!(open.len(), 1, "a later wait is not over");
         assert_eq!(
@@ -307,10 +324,32 @@ mod tests {
         assert_eq!(told.len(), 1);
         assert_eq!(
             told[0].message,
-            "device gpu.example.com/node-7/gpu-0: pod ml/train was force-deleted while running, \
+            "device gpu.example.com/node-7/gpu-0: pod ml/train was force-deleted before it ended, \
              and node-7 has not confirmed the release (recorded on rule drain at \
              2026-11-21T01:00:00Z)"
         );
+        // A rule on another name of the hardware records it, too, and one on other hardware does not.
+        let mut elsewhere = named("pull", "NoExecute");
+        elsewhere.selector = Some(device("vfio.example.com/node-7/card").into());
+        let slice = |text: &str, uuid: &str| {
+            let id = device(text);
+            let mut slice = testing::slice(vec![testing::published(
+                id.device.as_str(),
+                &[("uuid", uuid)],
+            )]);
+            (slice.driver, slice.pool.name) = (id.driver, id.pool);
+            slice
+        };
+        let same = [
+            slice("gpu.example.com/node-7/gpu-0", "a"),
+            slice("vfio.example.com/node-7/card", "a"),
+        ];
+        let other = [
+            slice("gpu.example.com/node-7/gpu-0", "a"),
+            slice("vfio.example.com/node-7/card", "b"),
+        ];
+        assert!(note(&elsewhere, &seen, &Hardware::of(&same), now()).is_some());
+        assert_eq!(note(&elsewhere, &seen, &Hardware::of(&other), now()), None);
         let other = [device("gpu.example.com/node-7/gpu-1")];
         assert_eq!(
             warnings(std::slice::from_ref(&rule), Some(&other), RecordReader::Api),
@@ -328,7 +367,10 @@ mod tests {
             end: PodEnd::NotObserved,
             ..pod(&["gpu.example.com/node-7/gpu-0"])
         }];
-        let rule = patched(rule.clone(), &note(&rule, &seen, now()).expect("a note"));
+        let rule = patched(
+            rule.clone(),
+            &note(&rule, &seen, &Hardware::default(), now()).expect("a note"),
+        );
         let open = left(std::slice::from_ref(&rule));
         assert_eq!(
             open[0].reason,
@@ -349,7 +391,10 @@ mod tests {
             ..pod(&["gpu.example.com/node-8/gpu-0"])
         };
         let seen = [pod(&["gpu.example.com/node-7/gpu-0"]), elsewhere];
-        let rule = patched(rule.clone(), &note(&rule, &seen, now()).expect("a note"));
+        let rule = patched(
+            rule.clone(),
+            &note(&rule, &seen, &Hardware::default(), now()).expect("a note"),
+        );
         assert_eq!(released(&rule, "node-9"), None);
         let rule = patched(rule.clone(), &released(&rule, "node-7").expect("a change"));
         let left: Vec<Option<String>> = noted(&rule).into_iter().map(|one| one.node).collect();
@@ -363,7 +408,7 @@ mod tests {
         let mut rule = named("drain", "NoExecute");
         rule.selector = Some(device("gpu.example.com/node-7/gpu-1").into());
         let seen = [pod(&["gpu.example.com/node-7/gpu-0"])];
-        assert_eq!(note(&rule, &seen, now()), None);
+        assert_eq!(note(&rule, &seen, &Hardware::default(), now()), None);
         let annotations = &mut rule.metadata.annotations;
         annotations.insert(RuleMetadata::NOT_RELEASED.to_owned(), "{".to_owned());
         assert_eq!(noted(&rule), []);

@@ -156,6 +156,25 @@ impl Hardware {
         hardware
     }
 
+    /// The devices of `slices` among those that are `meant`, which alone are decoded.
+    #[must_use]
+    pub fn among(slices: &[ResourceSlice], meant: &BTreeSet<&DeviceId>) -> Self {
+        let pools: BTreeSet<_> = meant.iter().map(|id| (&id.driver, &id.pool)).collect();
+        let mut hardware = Self::default();
+        for slice in current_slices(slices) {
+            if !pools.contains(&(&slice.driver, &slice.pool.name)) {
+                continue;
+            }
+            for device in &slice.devices {
+                let id = slice.id_of(device);
+                if meant.contains(&id) {
+                    hardware.add(&id, keys_of(slice, device));
+                }
+            }
+        }
+        hardware
+    }
+
     /// With what was published earlier, too: what was the same hardware a moment ago is so, although its driver
     /// is away by now.
     #[must_use]

@@ -278,7 +278,7 @@ impl Blocker {
 #[must_use]
 pub fn how_it_went(end: PodEnd) -> &'static str {
     match end {
-        PodEnd::ForceDeleted => "was force-deleted while running",
+        PodEnd::ForceDeleted => "was force-deleted before it ended",
         PodEnd::NotObserved => "was stuck when last seen, and its end was not observed",
     }
 }

@@ -11,7 +11,7 @@ use crate::engine::DeviceState;
 use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
 use crate::engine::hardware::{Alias, HardwareLink, HardwareNumber, texts};
 use crate::engine::peers::peers;
-use crate::model::Device;
+use crate::model::{Device, Kind, UNKNOWN};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::few;
 
@@ -38,6 +38,12 @@ pub struct Card {
     pub taints: Vec<Taint>,
     /// Claims and claim templates that tolerate the device's taints for scheduling.
     pub tolerated_by: Vec<String>,
+    /// Whether there may be more taints than could be read.
+    #[serde(skip)]
+    taints_unread: bool,
+    /// Whether there may be more claims and templates than could be read.
+    #[serde(skip)]
+    tolerations_unread: bool,
 }
 
 /// Another device on the same hardware.
@@ -103,6 +109,12 @@ impl Card {
                 .map(|taint| Taint::present(taint, &[]))
                 .collect(),
             tolerated_by: testimony.objections.iter().filter_map(tolerant).collect(),
+            taints_unread: testimony.is_tainted.is_none(),
+            tolerations_unread: testimony.is_tainted.is_none()
+                || testimony.objections.iter().any(|objection| {
+                    let unread = [Kind::ResourceClaim, Kind::ResourceClaimTemplate];
+                    unread.map(RemovalObjection::Unread).contains(objection)
+                }),
         }
     }
 
@@ -122,8 +134,14 @@ impl Card {
             ("Partitions", some(&self.partitions)),
             ("Other names", some(&aliases.collect::<Vec<_>>())),
             ("Peers", some(&peers.collect::<Vec<_>>())),
-            ("Tainted", some(&taints.collect::<Vec<_>>())),
-            ("Tolerated by", some(&self.tolerated_by)),
+            (
+                "Tainted",
+                known(&taints.collect::<Vec<_>>(), self.taints_unread),
+            ),
+            (
+                "Tolerated by",
+                known(&self.tolerated_by, self.tolerations_unread),
+            ),
             ("Looked at", looked_at.to_string()),
         ];
         let line = |(name, value): (&str, String)| format!("{:<13} {value}", format!("{name}:"));
@@ -136,6 +154,15 @@ fn some(names: &[String]) -> String {
         NONE.to_owned()
     } else {
         few(names)
+    }
+}
+
+/// The names; where none is known and some may be, that.
+fn known(names: &[String], may_be_more: bool) -> String {
+    if names.is_empty() && may_be_more {
+        UNKNOWN.to_owned()
+    } else {
+        some(names)
     }
 }
 

@@ -504,7 +504,7 @@ impl RuleDescription {
         lines.push(match &check.message {
             Some(why) => format!("stale: {why}"),
             None if check.frozen => self.frozen_line(condition, check),
-            None => "current".to_owned(),
+            None => "of the current generation of the rule".to_owned(),
         });
         lines
     }
@@ -631,7 +631,10 @@ mod tests {
             (Some(88), Some(92))
         );
         let live = described(&rule("NoExecute", Some(("NotStarted", ""))), &[], 0);
-        assert_eq!(line(&live, "current"), "current");
+        assert_eq!(
+            line(&live, "of the current"),
+            "of the current generation of the rule"
+        );
     }
 
     #[test]

@@ -12,7 +12,12 @@ pub(super) fn table(devices: &[DeviceRow], nodes: &[NodeCounts]) -> Table {
         let here: Vec<&DeviceRow> = here.collect();
         let [devices, allocated, tainted] = node.counts.known();
         // Counted and not subtracted: a device whose counters its partitions use is neither allocated nor free.
-        let cells = [devices, allocated, free(&here), tainted];
+        // Devices whose slices were not read may be free.
+        let free = match devices.exact() {
+            Some(_) => free(&here),
+            None => free(&here).or_more(),
+        };
+        let cells = [devices, allocated, free, tainted];
         let cells = cells.iter().map(ToString::to_string);
         [node.named().to_owned()].into_iter().chain(cells).collect()
     });

@@ -199,7 +199,8 @@ impl RuleHistory {
             && possible > 0
         {
             lines.push(format!(
-                "{} evicted by this rule since the eviction controller started, according to its status",
+                "the rule's status, which is updated with a delay, counts {} evicted by this rule since the \
+                 eviction controller started",
                 counted(counted_by_status, "pod")
             ));
         }
@@ -421,7 +422,8 @@ impl<'a> HistorySources<'a> {
             );
         }
         let unread = self.unread();
-        if !unread.is_empty() {
+        // Without events there is no evicted pod whose outcome could be asked for.
+        if !unread.is_empty() && self.reading.without(Kind::Event).is_none() {
             let kinds: Vec<&str> = unread.iter().map(|kind| kind.plural()).collect();
             lines.push(format!(
                 "the outcome of evicted pods, without {}",
@@ -773,7 +775,7 @@ mod tests {
             let reading = reading(vec![rule]);
             history(&reading, &events()).lines().join("\n")
         };
-        let line = "0 pods evicted by this rule since the eviction controller started";
+        let line = "counts 0 pods evicted by this rule since the eviction controller started";
         assert!(lines(counted.clone()).contains(line), "{}", lines(counted));
         assert!(!lines(rule("drain", -60)).contains("controller started"));
     }

@@ -177,9 +177,14 @@ pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r Pendi
     remaining.iter().max_by_key(key)
 }
 
-/// What the removal of taints sets free, and what still keeps devices from being allocated.
+/// What the removal of taints sets free, and what still keeps devices from being allocated; nothing is free where
+/// claims could not be read.
 #[must_use]
-pub fn release_lines(released: &[DeviceRelease<'_>]) -> Vec<String> {
+pub fn release_lines(released: &[DeviceRelease<'_>], claims_known: bool) -> Vec<String> {
+    let not_free = |device: &DeviceRelease<'_>| {
+        let unknown = (!claims_known).then(|| "allocation unknown".to_owned());
+        unknown.or_else(|| not_free(device))
+    };
     let mut lines = Vec::new();
     let untainted = || released.iter().filter(|device| device.remaining.is_empty());
     let (free, kept): (Vec<_>, Vec<_>) = untainted()
@@ -607,7 +612,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                release_lines(&[on(placing)]),
+                release_lines(&[on(placing)], true),
                 [format!("1 device {told}: gpu.example.com/node-7/gpu-2")]
             );
         }
@@ -620,7 +625,7 @@ mod tests {
             ..release("gpu-3", vec![])
         };
         assert_eq!(
-            release_lines(&[spent, parted]),
+            release_lines(&[spent, parted], true),
             [
                 "1 device untainted, and other devices of the same hardware use its counters: \
                  gpu.example.com/node-7/gpu-2",
@@ -628,12 +633,20 @@ mod tests {
             ]
         );
         assert_eq!(
-            release_lines(&[release("gpu-0", vec![]), release("gpu-1", vec![&claim])]),
+            release_lines(
+                &[release("gpu-0", vec![]), release("gpu-1", vec![&claim])],
+                true
+            ),
             [
                 "1 device schedulable again: gpu.example.com/node-7/gpu-0",
                 "1 device untainted, still allocated: gpu.example.com/node-7/gpu-1 by \
                  team-a/train-0-gpu"
             ]
+        );
+        // Without claims nobody knows which of them are free.
+        assert_eq!(
+            release_lines(&[release("gpu-0", vec![])], false),
+            ["1 device untainted, allocation unknown: gpu.example.com/node-7/gpu-0"]
         );
     }
 

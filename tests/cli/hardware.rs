@@ -109,9 +109,24 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
         "deviceSelector": {"driver": "vfio.example.com"},
         "taint": {"key": "example.com/fan", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
     }});
+    let claim = json!({"apiVersion": api, "kind": "ResourceClaim",
+    "metadata": {"namespace": "ml", "name": "pass", "uid": "c"},
+    "spec": {"devices": {"requests": [{"name": "card", "exactly": {"deviceClassName": "vfio"}}]}},
+    "status": {
+        "allocation": {"devices": {"results": [{"request": "card", "driver": "vfio.example.com",
+            "pool": "node-7", "device": "card"}]}},
+        "reservedFor": [{"resource": "pods", "name": "vm", "uid": "p"}],
+    }});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"namespace": "ml", "name": "vm", "uid": "p"},
+        "spec": {"nodeName": "node-7", "containers": [{"name": "main"}],
+            "resourceClaims": [{"name": "card", "resourceClaimName": "pass"}]},
+        "status": {"phase": "Running"}});
     let items = [
         slice("gpu.example.com", "gpu-0"),
         slice("vfio.example.com", "card"),
+        claim,
+        pod,
         rule,
     ];
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
@@ -127,7 +142,17 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(told.contains(&link), "{explained:#?}");
-    let record = "pod ml/train was force-deleted while running, and node-7 has not confirmed";
+    // Whoever pulls the card pulls it from under that pod, too.
+    let previewed = run(
+        &folder,
+        &format!("preview {DEVICE} example.com/x:NoExecute"),
+    );
+    let (_, beside) = previewed
+        .stdout
+        .split_once("Still in use on the same hardware")
+        .expect("what stays on the card");
+    assert!(beside.contains("vfio.example.com/node-7/card"), "{beside}");
+    let record = "pod ml/train was force-deleted before it ended, and node-7 has not confirmed";
     assert!(explained.stderr.contains(record), "{explained:#?}");
 }
 

@@ -114,6 +114,11 @@ impl RuleObserver {
         })
     }
 
+    /// Which devices are the same hardware.
+    pub(crate) fn hardware(&self) -> &Hardware {
+        &self.hardware
+    }
+
     /// The server's rules.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules

@@ -3,6 +3,7 @@
 use crate::cluster::{ConflictAction, ObjectChange, ObjectVersion, Rules, WriteMode};
 use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
+use crate::engine::hardware::Hardware;
 use crate::model::{DeviceTaintRule, NodeName};
 use crate::report::wait_progress::WaitProgress;
 
@@ -60,9 +61,15 @@ pub(crate) async fn clear_released(
 
 /// Notes what `progress` has seen on the rules that select the devices. What cannot be noted is said: it is told nowhere
 /// else.
-pub(crate) async fn note_not_released(progress: &WaitProgress, rules: &Rules, context: &Context) {
+pub(crate) async fn note_not_released(
+    progress: &WaitProgress,
+    hardware: &Hardware,
+    rules: &Rules,
+    context: &Context,
+) {
     let change = |rule: &DeviceTaintRule| {
-        let patch = unreleased_devices::note(rule, &progress.not_released, progress.now)?;
+        let pods = &progress.not_released;
+        let patch = unreleased_devices::note(rule, pods, hardware, progress.now)?;
         let on = ObjectVersion {
             uid: rule.uid.to_string(),
             resource_version: rule.resource_version.clone(),

@@ -163,7 +163,7 @@ impl Wait<'_> {
             // Nobody else has seen it, and the rule may be all that is left of this wait.
             if progress.not_released.len() > noted {
                 noted = progress.not_released.len();
-                note_not_released(&progress, observer.rules(), context).await;
+                note_not_released(&progress, observer.hardware(), observer.rules(), context).await;
             }
             if !warned && let Some(short) = self.shortfall(&progress, began) {
                 context

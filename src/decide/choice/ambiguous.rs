@@ -7,7 +7,6 @@ use crate::decide::identity::identifying_attributes::AttributeMeaning;
 use crate::engine::{DeviceCondition, Semantics, filter_devices, with_siblings};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, NodeName, Snapshot};
-use crate::naming::shell::word;
 
 /// A number of hardware that several chosen devices have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,9 +76,8 @@ impl AmbiguousNumber {
     pub fn failure(&self) -> Failure {
         let first = self.devices.first().map(ToString::to_string);
         Failure::new(ExitStatus::Failed, self.describe()).hint(format!(
-            "choose one, or its node with --node, as in: {} {}",
-            first.unwrap_or_default(),
-            word(&self.hardware)
+            "name the device instead, such as {}",
+            first.unwrap_or_default()
         ))
     }
 }

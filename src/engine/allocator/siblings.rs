@@ -1,13 +1,15 @@
 //! Devices in use on the same hardware.
 //!
 //! Devices that draw from the same counters are partitions of one device, and shares of a device are
-//! parts of it: whoever pulls the hardware because one of them is tainted hits the others too.
+//! parts of it: whoever pulls the hardware because one of them is tainted hits the others too. So does a device of
+//! another driver with the same UUID, serial number or address.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::HashMap;
 
 use super::quantity::amount;
+use crate::engine::hardware::Hardware;
 use crate::engine::{Impact, Verdict};
 use crate::model::{Device, DeviceId, NamespacedName, ResourceClaim, ResourceSlice, Snapshot};
 
@@ -39,6 +41,9 @@ type CounterKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<'a>> {
     let selected: BTreeSet<&DeviceId> = impact.devices.iter().map(|device| &device.id).collect();
     let mut beside = partitions(snapshot, &selected);
+    for (device, names) in other_names(snapshot, &selected) {
+        beside.entry(device).or_default().extend(names);
+    }
     for id in &selected {
         beside
             .entry((*id).clone())
@@ -79,6 +84,40 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
         });
     }
     siblings
+}
+
+/// The allocated devices of other drivers that have a number in common with selected ones, such as a UUID, each with
+/// those.
+fn other_names(
+    snapshot: &Snapshot,
+    selected: &BTreeSet<&DeviceId>,
+) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let claims = snapshot.claims.iter();
+    let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
+    let drivers: BTreeSet<_> = selected.iter().map(|id| &id.driver).collect();
+    // Parts of one driver share counters. Attributes are decoded for these devices alone, and for none where one driver
+    // has all that is allocated.
+    let is_of_another = |id: &&DeviceId| drivers.len() > 1 || !drivers.contains(&id.driver);
+    let others: BTreeSet<&DeviceId> = results
+        .map(|result| &result.device)
+        .filter(|id| !selected.contains(id))
+        .filter(is_of_another)
+        .collect();
+    if others.is_empty() || selected.is_empty() {
+        return BTreeMap::new();
+    }
+    let meant: BTreeSet<&DeviceId> = others.union(selected).copied().collect();
+    let hardware = Hardware::among(&snapshot.slices, &meant);
+    let mut beside: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
+    for device in others {
+        let aliases = hardware.aliases(device).into_iter();
+        let names = aliases.map(|alias| alias.device);
+        let names: BTreeSet<DeviceId> = names.filter(|id| selected.contains(id)).collect();
+        if !names.is_empty() {
+            beside.insert(device.clone(), names);
+        }
+    }
+    beside
 }
 
 /// The pods that use a part of each of `devices` as a device of its own, such as a partition, by name; devices

@@ -57,6 +57,8 @@ pub fn explain_device(
         match () {
             () if teller.is_unread(Kind::ResourceClaim) =>
                 "requests of pending claims are unknown".to_owned(),
+            () if teller.is_unread(Kind::ResourceSlice) =>
+                "whether a request of a pending claim matches it is unknown".to_owned(),
             () if !teller.knows_taints() && !candidates.is_empty() =>
                 "whether a request of a pending claim could get it is unknown".to_owned(),
             () => queue(&candidates),

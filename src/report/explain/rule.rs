@@ -6,6 +6,7 @@ use super::verdict::describe;
 use super::view::{Explained, RuleEviction};
 use crate::assess::Basis;
 use crate::assess::{CountSubject, ReportCompleteness};
+use crate::engine::device_removal::slices_unread;
 use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{DeviceImpact, Impact, PodImpact, ProposedTaint, Verdict, selection};
@@ -298,7 +299,10 @@ impl RuleSteps<'_, '_> {
                 format!("{count} devices: {}, {}", first.id, names.join(", "))
             }
         };
-        if !first.published {
+        let is_unread = slices_unread(self.basis.reading);
+        if !first.published && is_unread {
+            text.push_str(", its publication is unknown");
+        } else if !first.published {
             text.push_str(", no longer published");
         }
         if claims.is_empty() {

@@ -113,7 +113,7 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
         world
             .run(&format!("wait {name} --for idle --timeout 20s --settle 0s"))
             .ended(5)
-            .saying("was force-deleted while running")
+            .saying("was force-deleted before it ended")
             .saying(&check);
     }
     // The record is the only trace of it.
