@@ -67,7 +67,7 @@ mod cluster {
     mod parity;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod rules {
-        mod harm;
+        pub mod harm;
         mod pace;
         mod races;
         mod releases;
