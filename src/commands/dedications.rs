@@ -23,7 +23,7 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 ///
 /// OTHERS counts devices still allocated to claims in other namespaces. ENFORCED is yes if all policies and
 /// bindings exist and are unmodified, and all rules have the effect of the policies; no if one of these is
-/// missing or differs; taint-alone if there are no policies, only the taint; and <unknown> if a policy could
+/// missing or differs; taint-alone if there are no policies, only the taint; and unknown if a policy could
 /// not be read.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {
