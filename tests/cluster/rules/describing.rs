@@ -145,7 +145,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
             "Condition EvictionInProgress:",
             "True, PodsPendingEviction",
             COUNTS,
-            "current",
+            "of the current generation of the rule",
             "",
             "NAMESPACE POD NODE WAITS-FOR",
             "NAMESPACE a-up NODE-up terminating, its grace period ended LONG ago and its node has \
