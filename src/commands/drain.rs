@@ -101,9 +101,9 @@ pub(super) struct DrainArgs {
     )]
     by: By,
 
-    /// After --grace, set NoExecute for pods that could not be evicted
+    /// After --grace, set NoExecute, which ignores budgets
     ///
-    /// This ignores budgets.
+    /// For the pods that could not be evicted until then.
     #[arg(long, help_heading = "Drain")]
     force: bool,
 
@@ -132,11 +132,11 @@ pub(super) struct DrainArgs {
     include_unmanaged: bool,
 
     /// Also evict pods of DaemonSets
-    #[arg(long, help_heading = "Pods")]
+    #[arg(long, help_heading = "Pods", hide_short_help = true)]
     include_daemonsets: bool,
 
     /// Proceed although pods will stay without a device
-    #[arg(long, help_heading = "Safety")]
+    #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
     /// Name of the drain; default: derived from nodes or devices
@@ -227,7 +227,6 @@ Examples:
 
   # One node after the other, then give the devices back
   kubectl devicetaint drain --node node-7 --node node-8 --name firmware
-  kubectl devicetaint drain status firmware
   kubectl devicetaint restore firmware";
 
 pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus, Failure> {

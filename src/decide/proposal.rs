@@ -582,6 +582,34 @@ mod tests {
     }
 
     #[test]
+    fn a_drain_is_assessed_as_what_its_pods_would_suffer_and_is_never_done_by_its_rules() {
+        for (drains, asked) in [(Drains::ByEviction, 1), (Drains::ByTaint, 3)] {
+            let mut kept = raised("NoSchedule", "NoSchedule");
+            kept.rule.name = "kept".into();
+            let drain = Proposal {
+                drains: Some(drains),
+                ..proposal(vec![kept, created("NoSchedule")])
+            };
+            let effects = drain.proposed(now()).into_iter();
+            assert!(
+                effects
+                    .map(|it| it.taint.effect)
+                    .all(|it| it == Effect::NoExecute)
+            );
+            assert_eq!(drain.previewed(now()), None);
+            assert_eq!(drain.asked().len(), asked, "{drains:?}");
+            let continued = Proposal {
+                rules: vec![raised("NoSchedule", "NoSchedule")],
+                ..drain
+            };
+            assert!(!continued.is_idle() && !continued.is_done());
+            assert!(continued.open().next().is_none());
+        }
+        assert!(proposal(vec![raised("None", "None")]).is_done());
+        assert!(!proposal(vec![raised("None", "NoExecute")]).is_done());
+    }
+
+    #[test]
     fn an_answer_to_either_question_counts() {
         use ApprovalResult::{Answered, Unasked};
         assert_eq!(Unasked.or(Unasked), Unasked);

@@ -349,6 +349,30 @@ mod tests {
     }
 
     #[test]
+    fn a_budget_that_refuses_an_eviction_is_no_busy_server() {
+        let eviction = "/api/v1/namespaces/a/pods/b/eviction";
+        let said = status(429, "TooManyRequests", "");
+        for (path, body, expected) in [
+            (eviction, said.as_str(), "Refused"),
+            (
+                "/api/v1/namespaces/a/pods/b/eviction?dryRun=All",
+                &said,
+                "Refused",
+            ),
+            (RULE, &said, "Busy"),
+            ("/apis/a/v1/eviction", &said, "Busy"),
+            // The server itself is busy, and has not asked a budget.
+            (
+                eviction,
+                "Too many requests, please try again later.\n",
+                "Busy",
+            ),
+        ] {
+            assert_eq!(judge(path, 429, &[], body, PROVEN), expected, "{path}");
+        }
+    }
+
+    #[test]
     fn what_admission_refuses_is_no_missing_permission() {
         for (message, expected) in [
             (
