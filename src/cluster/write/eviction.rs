@@ -76,28 +76,34 @@ pub async fn evict(
 
 /// What an answer means that is no success.
 fn judged(error: ClusterError) -> Result<EvictionAnswer, ClusterError> {
-    match error {
-        ClusterError::NotFound { .. } | ClusterError::Conflict { .. } => Ok(EvictionAnswer::Gone),
-        ClusterError::Refused {
-            status, message, ..
-        } if keeps(status, &message) => Ok(EvictionAnswer::Refused(message)),
-        // An admission webhook keeps it, for example because its owner asked for that.
-        ClusterError::Invalid { message, .. } => Ok(EvictionAnswer::Refused(message)),
-        // Whoever may not do it, or sent what the server does not understand, has evicted nobody.
-        error @ (ClusterError::Forbidden { .. } | ClusterError::Unauthorized { .. }) => Err(error),
-        ClusterError::Refused {
-            server,
-            path,
-            status,
-            message,
-        } if status < 500 => Err(ClusterError::Refused {
-            server,
-            path,
-            status,
-            message,
-        }),
+    if matches!(
+        error,
+        ClusterError::NotFound { .. } | ClusterError::Conflict { .. }
+    ) {
+        return Ok(EvictionAnswer::Gone);
+    }
+    if let ClusterError::Refused {
+        status, message, ..
+    } = &error
+        && keeps(*status, message)
+    {
+        return Ok(EvictionAnswer::Refused(message.clone()));
+    }
+    // An admission webhook keeps it, for example because its owner asked for that.
+    if let ClusterError::Invalid { message, .. } = error {
+        return Ok(EvictionAnswer::Refused(message));
+    }
+    // Who may not do it, or sent what the server does not understand, has evicted no pod.
+    let is_denied = matches!(
+        error,
+        ClusterError::Forbidden { .. } | ClusterError::Unauthorized { .. }
+    );
+    let is_refused = matches!(error, ClusterError::Refused { status, .. } if status < 500);
+    if is_denied || is_refused {
+        Err(error)
+    } else {
         // Everything else may have come after the eviction.
-        other => Ok(EvictionAnswer::Unknown(other)),
+        Ok(EvictionAnswer::Unknown(error))
     }
 }
 

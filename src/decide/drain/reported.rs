@@ -61,13 +61,13 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
         })
         .collect();
     let changed_by = unit.rules.iter();
-    let changed_by =
+    let mut changed_by =
         changed_by.filter_map(|rule| rule.metadata.annotation(RuleMetadata::CHANGED_BY));
     DrainUnit {
         name: unit.name.clone(),
         unit_stage: unit.progress.stage(),
         messages,
-        changed_by: changed_by.last().map(str::to_owned),
+        changed_by: changed_by.next_back().map(str::to_owned),
         rules: unit
             .rules
             .iter()

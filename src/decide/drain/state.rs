@@ -125,7 +125,11 @@ impl DrainState {
         units.any(|unit| match &unit.progress {
             // Only the stage proves it: a rule may be reversed while others are still being made.
             UnitProgress::Reversed(_) => unit.rules.iter().any(|rule| stage(rule).has_begun()),
-            progress => progress.has_begun(),
+            progress @ (UnitProgress::Waiting
+            | UnitProgress::Draining
+            | UnitProgress::Blocked
+            | UnitProgress::Idle
+            | UnitProgress::Held) => progress.has_begun(),
         })
     }
 

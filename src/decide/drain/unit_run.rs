@@ -457,10 +457,10 @@ mod tests {
     }
 
     fn blocked(step: UnitStep) -> Vec<String> {
-        match step {
-            UnitStep::Finished(UnitEnd::Blocked(reasons)) => reasons,
-            other => panic!("{other:?}"),
-        }
+        let UnitStep::Finished(UnitEnd::Blocked(reasons)) = step else {
+            panic!("{step:?}");
+        };
+        reasons
     }
 
     fn accept(run: &mut UnitRun, pod: &UnitPod) {
@@ -480,7 +480,7 @@ mod tests {
         assert_eq!(step, UnitStep::WaitUntil(seconds(3)), "terminating");
         let step = run.next(&facts(vec![two.clone()], ready(2)), seconds(2));
         assert_eq!(step, UnitStep::WaitUntil(seconds(4)), "not whole");
-        let step = run.next(&facts(vec![two.clone()], ready(3)), seconds(9));
+        let step = run.next(&facts(vec![two], ready(3)), seconds(9));
         assert_eq!(evicts(&step), Some("web-2"));
     }
 
@@ -594,7 +594,7 @@ mod tests {
                     run.replied(&one, &refused, seconds(second));
                 }
                 UnitStep::WaitUntil(until) => assert!(until > seconds(second)),
-                other => panic!("{other:?}"),
+                step @ (UnitStep::RaiseEffect | UnitStep::Finished(_)) => panic!("{step:?}"),
             }
         }
         assert_eq!(tries, [0, 2, 6, 14, 29, 44, 59]);
@@ -690,7 +690,7 @@ mod tests {
     #[test]
     fn the_taint_evicts_only_where_that_was_asked_for() {
         let one = web("web-1");
-        let at = facts(vec![one.clone()], ready(3));
+        let at = facts(vec![one], ready(3));
         let mut by_taint = UnitRun::new(UnitLimits {
             means: Means::Taint,
             ..limits()

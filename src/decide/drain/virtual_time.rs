@@ -244,7 +244,7 @@ impl Simulation {
             (key(number), state)
         });
         let pending = self.pods.iter().filter(|pod| pod.device.is_none());
-        let unread = self.now < FAULTS_UNTIL && self.random.0 % 17 == 0;
+        let unread = self.now < FAULTS_UNTIL && self.random.0.is_multiple_of(17);
         UnitFacts {
             rules: RuleState::AsMade,
             other_claims: Vec::new(),
@@ -305,9 +305,9 @@ fn key(workload: usize) -> Uid {
 /// Drains all units of one cluster, and gives how the last one ended.
 fn drain(seed: u64) -> UnitEnd {
     let mut simulation = Simulation::new(seed);
-    let is_forced = seed % 5 == 0;
+    let is_forced = seed.is_multiple_of(5);
     let limits = UnitLimits {
-        means: if seed % 11 == 0 {
+        means: if seed.is_multiple_of(11) {
             Means::Taint
         } else {
             Means::Eviction
@@ -318,7 +318,7 @@ fn drain(seed: u64) -> UnitEnd {
         },
         force_after: is_forced.then(|| Duration::from_secs(20)),
         timeout: Duration::from_secs(TIMEOUT),
-        accepts_unplaceable: seed % 7 == 0,
+        accepts_unplaceable: seed.is_multiple_of(7),
     };
     let may_violate = is_forced || limits.means == Means::Taint;
     let mut end = UnitEnd::Idle;
@@ -330,7 +330,9 @@ fn drain(seed: u64) -> UnitEnd {
                 assert!(!reasons.is_empty(), "seed {seed}: blocked without a reason");
                 break;
             }
-            other => panic!("seed {seed}: {other:?}"),
+            UnitEnd::Held(_) | UnitEnd::Reversed(_) | UnitEnd::TakenOver(_) => {
+                panic!("seed {seed}: {end:?}")
+            }
         }
     }
     check_undone(simulation, seed);
