@@ -1,42 +1,24 @@
 //! `drain`: devices out of service, unit by unit.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
 
 use super::context::Context;
 use super::drains::{self, StatusArgs};
-use super::flags::change::{ChangeArgs, ReportArgs};
+use super::flags::change::ChangeArgs;
 use super::flags::events::EventsArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, Lines};
-use super::work::connect::failed;
-use super::work::drain::{DrainOrder, DrainRun, unread};
+use super::work::drain::{DrainOrder, DrainRequest};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
-use super::work::stopped::stopped;
-use crate::assess::Replacements;
-use crate::cluster::{Purpose, WriteMode, evict};
-use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose as ChoicePurpose,
-};
-use crate::decide::drafts::RuleAnnotations;
-use crate::decide::drain::{
-    DrainEnd, DrainPlan, DrainTerms, Inclusions, Means, Unit, UnitKind, UnitLimits, UnitPod,
-    UnitProgress, drains as drain_states, next_line, plan_lines, pods_of, refuse_start, units,
-    wanted, workload_states,
-};
-use crate::decide::identity::with_identities;
-use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
-use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
-use crate::engine::{self, Impact, ProposedTaint};
+use crate::cluster::Purpose;
+use crate::decide::drain::{DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Effect};
 use crate::naming::duration::parse_duration;
-use crate::naming::phrase::few;
 use crate::render::Format;
 
 /// Take devices out of service, node by node, without gaps
@@ -164,8 +146,11 @@ pub(super) struct DrainArgs {
     #[command(flatten)]
     change: ChangeArgs,
 
-    #[command(flatten)]
-    report: ReportArgs,
+    /// Output format: json or yaml
+    ///
+    /// Prints a DrainList at the end: how far the units of the drain are.
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
+    output: Option<String>,
 
     #[command(flatten)]
     events: EventsArgs,
@@ -240,15 +225,6 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
     }
 }
 
-/// What a drain is going to do, once that is known.
-struct Prepared {
-    terms: DrainTerms,
-    /// Units that are not over and not left out.
-    units: Vec<Unit>,
-    steps: Vec<AddStep>,
-    runs: Vec<DrainRun>,
-}
-
 impl DrainArgs {
     /// What it does with a cluster.
     pub(super) fn purpose(&self) -> Purpose {
@@ -259,21 +235,27 @@ impl DrainArgs {
     }
 
     async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
-        let format = self.report.format()?;
-        let (target, lines) = (self.events.events.as_deref(), self.report.lines());
+        let format = self.output.as_deref().map(str::parse::<Format>);
+        let format = format.transpose()?;
+        let lines = match format {
+            Some(_) => Lines::Left,
+            None => Lines::Printed,
+        };
+        let target = self.events.events.as_deref();
         let lines = events::begin_beside(target, "drain", lines, context).await?;
         if self.targets.is_empty() && self.nodes.is_empty() {
             return Err(
                 Failure::usage("no devices selected").hint("name devices, or add --node NODE")
             );
         }
-        let choices = self.choices()?;
+        let request = self.request();
+        let choices = request.choices()?;
         let safety = self.safety.prepare()?;
         let change = self.change.change();
         let mutation = MutationContext::open(self.version.version(), context).await?;
         let mutation = mutation.with_attributes().await?;
-        let (mutation, devices) = Box::pin(self.devices(choices, mutation, context)).await?;
-        let prepared = self.prepare(&devices, &mutation, context)?;
+        let (mutation, devices) = Box::pin(request.devices(choices, mutation, context)).await?;
+        let prepared = request.prepare(&devices, &mutation, context)?;
         if prepared.runs.is_empty() {
             context.printer.note(&format!(
                 "drain {}: no unit is left to drain",
@@ -283,9 +265,8 @@ impl DrainArgs {
                 .end(&prepared.terms.name, &mutation, format, context)
                 .await;
         }
-        let limits = self.limits();
-        Box::pin(self.check(&prepared, &limits, &mutation, context)).await?;
-        let proposal = self.proposal(&prepared);
+        Box::pin(request.check(&prepared, &mutation, context)).await?;
+        let proposal = request.proposal(&prepared);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
             mutation: &mutation,
@@ -299,13 +280,13 @@ impl DrainArgs {
             live: &mutation.live,
             version: self.version.version(),
             semantics: mutation.view.semantics,
-            limits,
+            limits: request.limits,
             settle: self.settle,
             context,
         };
         let mut ended = None;
         let apply = async |changer: &mut Changer<'_>| {
-            self.taint(&prepared, &mutation, changer).await?;
+            request.taint(&prepared, &mutation, changer).await?;
             if change.dry_run.is_real() {
                 let drained = order.drain(&prepared.runs, &mutation, &safety, changer);
                 ended = Some(Box::pin(drained).await?);
@@ -327,111 +308,19 @@ impl DrainArgs {
         status
     }
 
-    /// What was typed to mean devices: one choice for each node, or one for all devices.
-    fn choices(&self) -> Result<Vec<Choice>, Failure> {
-        let filters = |node: Option<&String>| DeviceFilterFlags {
-            node: node.cloned(),
+    /// What was typed, as work takes it.
+    fn request(&self) -> DrainRequest {
+        DrainRequest {
+            targets: self.targets.clone(),
+            nodes: self.nodes.clone(),
             with_partitions: self.with_partitions,
-            ..DeviceFilterFlags::default()
-        };
-        let choice = |node: Option<&String>| {
-            let arguments = DeviceArguments {
-                arguments: self
-                    .targets
-                    .iter()
-                    .cloned()
-                    .chain([TAINT.to_owned()])
-                    .collect(),
-                filters: filters(node),
-                ..DeviceArguments::default()
-            };
-            Choice::parse(&arguments, ChoicePurpose::Add)
-        };
-        if self.nodes.is_empty() {
-            return Ok(vec![choice(None)?]);
+            kind: self.unit_kind(),
+            name: self.name.clone(),
+            reason: self.reason.clone(),
+            ticket: self.ticket.clone(),
+            limits: self.limits(),
+            mode: self.change.change().mode(),
         }
-        self.nodes.iter().map(|node| choice(Some(node))).collect()
-    }
-
-    /// The devices that are meant.
-    async fn devices(
-        &self,
-        choices: Vec<Choice>,
-        mutation: MutationContext,
-        context: &Context,
-    ) -> Result<(MutationContext, BTreeSet<DeviceId>), Failure> {
-        let mut mutation = mutation;
-        let mut devices = BTreeSet::new();
-        for choice in choices {
-            let (now, choice) = Box::pin(mutation.with_numbers_of(choice, &[])).await?;
-            mutation = now.with_attributes_for(choice.filter()).await?;
-            let view = &mutation.view;
-            let (choice, notes) = choice.resolved(&view.reading, &view.semantics)?;
-            for note in notes {
-                context.printer.note(&note);
-            }
-            let ChoiceBasis::Selectors(selectors) = choice.by else {
-                continue;
-            };
-            let proposed: Vec<ProposedTaint> = selectors
-                .into_iter()
-                .map(|selector| hypothetical(selector, view.now))
-                .collect();
-            view.refuse_missing(&proposed)?;
-            devices.extend(view.selected(&proposed).devices);
-        }
-        Ok((mutation, devices))
-    }
-
-    /// The units, and what is to be done about each rule.
-    fn prepare(
-        &self,
-        devices: &BTreeSet<DeviceId>,
-        mutation: &MutationContext,
-        context: &Context,
-    ) -> Result<Prepared, Failure> {
-        let view = &mutation.view;
-        let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-        let units = units(devices, &inventory, self.unit_kind())?;
-        let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
-        let terms = DrainTerms::new(self.name.as_deref(), &nodes, devices)?;
-        let rules = view.rules()?;
-        let known = drain_states(rules);
-        let drafts = self.drafts(&units, &terms)?;
-        let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
-        for (unit, why) in &left_out {
-            context
-                .printer
-                .warn(&format!("unit {unit} is left out: {why}"));
-        }
-        let drafts = with_identities(drafts, view.snapshot(), &view.semantics, &[]);
-        let existing = Terms {
-            existing: Existing::Kept,
-            semantics: &view.semantics,
-            now: view.now,
-        };
-        let names = names_by_unit(&drafts);
-        let steps = add(drafts, rules, &existing)?;
-        let state = known.iter().find(|drain| drain.name == terms.name);
-        let units = units.into_iter();
-        let runs: Vec<DrainRun> = units
-            .filter(|unit| !left_out.contains_key(&unit.name))
-            .map(|unit| DrainRun {
-                rules: names.get(&unit.name).cloned().unwrap_or_default(),
-                progress: state
-                    .and_then(|state| state.unit(&unit.name))
-                    .map_or(UnitProgress::Waiting, |unit| unit.progress.clone()),
-                unit,
-            })
-            .filter(|run| !run.progress.is_over())
-            .collect();
-        Ok(Prepared {
-            units: runs.iter().map(|run| run.unit.clone()).collect(),
-            terms,
-            steps,
-            // What has begun is ended first.
-            runs: begun_first(runs),
-        })
     }
 
     fn unit_kind(&self) -> UnitKind {
@@ -441,32 +330,6 @@ impl DrainArgs {
             UnitKind::Node
         };
         self.unit.map_or(default, UnitKind::from)
-    }
-
-    /// The rules of the drain, one for each device, each with the place of its unit.
-    fn drafts(
-        &self,
-        units: &[Unit],
-        terms: &DrainTerms,
-    ) -> Result<Vec<(usize, RuleDraft)>, Failure> {
-        let inscription = RuleAnnotations {
-            name: None,
-            batch: Some(terms.name.clone()),
-            reason: self.reason.clone(),
-            ticket: self.ticket.clone(),
-            labels: vec![terms.label()],
-        };
-        let mut all = Vec::new();
-        for (place, unit) in units.iter().enumerate() {
-            let selectors = unit.devices.iter().cloned().map(DeviceSelector::from);
-            let choice = Choice {
-                by: ChoiceBasis::Selectors(selectors.collect()),
-                taint: Some(terms.taint()),
-            };
-            let drafts = inscription.drafts(&choice, Vec::new())?;
-            all.extend(drafts.into_iter().map(|draft| (place, draft)));
-        }
-        Ok(all)
     }
 
     fn limits(&self) -> UnitLimits {
@@ -482,125 +345,6 @@ impl DrainArgs {
             timeout: self.timeout,
             accepts_unplaceable: self.accept_unplaceable,
         }
-    }
-
-    /// Refuses what cannot end well, before anything is tainted, and says what is going to be done.
-    async fn check(
-        &self,
-        prepared: &Prepared,
-        limits: &UnitLimits,
-        mutation: &MutationContext,
-        context: &Context,
-    ) -> Result<(), Failure> {
-        let view = &mutation.view;
-        let devices = prepared.units.iter().flat_map(|unit| &unit.devices);
-        let proposed: Vec<ProposedTaint> = devices
-            .cloned()
-            .map(|device| hypothetical(device.into(), view.now))
-            .collect();
-        let view = Box::pin(view.clone().with_pods_for(&proposed, &[])).await?;
-        let basis = view.basis();
-        let impact = view.impact(&proposed);
-        let pods = pods_of(&impact, &basis);
-        let (_, unknown) = workload_states(&view.snapshot().pods, &view.reading);
-        let unread: Vec<String> = unread(&view.reading).into_iter().chain(unknown).collect();
-        let leaving: Vec<&UnitPod> = pods
-            .iter()
-            .filter(|pod| pod.is_evicted(limits.included))
-            .collect();
-        let uids: BTreeSet<_> = leaving.iter().map(|pod| &pod.uid).collect();
-        // Pods that are left alone need no other device.
-        let of_leaving = Impact {
-            pods: impact
-                .pods
-                .iter()
-                .filter(|pod| uids.contains(&pod.pod.uid))
-                .cloned()
-                .collect(),
-            ..impact.clone()
-        };
-        let (replacements, _) = Replacements::of(&of_leaving, &basis);
-        let plan = DrainPlan {
-            name: &prepared.terms.name,
-            units: &prepared.units,
-            pods: &pods,
-            replacements: &replacements,
-            limits,
-            unread: &unread,
-        };
-        refuse_start(&plan)?;
-        for line in plan_lines(&plan) {
-            context.printer.note(&line);
-        }
-        self.check_permission(&leaving, limits, mutation).await
-    }
-
-    /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
-    async fn check_permission(
-        &self,
-        leaving: &[&UnitPod],
-        limits: &UnitLimits,
-        mutation: &MutationContext,
-    ) -> Result<(), Failure> {
-        // A dry run by this plugin sends nothing that could change anything.
-        if limits.means == Means::Taint || self.change.change().mode().is_none() {
-            return Ok(());
-        }
-        let mut asked = BTreeSet::new();
-        for pod in leaving {
-            if !asked.insert(&pod.name.namespace) {
-                continue;
-            }
-            let client = &mutation.live.client;
-            let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
-            // A budget that refuses now is no reason not to begin.
-            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
-        }
-        Ok(())
-    }
-
-    fn proposal(&self, prepared: &Prepared) -> Proposal {
-        let names: Vec<String> = prepared
-            .units
-            .iter()
-            .map(|unit| unit.name.clone())
-            .collect();
-        let may_raise = self.force
-            || match Means::from(self.by) {
-                Means::Taint => true,
-                Means::Eviction => false,
-            };
-        Proposal {
-            rules: prepared.steps.iter().map(ProposedRule::from).collect(),
-            action: format!("Drain {}", few(&names)),
-            whose: NamedOwners::Anybodys,
-            noted_before: None,
-            patience: None,
-            drains: Some(if may_raise {
-                Drains::ByTaint
-            } else {
-                Drains::ByEviction
-            }),
-        }
-    }
-
-    /// Taints all units, before the first pod leaves.
-    async fn taint(
-        &self,
-        prepared: &Prepared,
-        mutation: &MutationContext,
-        changer: &mut Changer<'_>,
-    ) -> Result<(), Failure> {
-        let terms = Terms {
-            existing: Existing::Kept,
-            semantics: &mutation.view.semantics,
-            now: mutation.view.now,
-        };
-        for step in &prepared.steps {
-            let made = changer.take(step, &terms).await;
-            made.map_err(|failure| stopped(failure, changer.context()))?;
-        }
-        Ok(())
     }
 
     async fn end(
@@ -631,37 +375,4 @@ impl DrainArgs {
             None => Ok(()),
         }
     }
-}
-
-/// Stands for the taint of the drain, whose name is known only with its devices.
-const TAINT: &str = "drain:NoSchedule";
-
-/// The taint that a pod has to leave for, on these devices.
-fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> ProposedTaint {
-    let taint = DrainTerms {
-        name: String::new(),
-    };
-    ProposedTaint::hypothetical(selector, taint.taint(), now).with_effect(&Effect::NoExecute, now)
-}
-
-/// The names of the rules of each unit.
-fn names_by_unit(drafts: &[RuleDraft]) -> BTreeMap<String, Vec<String>> {
-    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for draft in drafts {
-        let unit = draft
-            .annotations
-            .get(crate::model::RuleMetadata::DRAIN_UNIT);
-        if let Some(unit) = unit {
-            let rules = names.entry(unit.clone()).or_default();
-            rules.push(draft.name.clone());
-        }
-    }
-    names
-}
-
-fn begun_first(runs: Vec<DrainRun>) -> Vec<DrainRun> {
-    let (mut begun, waiting): (Vec<DrainRun>, Vec<DrainRun>) =
-        runs.into_iter().partition(|run| run.progress.has_begun());
-    begun.extend(waiting);
-    begun
 }

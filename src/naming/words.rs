@@ -8,7 +8,7 @@ const MEANT: [(&[&str], &[&str]); 11] = [
         &["remove"],
     ),
     (
-        &["drain", "evict", "kick", "execute", "enforce"],
+        &["evict", "kick", "execute", "enforce"],
         &["preview", "escalate"],
     ),
     (
@@ -61,7 +61,7 @@ mod tests {
         for (word, advised) in [
             ("taint", Some("use `add`")),
             ("Untaint", Some("use `remove`")),
-            ("drain", Some("use `preview`, then `escalate`")),
+            ("evict", Some("use `preview`, then `escalate`")),
             ("undo", Some("use `deescalate`")),
             ("pull", Some("use `podresources check`")),
             ("verify", Some("use `podresources check`")),

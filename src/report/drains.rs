@@ -36,7 +36,7 @@ pub struct DrainList {
 pub struct Drain {
     /// Its name: a label of its rules, and the value of their taint.
     pub name: String,
-    /// Who began it; null if its rules do not record it.
+    /// User that began it; null if that is not recorded.
     pub created_by: Option<String>,
     /// Its units, by name.
     pub units: Vec<DrainUnit>,
@@ -48,11 +48,11 @@ pub struct Drain {
 pub struct DrainUnit {
     /// The node, DRIVER/POOL or DRIVER/POOL/DEVICE.
     pub name: String,
-    /// How far it is.
+    /// How far the unit is.
     pub unit_stage: UnitStage,
     /// Why pods cannot leave, or who reversed the unit, one reason a line.
     pub messages: Vec<String>,
-    /// Who changed its rules last; null if that is not recorded.
+    /// User that last changed a rule of the unit; null if that is not recorded.
     pub changed_by: Option<String>,
     /// The names of its rules.
     pub rules: Vec<String>,

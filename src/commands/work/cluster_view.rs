@@ -26,8 +26,7 @@ use crate::decide::{Version, choice};
 use crate::engine::{Impact, ProposedTaint, Selection, Semantics};
 use crate::error::Failure;
 use crate::model::{
-    DeviceId, DeviceTaintRule, Kind, Minor, Pod, PodDisruptionBudget, Reading,
-    ResourceClaimTemplate, Snapshot, Warning,
+    DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, ResourceClaimTemplate, Snapshot, Warning,
 };
 use crate::output::Printer;
 use crate::report::ImpactReport;
@@ -450,52 +449,6 @@ impl ClusterView {
             reading: reading.map_err(failed)?,
             ..self
         })
-    }
-
-    /// Adds the budgets, by which pods are put in order; files have all already.
-    pub(crate) async fn with_budgets(self) -> Result<Self, Failure> {
-        let Some(Live { client, served }) = &self.view_warnings.live else {
-            return Ok(self);
-        };
-        let read = cluster::read_optional::<PodDisruptionBudget>(client, served, self.reading);
-        Ok(Self {
-            reading: read.await.map_err(failed)?,
-            ..self
-        })
-    }
-
-    /// Adds what the pods that were read belong to; files have all already.
-    pub(crate) async fn with_workloads(self) -> Result<Self, Failure> {
-        let Some(Live { client, served }) = &self.view_warnings.live else {
-            return Ok(self);
-        };
-        let read = Box::pin(cluster::read_workloads(client, served, self.reading));
-        Ok(Self {
-            reading: read.await.map_err(failed)?,
-            ..self
-        })
-    }
-
-    /// What these pods belong to, which may be gone themselves, and nothing else.
-    pub(crate) async fn workloads_of(&self, pods: Vec<Pod>) -> Result<Reading, Failure> {
-        let reading = Reading {
-            snapshot: Snapshot {
-                pods,
-                ..Snapshot::default()
-            },
-            source: self.reading.source.clone(),
-            observed_at: None,
-            version: None,
-            known: [].into(),
-            resource_versions: BTreeMap::new(),
-            warnings: Vec::new(),
-            gaps: Vec::new(),
-        };
-        let Some(Live { client, served }) = &self.view_warnings.live else {
-            return Ok(reading);
-        };
-        let read = Box::pin(cluster::read_workloads(client, served, reading));
-        read.await.map_err(failed)
     }
 
     /// The pods that are meant, whether they use a device or not. Files hold only those that use a claim.

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::{PodQuery, PodQueryResult};
+use crate::cluster::{PodQuery, PodQueryResult, read_optional, read_workloads};
 use crate::commands::work::cluster_view::ClusterView;
-use crate::commands::work::connect::Live;
+use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{Unit, UnitFacts, UnitPod, pods_of, rule_state, workload_states};
 use crate::engine::ProposedTaint;
 use crate::engine::holders::holders;
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, Kind, NamespacedName, Pod, Reading, Uid};
+use crate::model::{
+    DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Snapshot, Uid,
+};
 
 /// Looks at one unit again and again, and remembers the pods that it has seen.
 pub(super) struct UnitObserver<'a> {
@@ -33,15 +35,19 @@ impl UnitObserver<'_> {
             .iter()
             .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, view.now))
             .collect();
-        let view = view.with_pods_of(&proposed).await?.with_budgets().await?;
-        let view = Box::pin(view.with_workloads()).await?;
+        let mut view = view.with_pods_of(&proposed).await?;
+        let Live { client, served } = self.live;
+        // By budgets pods are put in order, and by workloads it is known whether they are whole.
+        let read = read_optional::<PodDisruptionBudget>(client, served, view.reading).await;
+        let read = Box::pin(read_workloads(client, served, read.map_err(failed)?)).await;
+        view.reading = read.map_err(failed)?;
         let pods = pods_of(&view.impact(&proposed), &view.basis());
         self.remember(&view, &pods);
         let there: Vec<Pod> = self.pods_among(&pods, true);
         let gone: Vec<Pod> = self.pods_among(&pods, false);
         let (mut workloads, mut unknown) = workload_states(&there, &view.reading);
         if !gone.is_empty() {
-            let reading = view.workloads_of(gone.clone()).await?;
+            let reading = self.workloads_of(gone.clone(), &view.reading).await?;
             let (of_gone, unread) = workload_states(&gone, &reading);
             workloads.extend(of_gone);
             unknown.extend(unread);
@@ -67,6 +73,26 @@ impl UnitObserver<'_> {
             unread: unknown,
             is_idle: false,
         })
+    }
+
+    /// What these pods belong to, which are gone themselves, and nothing else.
+    async fn workloads_of(&self, pods: Vec<Pod>, from: &Reading) -> Result<Reading, Failure> {
+        let reading = Reading {
+            snapshot: Snapshot {
+                pods,
+                ..Snapshot::default()
+            },
+            source: from.source.clone(),
+            observed_at: None,
+            version: None,
+            known: [].into(),
+            resource_versions: BTreeMap::new(),
+            warnings: Vec::new(),
+            gaps: Vec::new(),
+        };
+        let Live { client, served } = self.live;
+        let read = Box::pin(read_workloads(client, served, reading)).await;
+        read.map_err(failed)
     }
 
     fn remember(&mut self, view: &ClusterView, pods: &[UnitPod]) {
@@ -133,7 +159,7 @@ impl UnitObserver<'_> {
 }
 
 /// What of a reading is missing that a drain cannot do without, a line each.
-pub(crate) fn unread(reading: &Reading) -> Vec<String> {
+pub(super) fn unread(reading: &Reading) -> Vec<String> {
     let needed = [
         Kind::Pod,
         Kind::ResourceClaim,

@@ -11,7 +11,7 @@ use std::future::pending;
 use tokio::time::Instant;
 
 use super::look::UnitObserver;
-use super::units::DrainOrder;
+use super::order::DrainOrder;
 use crate::cluster::{Detail, EvictionAnswer, WriteMode, evict};
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;

@@ -1,49 +1,23 @@
 //! All units of a drain, one after the other.
 
-use std::time::Duration;
-
+use super::order::{DrainOrder, DrainRun};
 use super::unit::UnitDrain;
 use crate::cluster::user_name;
-use crate::commands::context::Context;
 use crate::commands::work::changer::{Changer, Lines};
-use crate::commands::work::connect::{Live, failed};
+use crate::commands::work::connect::failed;
 use crate::commands::work::consent::SafetyLimits;
 use crate::commands::work::dry_run::WriteRequest;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
-use crate::decide::Version;
 use crate::decide::drain::{
-    DrainEnd, RuleState, Unit, UnitEnd, UnitLimits, UnitProgress, UnitRun, interrupted, rule_state,
-    settled_in,
+    DrainEnd, RuleState, UnitEnd, UnitProgress, UnitRun, interrupted, rule_state, settled_in,
 };
-use crate::engine::{ProposedTaint, Semantics};
+use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
-
-/// What is drained, and how.
-pub(crate) struct DrainOrder<'a> {
-    /// What the drain is called.
-    pub(crate) name: &'a str,
-    pub(crate) live: &'a Live,
-    pub(crate) version: Version,
-    pub(crate) semantics: Semantics,
-    pub(crate) limits: UnitLimits,
-    /// How long devices have to be idle, and the scheduler has to learn of taints.
-    pub(crate) settle: Duration,
-    pub(crate) context: &'a Context,
-}
-
-/// A unit that is to be drained.
-pub(crate) struct DrainRun {
-    pub(crate) unit: Unit,
-    /// The names of its rules.
-    pub(crate) rules: Vec<String>,
-    /// How far an earlier run came.
-    pub(crate) progress: UnitProgress,
-}
 
 impl DrainOrder<'_> {
     /// Drains the units in their order, until one of them cannot be.
