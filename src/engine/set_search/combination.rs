@@ -88,7 +88,8 @@ impl Parts<'_> {
 
     fn with_ways(&self, labels: &Labels, ways: &[Way], chains: &mut Chains) -> Labels {
         let mut next = Labels::new();
-        for ((taken, spare), sets) in labels {
+        // From the most that is taken so far: of equal sets the one with the first regions is kept.
+        for ((taken, spare), sets) in labels.iter().rev() {
             for way in ways {
                 let taken = taken.saturating_add(way.taken);
                 let spare = spare.saturating_add(way.spare);

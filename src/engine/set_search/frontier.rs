@@ -81,8 +81,11 @@ pub(super) struct Space<'s> {
 /// A partial set, as later classes see it: units taken, available devices gone, and the counts of what is open.
 type Key = Vec<usize>;
 
+/// Partial sets that look the same, the cheapest first.
+type Cheapest = Vec<(Burden, Chain)>;
+
 /// The cheapest partial sets of each key.
-type Labels = BTreeMap<Key, Vec<(Burden, Chain)>>;
+type Labels = BTreeMap<Key, Cheapest>;
 
 /// Where the two numbers of a [`Key`] stand that are always there.
 const TAKEN: usize = 0;
@@ -116,6 +119,9 @@ impl Space<'_> {
         }
         let units = classes.iter().map(|(_, class)| class.members.len());
         let units = units.fold(0, usize::saturating_add);
+        // A partial set goes on in as many ways as units of the next class can be taken.
+        let options = units.min(self.problem.limits.count.saturating_mul(classes.len()));
+        let options = options.checked_div(classes.len()).unwrap_or(0).max(1);
         let mut labels: Labels = BTreeMap::from([(vec![0, 0], vec![(Burden::NONE, None)])]);
         let mut open: Vec<Common> = Vec::new();
         let (mut is_exact, mut passed) = (true, 0_usize);
@@ -133,14 +139,15 @@ impl Space<'_> {
                 .collect();
             let step = Step::new(self, *number, class, &open, &ending);
             let mut next = Labels::new();
-            for (key, sets) in &labels {
+            // From the most that is taken so far, for the same reason as in `Step::extend`.
+            for (key, sets) in labels.iter().rev() {
                 step.extend(key, sets, &mut next, chains);
             }
             labels = next;
             open.retain(|common| !ending.contains(common));
             passed = passed.saturating_add(class.members.len());
             // Long keys take as much time as many keys.
-            let width = width.at(open.len());
+            let width = width.at(open.len().max(1).saturating_mul(options));
             if labels.len() > width {
                 is_exact = false;
                 let count = self.problem.limits.count;
@@ -403,7 +410,7 @@ fn with_count(labels: Labels) -> Labels {
 /// The most promising of the partial sets: of each number of units the cheapest first, and of these the numbers
 /// that are nearest to what is needed so far.
 fn narrowed(labels: Labels, width: usize, target: usize) -> Labels {
-    let mut by_taken: BTreeMap<usize, Vec<(Key, Vec<(Burden, Chain)>)>> = BTreeMap::new();
+    let mut by_taken: BTreeMap<usize, Vec<(Key, Cheapest)>> = BTreeMap::new();
     for (key, sets) in labels {
         let taken = key.first().copied().unwrap_or_default();
         by_taken.entry(taken).or_default().push((key, sets));

@@ -44,7 +44,7 @@ pub struct FoundSet {
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
-    /// The cheapest set that was found; of equal ones that with the first units.
+    /// The cheapest set that was found; of equal ones always the same, and of units that stand for each other the first.
     pub best: Option<FoundSet>,
     /// The next set that is not the same but for units that stand for each other; absent where there is none, and
     /// where too many sets are left to say which.
