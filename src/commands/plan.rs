@@ -16,7 +16,7 @@ use crate::assess::plan::search_problem;
 use crate::assess::{AvailabilityFloor, Guard};
 use crate::cluster::Detail;
 use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, collapsed,
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, collapsed, refuse_unmatched,
 };
 use crate::decide::plan::{
     PlanRequest, PlanSize, PlanSpace, Spread, devices_of, no_set, plan_space, plan_units,
@@ -42,9 +42,9 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes", "per_pool"]))]
 pub(super) struct PlanArgs {
-    /// Devices to choose from, as in `preview`, and the taint they would get
+    /// Devices to choose from, and the taint they would get
     ///
-    /// DRIVER/POOL/DEVICE with `*` for any, UUID, serial or PCI address. Without TAINT, assumes a
+    /// As in `preview`: DRIVER/POOL/DEVICE with `*` for any, UUID, serial or PCI address. Without TAINT, assumes a
     /// taint that only wildcard tolerations match. The effect of TAINT is that of the next command;
     /// the plan assumes NoExecute.
     #[arg(value_name = "DEVICE|TAINT")]
@@ -54,7 +54,9 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "N", help_heading = "Plan")]
     count: Option<usize>,
 
-    /// Choose this many nodes, each with all of its devices
+    /// Choose this many whole nodes
+    ///
+    /// Of the nodes that hold selected devices, each with all of its devices.
     #[arg(long, value_name = "N", help_heading = "Plan")]
     nodes: Option<usize>,
 
@@ -62,7 +64,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "N", help_heading = "Plan")]
     per_pool: Option<usize>,
 
-    /// Devices that must remain allocatable: 'devices.available>=4'
+    /// Must remain allocatable: 'devices.available>=4'
     ///
     /// Counts the devices in the classes of the devices to choose from that are neither allocated
     /// nor tainted, and not part of the plan. Also as a percentage of all devices of these classes.
@@ -75,8 +77,8 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DEVICE", help_heading = "Plan")]
     exclude: Vec<String>,
 
-    /// Choose as evenly as possible from all zones or nodes
-    #[arg(long, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
+    /// Choose as evenly as possible: zone or node
+    #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
     spread: Option<Spread>,
 
     #[command(flatten)]
@@ -195,7 +197,8 @@ impl PlanArgs {
             },
             ..DeviceArguments::default()
         };
-        let choice = Choice::parse(&typed, Purpose::Plan)?;
+        let choice = Choice::parse(&typed, Purpose::Plan)
+            .map_err(|failure| failure.context("--exclude names no devices"))?;
         match &choice.taint {
             Some(taint) => Err(Failure::usage(format!(
                 "--exclude {:?} is a taint, not a device",
@@ -309,10 +312,12 @@ async fn devices(
     context: &Context,
 ) -> Result<(ClusterView, BTreeSet<DeviceId>), Failure> {
     let warnings = view.reading.warnings.clone();
-    let refused = UnmatchedNames::Refused;
+    // Refused below: a device that does not exist yet cannot be chosen.
+    let later = UnmatchedNames::Allowed;
     let Hypothesis {
         mut view, proposed, ..
-    } = Hypothesis::new(view, choice, &[], refused, context).await?;
+    } = Hypothesis::new(view, choice, &[], later, context).await?;
+    refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
     view.reading.warnings = warnings;
     let devices = view.selected(&proposed).devices;
     Ok((view, devices))

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_unit_is_a_device_or_a_node_with_all_of_its_devices() {
         let (one, two) = (id("node-1", "gpu-0"), id("node-2", "gpu-1"));
-        let both = [one.clone(), two.clone()];
+        let both = [one.clone(), two];
         assert_eq!(
             names(PlanSize::Devices(1), &both, &[]).unwrap(),
             [
@@ -149,7 +149,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            names(PlanSize::PerPool(1), &both, &[one.clone()]).unwrap(),
+            names(PlanSize::PerPool(1), &both, &[one]).unwrap(),
             ["gpu.example.com/node-2/gpu-1 (1)"]
         );
         assert_eq!(
