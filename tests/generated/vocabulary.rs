@@ -296,7 +296,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 75] = [
+const SHARED: [(&str, &str); 76] = [
     (
         "adminAccess",
         "Whether devices are used with admin access only.",
@@ -337,6 +337,10 @@ const SHARED: [(&str, &str); 75] = [
     ("deviceCount", "Number of devices."),
     ("devices", "Devices, as DRIVER/POOL/DEVICE."),
     ("driver", "Name of the driver."),
+    (
+        "digest",
+        "`sha256:` and a hash of what decides in a report; what that is differs between reports.",
+    ),
     (
         "effect",
         "The effect of a taint or a toleration, as in the API.",

@@ -31,9 +31,9 @@ pub struct PlanReport {
     pub digest: String,
     /// What was asked for.
     pub requested_plan: RequestedPlan,
-    /// The chosen units, in the order in which they cost least to most.
+    /// The units of the set, those that cost least first.
     pub units: Vec<PlanUnit>,
-    /// What the chosen units cost together.
+    /// What the units cost together.
     pub cost: Cost,
     /// Whether another set may cost less.
     pub optimality: Optimality,
@@ -43,12 +43,12 @@ pub struct PlanReport {
     pub runner_up: Option<RunnerUp>,
     /// Devices of the same classes that stay allocatable with the plan; null without --keep-available.
     pub allocatable_device_count: Option<usize>,
-    /// Counts over all chosen units, as in a preview of a taint on all of their devices.
+    /// Counts over all proposed taints; each object is counted once.
     pub summary: Summary,
-    /// Every pod with a claim that holds a device of the plan, by namespace and name, including pods
+    /// Every pod with a claim that holds a selected device, by namespace and name, including pods
     /// that are not evicted.
     pub affected_pods: Vec<Pod>,
-    /// Every device of the plan, by name.
+    /// Every device that a proposed taint selects, published or allocated, by name.
     pub selected_devices: Vec<Device>,
     /// PodDisruptionBudgets that match evicted pods, by namespace and name.
     pub budgets: Vec<Budget>,
@@ -145,7 +145,7 @@ pub struct PlanUnit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
-    /// The units, in the order in which they cost least to most.
+    /// The units of the set, those that cost least first.
     pub units: Vec<PlanUnit>,
     /// What the units cost together.
     pub cost: Cost,
