@@ -84,8 +84,8 @@ impl ExitStatus {
                  --expect; nothing was changed; or a device is not safe to pull"
             }
             Self::TimedOut => {
-                "the wait ended before its condition was met (timeout, pods evicted again, or an \
-                 unconfirmed device release); a change made by the same command was applied"
+                "the wait ended before its condition was met (timeout, pods evicted again, a unit that \
+                 cannot be drained, or an unconfirmed device release); a change made by the same command was applied"
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name) or not confirmed by the \

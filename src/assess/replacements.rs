@@ -64,7 +64,8 @@ pub struct AvailableDevices {
 
 impl Replacements {
     /// What could replace the devices that pods of `impact` lose, and what is not known of that.
-    pub(super) fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
+    #[must_use]
+    pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
         let rules = impact.rules.iter();
         let proposed: Vec<ProposedTaint> = rules.map(|rule| rule.proposed.clone()).collect();
         let known = (basis.semantics, completeness(basis.reading));

@@ -56,7 +56,7 @@ pub use read::{
     PodQuery, PodQueryResult, ReadResult, Saved, SavedList, eviction_events, find_pods,
     node_health, read_attributes, read_devices, read_devices_with_objects, read_everything,
     read_for_preview, read_names, read_nodes, read_optional, read_places, read_pods,
-    read_pods_and_disruption_inputs, read_remembered, rule_events, slices_of_nodes,
+    read_pods_and_disruption_inputs, read_remembered, read_workloads, rule_events, slices_of_nodes,
 };
 pub use retryability::Retryability;
 pub use role::{Role, cluster_role_for};
@@ -65,6 +65,6 @@ pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_j
 pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{
-    ChangeDoubt, ChangeResult, ConflictAction, Listed, ObjectChange, ObjectVersion, Objects,
-    Removal, Stored, WriteMode, run_uid, user_name,
+    ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Listed, ObjectChange, ObjectVersion,
+    Objects, Removal, Stored, WriteMode, evict, run_uid, user_name,
 };

@@ -53,6 +53,12 @@ pub enum Purpose {
     Dedications,
     /// Who tolerates a taint.
     Tolerations,
+    /// Taking devices out of service: rules, evictions of pods, and what becomes of their workloads.
+    Drain,
+    /// Looking at drains.
+    DrainStatus,
+    /// Undoing a drain.
+    Restore,
 }
 
 /// Some verbs, and what they are for.
@@ -77,6 +83,7 @@ enum What {
     Makers,
     Templates,
     PodLogs,
+    PodEvictions,
     Policies,
     Namespaces,
 }
@@ -103,12 +110,14 @@ const TEMPLATES: Need = Need(&["list"], What::Templates);
 const DEBUG_POD: Need = Need(&["create", "get", "delete"], What::Pods);
 /// The namespaces that dedications are for.
 const NAMESPACES: Need = Need(&["list"], What::Namespaces);
+/// Evictions that respect budgets.
+const EVICTIONS: Need = Need(&["create"], What::PodEvictions);
 const DEBUG_LOG: Need = Need(&["get"], What::PodLogs);
 const DEBUG_NODE: Need = Need(&["get"], What::Nodes);
 
 impl Purpose {
     /// Every purpose that a role of `manifests/` is for.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Preview,
         Self::Publish,
         Self::Add,
@@ -126,6 +135,9 @@ impl Purpose {
         Self::Undedicate,
         Self::Dedications,
         Self::Tolerations,
+        Self::Drain,
+        Self::DrainStatus,
+        Self::Restore,
     ];
 
     /// In one word, which is part of the name of a role.
@@ -147,9 +159,12 @@ impl Purpose {
             | Self::PodResources
             | Self::Snapshot
             | Self::Dedications
+            | Self::DrainStatus
             | Self::Tolerations => true,
             Self::Dedicate
             | Self::Undedicate
+            | Self::Drain
+            | Self::Restore
             | Self::Publish
             | Self::Add
             | Self::Escalate
@@ -198,6 +213,9 @@ impl Purpose {
             Self::Dedicate
             | Self::Undedicate
             | Self::Dedications
+            | Self::Drain
+            | Self::DrainStatus
+            | Self::Restore
             | Self::Publish
             | Self::Add
             | Self::Escalate
@@ -249,6 +267,9 @@ impl Purpose {
             Self::Undedicate => ("undedicate", &[FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "delete"], What::Policies)]),
             Self::Dedications => ("dedicate-list", &[FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::Policies)]),
             Self::Tolerations => ("tolerations", &[FACTS, TEMPLATES]),
+            Self::Drain      => ("drain",      &[FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS]),
+            Self::DrainStatus => ("drain-status", &[FACTS, PODS]),
+            Self::Restore    => ("restore",    &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
         }
     }
 }
@@ -276,6 +297,11 @@ impl What {
                 verb,
                 group: String::new(),
                 resource: "pods/log".to_owned(),
+            }],
+            Self::PodEvictions => vec![Permission {
+                verb,
+                group: String::new(),
+                resource: "pods/eviction".to_owned(),
             }],
             Self::Templates => vec![of(Kind::ResourceClaimTemplate)],
             Self::Namespaces => vec![of(Kind::NamespaceObject)],
@@ -322,6 +348,8 @@ mod tests {
             Purpose::Remove,
             Purpose::Dedicate,
             Purpose::Undedicate,
+            Purpose::Drain,
+            Purpose::Restore,
         ];
         assert_eq!(writers, expected);
     }
@@ -401,6 +429,8 @@ mod tests {
                 Purpose::Wait,
                 Purpose::Snapshot,
                 Purpose::Dedicate,
+                Purpose::Drain,
+                Purpose::Restore,
             ];
             assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
             let events = [Purpose::Describe, Purpose::Explain];
@@ -416,6 +446,7 @@ mod tests {
                 Purpose::Escalate,
                 Purpose::Snapshot,
                 Purpose::Dedicate,
+                Purpose::Drain,
             ];
             for what in ["poddisruptionbudgets", "deployments", "jobsets"] {
                 let has = resources.contains(what);

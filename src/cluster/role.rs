@@ -214,11 +214,11 @@ mod tests {
             .difference(&reader)
             .map(ToString::to_string)
             .collect();
-        assert_eq!(
-            more,
-            ["create", "delete", "patch"]
-                .map(|verb| format!("{verb} devicetaintrules.resource.k8s.io"))
-        );
+        let rules = ["create", "delete", "patch"]
+            .map(|verb| format!("{verb} devicetaintrules.resource.k8s.io"));
+        let evictions = "create pods/eviction".to_owned();
+        let expected: Vec<String> = [evictions].into_iter().chain(rules).collect();
+        assert_eq!(more, expected);
     }
 
     #[test]

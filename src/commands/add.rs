@@ -305,6 +305,7 @@ impl AddArgs {
             whose: NamedOwners::Programs,
             noted_before: None,
             patience: self.waiting.patience(),
+            drains: None,
         }
     }
 

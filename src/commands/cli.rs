@@ -16,9 +16,9 @@ use super::work::connect::failed;
 use super::work::events;
 use super::work::role::{RoleShown, tell_role};
 use super::{
-    add, built, complete, completion, dedicate, deescalate, describe, devices, escalate, explain,
-    help, list, podresources, preview, remove, signal, snapshot, tolerations, undedicate, version,
-    wait,
+    add, built, complete, completion, dedicate, deescalate, describe, devices, drain, escalate,
+    explain, help, list, podresources, preview, remove, restore, signal, snapshot, tolerations,
+    undedicate, version, wait,
 };
 use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
 use crate::completion::{Known, Request};
@@ -78,6 +78,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     Wait(wait::WaitArgs),
     Devices(devices::DevicesArgs),
+    Drain(drain::DrainArgs),
+    Restore(restore::RestoreArgs),
     Dedicate(dedicate::DedicateArgs),
     Undedicate(undedicate::UndedicateArgs),
     Tolerations(tolerations::TolerationsArgs),
@@ -163,6 +165,8 @@ impl Cli {
             | Command::List(_)
             | Command::Describe(_)
             | Command::Wait(_)
+            | Command::Drain(_)
+            | Command::Restore(_)
             | Command::Tolerations(_) => {
                 "DeviceTaintRules are cluster-scoped, and apply to every namespace"
             }
@@ -221,6 +225,8 @@ impl Command {
             | Self::Escalate(_)
             | Self::Deescalate(_)
             | Self::Remove(_)
+            | Self::Drain(_)
+            | Self::Restore(_)
             | Self::Dedicate(_)
             | Self::Undedicate(_) => Some("this command changes rules in one cluster at a time"),
             Self::Describe(_)
@@ -250,6 +256,8 @@ impl Command {
             | Self::Describe(_)
             | Self::Explain(_)
             | Self::Devices(_)
+            | Self::Drain(_)
+            | Self::Restore(_)
             | Self::Dedicate(_)
             | Self::Undedicate(_)
             | Self::Tolerations(_)
@@ -280,6 +288,8 @@ impl Command {
             Self::Wait(args) if args.is_for_recovery() => Purpose::WaitRecovered,
             Self::Wait(_) => Purpose::Wait,
             Self::Devices(_) => Purpose::Devices,
+            Self::Drain(args) => args.purpose(),
+            Self::Restore(_) => Purpose::Restore,
             Self::Dedicate(args) => args.purpose(),
             Self::Undedicate(_) => Purpose::Undedicate,
             Self::Tolerations(_) => Purpose::Tolerations,
@@ -318,6 +328,8 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
         Command::Explain(args) => Box::pin(explain::run(args, context)).await,
         Command::Wait(args) => Box::pin(wait::run(args, context)).await,
         Command::Devices(args) => Box::pin(devices::run(args, context)).await,
+        Command::Drain(args) => Box::pin(drain::run(args, context)).await,
+        Command::Restore(args) => Box::pin(restore::run(args, context)).await,
         Command::Dedicate(args) => Box::pin(dedicate::run(args, context)).await,
         Command::Undedicate(args) => Box::pin(undedicate::run(args, context)).await,
         Command::Tolerations(args) => Box::pin(tolerations::run(args, context)).await,
@@ -554,7 +566,7 @@ mod tests {
             parse(&words).unwrap_err().render().to_string()
         };
         assert!(told("taint").contains("use `add`"), "{}", told("taint"));
-        assert!(told("drain").contains("`preview`"), "{}", told("drain"));
+        assert!(told("evict").contains("`preview`"), "{}", told("evict"));
         for word in ["delet", "deleet", "untaint", "drop"] {
             assert!(!told(word).contains("'escalate'"), "{}", told(word));
         }

@@ -180,6 +180,7 @@ impl EscalateArgs {
             whose: NamedOwners::Anybodys,
             noted_before: Some(self.other_hardware()),
             patience: self.waiting.patience(),
+            drains: None,
         };
         let change = self.change.change();
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);

@@ -21,6 +21,8 @@ mod dedications;
 mod deescalate;
 mod describe;
 mod devices;
+mod drain;
+mod drains;
 mod escalate;
 mod explain;
 mod flags;
@@ -29,6 +31,7 @@ mod list;
 mod podresources;
 mod preview;
 mod remove;
+mod restore;
 mod signal;
 mod snapshot;
 #[cfg(test)]

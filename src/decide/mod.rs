@@ -10,6 +10,7 @@
 //! | Selection of rules by name, label or device | [`chooser`] |
 //! | Selection of rules through the devices that they taint | [`rules_on`] |
 //! | Dedications: devices for the claims of some namespaces, and for no others | [`dedication`] |
+//! | Drains: devices out of service unit by unit, and back | [`drain`] |
 //! | Selection of devices from what was typed | [`choice`] |
 //! | Pods, devices and rules given to `explain` | [`explain_targets`] |
 //! | Filters of listed devices | [`list_filter`] |
@@ -48,6 +49,7 @@ pub mod dedication;
 pub mod device_nodes;
 pub mod draft;
 pub mod drafts;
+pub mod drain;
 pub mod effect;
 pub mod existing_rules;
 pub mod exit_status;

@@ -220,6 +220,17 @@ pub struct Proposal {
     pub noted_before: Option<OtherHardware>,
     /// How long evictions are waited for, if they are.
     pub patience: Option<Patience>,
+    /// What the same command does later to the pods that use the devices, if it does.
+    pub drains: Option<Drains>,
+}
+
+/// What a command does to pods after it has changed rules that evict nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drains {
+    /// They are evicted through the API.
+    ByEviction,
+    /// They may be evicted by the rules, which get effect NoExecute.
+    ByTaint,
 }
 
 /// That the policies of a dedication do not follow a change of its rule.
@@ -245,22 +256,48 @@ impl Proposal {
 
     /// Whether nothing comes of it that could hit a pod.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.open().any(ProposedRule::does_something)
+        self.drains.is_none() && !self.open().any(ProposedRule::does_something)
     }
 
     /// What policies are asked about.
     pub(crate) fn asked(&self) -> Vec<CheckedRule> {
-        self.open().map(ProposedRule::asked).collect()
+        let open = self.open().map(ProposedRule::asked);
+        match self.drains {
+            // What the rules become is asked about too, also of those that need no change before.
+            Some(Drains::ByTaint) => {
+                let raised = self.rules.iter();
+                let raised =
+                    raised.map(|rule| CheckedRule::of_rule(&rule.rule, &Effect::NoExecute));
+                open.chain(raised).collect()
+            }
+            Some(Drains::ByEviction) | None => open.collect(),
+        }
+    }
+
+    /// Whether nothing is left to be done, now or later in the same command.
+    pub(crate) fn is_done(&self) -> bool {
+        self.open().next().is_none() && self.drains.is_none()
     }
 
     /// What is assessed.
     pub(crate) fn proposed(&self, now: Timestamp) -> Vec<ProposedTaint> {
         let rules = self.rules.iter();
-        rules.map(|rule| rule.proposed(now)).collect()
+        let proposed = rules.map(|rule| rule.proposed(now));
+        match self.drains {
+            // By whatever means they leave: the pods are those that NoExecute would evict.
+            Some(_) => proposed
+                .map(|taint| taint.with_effect(&Effect::NoExecute, now))
+                .collect(),
+            None => proposed.collect(),
+        }
     }
 
     /// What a preview assesses, where that is something else.
     pub(crate) fn previewed(&self, now: Timestamp) -> Option<Vec<ProposedTaint>> {
+        // What a drain assesses is what a preview of NoExecute shows.
+        if self.drains.is_some() {
+            return None;
+        }
         let rules = self.rules.iter();
         let previewed: Vec<_> = rules.map(|rule| rule.previewed(now)).collect();
         (previewed != self.proposed(now)).then_some(previewed)
@@ -366,6 +403,7 @@ mod tests {
             whose: NamedOwners::Programs,
             noted_before: None,
             patience: None,
+            drains: None,
         }
     }
 
@@ -541,6 +579,34 @@ mod tests {
         ] {
             assert_eq!(proposal(rules).what_stays(), expected);
         }
+    }
+
+    #[test]
+    fn a_drain_is_assessed_as_what_its_pods_would_suffer_and_is_never_done_by_its_rules() {
+        for (drains, asked) in [(Drains::ByEviction, 1), (Drains::ByTaint, 3)] {
+            let mut kept = raised("NoSchedule", "NoSchedule");
+            kept.rule.name = "kept".into();
+            let drain = Proposal {
+                drains: Some(drains),
+                ..proposal(vec![kept, created("NoSchedule")])
+            };
+            let effects = drain.proposed(now()).into_iter();
+            assert!(
+                effects
+                    .map(|it| it.taint.effect)
+                    .all(|it| it == Effect::NoExecute)
+            );
+            assert_eq!(drain.previewed(now()), None);
+            assert_eq!(drain.asked().len(), asked, "{drains:?}");
+            let continued = Proposal {
+                rules: vec![raised("NoSchedule", "NoSchedule")],
+                ..drain
+            };
+            assert!(!continued.is_idle() && !continued.is_done());
+            assert!(continued.open().next().is_none());
+        }
+        assert!(proposal(vec![raised("None", "None")]).is_done());
+        assert!(!proposal(vec![raised("None", "NoExecute")]).is_done());
     }
 
     #[test]

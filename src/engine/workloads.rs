@@ -133,7 +133,8 @@ impl<'a> Owners<'a> {
     }
 
     /// The workloads above a pod that were read, the nearest first.
-    fn above(&self, pod: &'a Pod) -> Vec<&'a Workload> {
+    #[must_use]
+    pub fn above(&self, pod: &'a Pod) -> Vec<&'a Workload> {
         let mut above: Vec<&'a Workload> = Vec::new();
         let mut owner = pod.controller.as_ref();
         while let Some((_, workload)) = owner.and_then(|owner| self.by_uid.get(&owner.uid)) {

@@ -98,6 +98,14 @@ impl Pod {
         self.label(Self::LEADER_WORKER_SET)
     }
 
+    /// What the scheduler says of the pod where it has found no node for it.
+    #[must_use]
+    pub fn has_no_place(&self) -> Option<&str> {
+        let said = self.scheduling.as_ref()?.said.as_ref()?;
+        let is_unschedulable = !said.is_scheduled && &*said.reason == "Unschedulable";
+        (self.node.is_none() && is_unschedulable).then_some(&*said.message)
+    }
+
     /// The group that the coscheduling plugin schedules the pod with.
     #[must_use]
     pub fn coscheduling_group(&self) -> Option<&str> {
@@ -302,4 +310,36 @@ pub enum NodeHealth {
     NotReady,
     /// There is no such node.
     Gone,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::pod;
+
+    #[test]
+    fn only_a_pod_that_the_scheduler_gave_up_on_has_no_place() {
+        let said = |node: Option<&str>, is_scheduled: bool, reason: &str| {
+            let mut pod = pod("team-a", "web-1");
+            pod.node = node.map(Into::into);
+            pod.scheduling = Some(Box::new(Scheduling {
+                said: Some(Scheduled {
+                    is_scheduled,
+                    since: None,
+                    reason: reason.into(),
+                    message: "no device".into(),
+                }),
+                ..Scheduling::default()
+            }));
+            pod.has_no_place().map(str::to_owned)
+        };
+        assert_eq!(
+            said(None, false, "Unschedulable").as_deref(),
+            Some("no device")
+        );
+        assert_eq!(said(None, false, "SchedulingGated"), None);
+        assert_eq!(said(None, true, "Unschedulable"), None);
+        assert_eq!(said(Some("node-7"), false, "Unschedulable"), None);
+        assert_eq!(pod("team-a", "new").has_no_place(), None);
+    }
 }

@@ -139,6 +139,12 @@ impl RuleMetadata {
     pub const DEDICATION: &str = in_group!("dedication");
     /// Annotation of policies: the terms of their dedication, as a JSON object.
     pub const DEDICATED_TO: &str = in_group!("dedicated-to");
+    /// Label: the drain that a rule is part of.
+    pub const DRAIN: &str = in_group!("drain");
+    /// Annotation: the unit of its drain that the devices of a rule are in.
+    pub const DRAIN_UNIT: &str = in_group!("drain-unit");
+    /// Annotation: how far that unit is.
+    pub const DRAIN_STAGE: &str = in_group!("drain-stage");
     /// Annotation: why the rule is there.
     pub const REASON: &str = in_group!("reason");
     /// Annotation: where it is talked about.

@@ -8,8 +8,8 @@ const MEANT: [(&[&str], &[&str]); 11] = [
         &["remove"],
     ),
     (
-        &["drain", "evict", "kick", "execute", "enforce"],
-        &["preview", "add", "escalate"],
+        &["evict", "kick", "execute", "enforce"],
+        &["drain", "escalate"],
     ),
     (
         &["plan", "simulate", "impact", "who", "diff", "check"],
@@ -33,7 +33,7 @@ const MEANT: [(&[&str], &[&str]); 11] = [
     ),
 ];
 
-/// The commands that were probably meant by `word`, in the order in which to use them; none for a
+/// The commands that were probably meant by `word`, the first the likeliest; none for a
 /// word that other programs do not use.
 #[must_use]
 pub fn meant_by(word: &str) -> &'static [&'static str] {
@@ -48,7 +48,7 @@ pub fn advice(word: &str) -> Option<String> {
     match meant_by(word) {
         [] => None,
         [only] => Some(format!("use `{only}`")),
-        [first, rest @ ..] => Some(format!("use `{first}`, then `{}`", rest.join("`, then `"))),
+        [first, rest @ ..] => Some(format!("use `{first}` or `{}`", rest.join("` or `"))),
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
         for (word, advised) in [
             ("taint", Some("use `add`")),
             ("Untaint", Some("use `remove`")),
-            ("drain", Some("use `preview`, then `add`, then `escalate`")),
+            ("evict", Some("use `drain` or `escalate`")),
             ("undo", Some("use `deescalate`")),
             ("pull", Some("use `podresources check`")),
             ("verify", Some("use `podresources check`")),

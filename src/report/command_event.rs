@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::{ChangedRule, DryRun};
+use super::drains::UnitStage;
 use super::metadata::{API_VERSION, Cluster, Incomplete, Metadata};
 use super::time::Time;
 use super::wait::WaitReport;
@@ -67,6 +68,17 @@ pub enum EventDetail {
     WaitEnded {
         /// Result of the wait.
         wait: WaitReport,
+    },
+    /// A unit of a drain has begun, or is over.
+    UnitChanged {
+        /// The drain, by name.
+        drain: String,
+        /// The unit, by name.
+        unit: String,
+        /// How far the unit is.
+        unit_stage: UnitStage,
+        /// The stage as text, with what is left.
+        message: String,
     },
     /// `--watch` has a new result, which differs from the previous one.
     ListChanged {
@@ -133,6 +145,7 @@ impl EventDetail {
             | Self::RuleChanged { .. }
             | Self::Progress { .. }
             | Self::ListChanged { .. }
+            | Self::UnitChanged { .. }
             | Self::Ended { .. }) => other,
         }
     }

@@ -26,6 +26,7 @@
 //! | Guards, as reports write and show them | [`guard`] |
 //! | Policy files, and violations of them | [`policy`] |
 //! | The dedications of a cluster: who has which devices, and whether others are kept out | [`dedications`] |
+//! | The drains of a cluster: how far their units are, and what holds their devices | [`drains`] |
 //! | A toleration | [`toleration`] |
 //! | The lines that tolerate taints, and who has them | [`tolerations`] |
 //! | How a report writes a count whose number is not known | [`bounds`] |
@@ -68,6 +69,7 @@ pub mod device_row;
 mod device_summary;
 mod device_table;
 pub mod devices;
+pub mod drains;
 mod event_chart;
 pub mod events;
 pub mod evicted;
@@ -108,6 +110,7 @@ pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
 pub use device_removal::DeviceRemovalReport;
 pub use devices::{DeviceLines, DeviceReport};
+pub use drains::DrainList;
 pub use explain::Explanation;
 pub use impact::ImpactReport;
 pub use in_use::PodResourcesReport;

@@ -12,14 +12,14 @@ use super::clusters::{AnyReport, ClusterReports};
 use super::command_event::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
-    ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, Explanation, ImpactReport,
-    PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport, VersionReport,
-    WaitReport,
+    ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, DrainList, Explanation,
+    ImpactReport, PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport,
+    VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 14] {
+pub fn files() -> [(&'static str, Schema); 15] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -65,6 +65,7 @@ pub fn files() -> [(&'static str, Schema); 14] {
             "dedication-list.v1alpha1.schema.json",
             schema_of::<DedicationList>(),
         ),
+        ("drain-list.v1alpha1.schema.json", schema_of::<DrainList>()),
         (
             "toleration-list.v1alpha1.schema.json",
             schema_of::<TolerationReport>(),
@@ -98,7 +99,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -110,6 +111,7 @@ const KINDS: [&str; 14] = [
     "DeviceRemovalList",
     "ExplanationList",
     "DedicationList",
+    "DrainList",
     "TolerationList",
     "ClusterReportList",
     "CommandEvent",

@@ -29,6 +29,8 @@ fn help_of_the_program() {
       explain       Explain why a pod is evicted or waits, what uses a device, what a rule selects
       wait          Wait for evictions, idle devices, or recovered workloads
       devices       List devices with their taints, claims and pods
+      drain         Take devices out of service, node by node, without gaps
+      restore       Undo a drain: make its devices schedulable again
       dedicate      Dedicate devices to the claims of some namespaces
       undedicate    End a dedication: remove its taint, then its policies
       tolerations   Print the toleration for a taint, or the claims that tolerate it
@@ -181,9 +183,9 @@ fn exit_codes_are_explained() {
       3  unchanged, only with --error-unchanged
       4  refused: a guard tripped, a confirmation is missing, or the impact grew
          since --expect; nothing was changed; or a device is not safe to pull
-      5  the wait ended before its condition was met (timeout, pods evicted again,
-         or an unconfirmed device release); a change made by the same command was
-         applied
+      5  the wait ended before its condition was met (timeout, pods evicted again, a
+         unit that cannot be drained, or an unconfirmed device release); a change
+         made by the same command was applied
       6  the report is incomplete (with --strict or -o name) or not confirmed by the
          controller (with --publish); or one of several clusters gave no report
      75  retry: the network, a busy or failing server, or a concurrent change
@@ -284,7 +286,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help topic "me"
-    hint: choose a topic: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
+    hint: choose a topic: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, drain, restore, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }
@@ -353,10 +355,10 @@ fn a_word_from_elsewhere_is_told_what_it_is_here() {
     For more information, try '--help'.
     [exit status: 2]
     ");
-    assert_snapshot!(devicetaint("help drain").shown(), @r#"
+    assert_snapshot!(devicetaint("help evict").shown(), @r#"
     [stderr]
-    error: no help topic "drain"
-    hint: use `preview`, then `add`, then `escalate`
+    error: no help topic "evict"
+    hint: use `drain` or `escalate`
     [exit status: 2]
     "#);
 }

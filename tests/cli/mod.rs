@@ -4,6 +4,7 @@ mod advice_in_the_source;
 mod bad_input;
 mod dedicated;
 mod devices;
+mod drained;
 mod explain;
 mod formats;
 mod hardware;

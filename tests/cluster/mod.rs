@@ -8,6 +8,7 @@ mod contexts;
 #[cfg(unix)]
 mod debug_pod;
 mod dedicated;
+mod drained;
 #[cfg(unix)]
 mod frozen;
 #[cfg(unix)]

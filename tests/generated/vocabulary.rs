@@ -296,7 +296,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 75] = [
+const SHARED: [(&str, &str); 77] = [
     (
         "adminAccess",
         "Whether devices are used with admin access only.",
@@ -323,11 +323,13 @@ const SHARED: [(&str, &str); 75] = [
         "changed",
         "Whether something was changed, or would have been without the dry run; null if unknown.",
     ),
+    ("changedBy", "User that last changed a rule."),
     ("claim", "The claim."),
     ("claims", "Claims that hold a device."),
     ("condition", "The condition EvictionInProgress of a rule."),
     ("context", "Name of the kubeconfig context."),
     ("cpus", "CPU IDs."),
+    ("createdBy", "User that created a rule, or began a drain."),
     ("defect", "Name of a known defect of Kubernetes."),
     (
         "device",

@@ -106,7 +106,10 @@ impl Refusal {
 
     /// What it means for what was asked.
     pub(in crate::cluster) fn judge(self, asked: &RequestContext<'_>) -> AttemptFailure {
-        if is_busy(self.status, self.retry_after) {
+        // For an eviction, 429 with a Status is what a budget says; asking again at once would not change it.
+        let is_of_budget =
+            self.status == StatusCode::TOO_MANY_REQUESTS && is_eviction(&asked.read.path);
+        if !(is_of_budget && self.account.is_some()) && is_busy(self.status, self.retry_after) {
             return AttemptFailure::Busy {
                 // API servers reply 429 before they look at a request; a 503 may come after the change was made.
                 unseen: self.status == StatusCode::TOO_MANY_REQUESTS
@@ -166,6 +169,12 @@ impl Refusal {
             status => AttemptFailure::Foreign(format!("{status} and {found}")),
         }
     }
+}
+
+/// Whether the path is that of a pod's eviction.
+fn is_eviction(path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    path.ends_with("/eviction") && path.contains("/pods/")
 }
 
 /// What it means when the server explains itself.
@@ -337,6 +346,30 @@ mod tests {
             r#","details":{"name":"a","kind":"devicetaintrules"}"#,
         );
         assert_eq!(judge_part(404, &kind), "NotFound");
+    }
+
+    #[test]
+    fn a_budget_that_refuses_an_eviction_is_no_busy_server() {
+        let eviction = "/api/v1/namespaces/a/pods/b/eviction";
+        let said = status(429, "TooManyRequests", "");
+        for (path, body, expected) in [
+            (eviction, said.as_str(), "Refused"),
+            (
+                "/api/v1/namespaces/a/pods/b/eviction?dryRun=All",
+                &said,
+                "Refused",
+            ),
+            (RULE, &said, "Busy"),
+            ("/apis/a/v1/eviction", &said, "Busy"),
+            // The server itself is busy, and has not asked a budget.
+            (
+                eviction,
+                "Too many requests, please try again later.\n",
+                "Busy",
+            ),
+        ] {
+            assert_eq!(judge(path, 429, &[], body, PROVEN), expected, "{path}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod answer;
 mod budget;
 mod contain;
+mod eviction;
 mod identity;
 mod make;
 mod objects;
@@ -14,6 +15,7 @@ mod removal;
 mod run;
 mod stored;
 
+pub use eviction::{EvictionAnswer, evict};
 pub use identity::user_name;
 pub use make::{ChangeDoubt, ChangeResult, ConflictAction, ObjectChange, WriteMode};
 pub use objects::{Listed, Objects};

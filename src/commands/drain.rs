@@ -1,0 +1,378 @@
+//! `drain`: devices out of service, unit by unit.
+
+use std::time::Duration;
+
+use clap::{Subcommand, ValueEnum};
+
+use super::context::Context;
+use super::drains::{self, StatusArgs};
+use super::flags::change::ChangeArgs;
+use super::flags::events::EventsArgs;
+use super::flags::safety::SafetyArgs;
+use super::flags::source::VersionArgs;
+use super::work::changer::{Changer, Lines};
+use super::work::drain::{DrainOrder, DrainRequest};
+use super::work::events;
+use super::work::mutation_context::MutationContext;
+use super::work::pipeline::{Pipeline, TimeoutAction};
+use crate::cluster::Purpose;
+use crate::decide::drain::{DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line};
+use crate::error::{ExitStatus, Failure};
+use crate::naming::duration::parse_duration;
+use crate::render::Format;
+
+/// Take devices out of service, node by node, without gaps
+///
+/// Taints all devices with NoSchedule first, so that no replacement is placed on a device that is
+/// drained later. Then evicts the pods of one unit after the other through the Eviction API, which
+/// respects PodDisruptionBudgets: the next pod of a workload only when its last replacement is
+/// ready. A unit is over when no claim holds its devices and its workloads are ready again.
+///
+/// Refuses to begin unless other devices are available for every claim. If pods of a unit cannot
+/// leave within --timeout, the command ends with code 5 and names them; the taints stay. The same
+/// command run again continues, also from another machine. To undo it: `restore`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct DrainArgs {
+    #[command(subcommand)]
+    view: Option<ViewedCluster>,
+
+    /// DRIVER/POOL/DEVICE with * for any, UUID, serial or PCI address
+    #[arg(value_name = "DEVICE")]
+    targets: Vec<String>,
+
+    /// All devices of this node; repeatable
+    #[arg(
+        long = "node",
+        value_name = "NODE",
+        value_delimiter = ',',
+        help_heading = "Devices"
+    )]
+    nodes: Vec<String>,
+
+    /// Include all devices that share hardware with the selected ones
+    ///
+    /// Devices that consume counters of the same counter set share hardware.
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    with_partitions: bool,
+
+    /// What is drained together: device, node or pool
+    ///
+    /// Default: node with --node, else device.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "UNIT",
+        help_heading = "Drain"
+    )]
+    unit: Option<UnitArg>,
+
+    /// How pods leave: evict, or taint to ignore budgets
+    ///
+    /// evict (the default) uses the Eviction API, and tries again while a budget refuses. taint sets
+    /// effect NoExecute, which evicts all pods of a unit at once and ignores budgets.
+    #[arg(
+        long,
+        value_enum,
+        default_value = "evict",
+        hide_default_value = true,
+        hide_possible_values = true,
+        value_name = "HOW",
+        help_heading = "Drain"
+    )]
+    by: By,
+
+    /// After --grace, set NoExecute, which ignores budgets
+    ///
+    /// For the pods that could not be evicted until then.
+    #[arg(long, help_heading = "Drain")]
+    force: bool,
+
+    /// With --force, how long evictions are tried first, such as 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
+    grace: Duration,
+
+    /// How long a unit may take, such as 30m
+    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
+    timeout: Duration,
+
+    /// How long devices must be idle, and the scheduler has to see the taints
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
+    settle: Duration,
+
+    /// Also evict the only pods of StatefulSets
+    #[arg(long, help_heading = "Pods")]
+    include_singletons: bool,
+
+    /// Also evict pods of Jobs, which may fail their Job
+    #[arg(long, help_heading = "Pods")]
+    include_jobs: bool,
+
+    /// Also evict pods that no known workload recreates
+    #[arg(long, help_heading = "Pods")]
+    include_unmanaged: bool,
+
+    /// Also evict pods of DaemonSets
+    #[arg(long, help_heading = "Pods", hide_short_help = true)]
+    include_daemonsets: bool,
+
+    /// Proceed although pods will stay without a device
+    #[arg(long, help_heading = "Safety", hide_short_help = true)]
+    accept_unplaceable: bool,
+
+    /// Name of the drain; default: derived from nodes or devices
+    #[arg(long, help_heading = "Rule", hide_short_help = true)]
+    name: Option<String>,
+
+    /// Why the devices are drained
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Rule",
+        hide_short_help = true
+    )]
+    reason: Option<String>,
+
+    /// Ticket reference
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Rule",
+        hide_short_help = true
+    )]
+    ticket: Option<String>,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    /// Output format: json or yaml
+    ///
+    /// Prints a DrainList at the end: how far the units of the drain are.
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
+    output: Option<String>,
+
+    #[command(flatten)]
+    events: EventsArgs,
+
+    #[command(flatten)]
+    safety: SafetyArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+/// What is looked at.
+#[derive(Debug, Subcommand)]
+enum ViewedCluster {
+    Status(StatusArgs),
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UnitArg {
+    /// Each device by itself
+    Device,
+    /// All devices of a node
+    Node,
+    /// All devices of a pool
+    Pool,
+}
+
+impl From<UnitArg> for UnitKind {
+    fn from(typed: UnitArg) -> Self {
+        match typed {
+            UnitArg::Device => Self::Device,
+            UnitArg::Node => Self::Node,
+            UnitArg::Pool => Self::Pool,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    /// The Eviction API
+    Evict,
+    /// Effect NoExecute
+    Taint,
+}
+
+impl From<By> for Means {
+    fn from(typed: By) -> Self {
+        match typed {
+            By::Evict => Self::Eviction,
+            By::Taint => Self::Taint,
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # What would be done for two nodes
+  kubectl devicetaint drain --node node-7 --node node-8 --dry-run
+
+  # One node after the other, then give the devices back
+  kubectl devicetaint drain --node node-7 --node node-8 --name firmware
+  kubectl devicetaint restore firmware";
+
+pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let is_draining = !args.targets.is_empty() || !args.nodes.is_empty();
+    match args.view {
+        Some(_) if is_draining => Err(Failure::usage(
+            "drain status drains nothing: omit devices and --node",
+        )),
+        Some(ViewedCluster::Status(args)) => drains::status(args, context).await,
+        None => args.begin(context).await,
+    }
+}
+
+impl DrainArgs {
+    /// What it does with a cluster.
+    pub(super) fn purpose(&self) -> Purpose {
+        match self.view {
+            Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
+            None => Purpose::Drain,
+        }
+    }
+
+    async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
+        let format = self.output.as_deref().map(str::parse::<Format>);
+        let format = format.transpose()?;
+        let lines = match format {
+            Some(_) => Lines::Left,
+            None => Lines::Printed,
+        };
+        let target = self.events.events.as_deref();
+        let lines = events::begin_beside(target, "drain", lines, context).await?;
+        if self.targets.is_empty() && self.nodes.is_empty() {
+            return Err(
+                Failure::usage("no devices selected").hint("name devices, or add --node NODE")
+            );
+        }
+        let request = self.request();
+        let choices = request.choices()?;
+        let safety = self.safety.prepare()?;
+        let change = self.change.change();
+        let mutation = MutationContext::open(self.version.version(), context).await?;
+        let mutation = mutation.with_attributes().await?;
+        let (mutation, devices) = Box::pin(request.devices(choices, mutation, context)).await?;
+        let prepared = request.prepare(&devices, &mutation, context)?;
+        if prepared.runs.is_empty() {
+            context.printer.note(&format!(
+                "drain {}: no unit is left to drain",
+                prepared.terms.name
+            ));
+            return self
+                .end(&prepared.terms.name, &mutation, format, context)
+                .await;
+        }
+        Box::pin(request.check(&prepared, &mutation, context)).await?;
+        let proposal = request.proposal(&prepared);
+        let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
+        let pipeline = Pipeline {
+            mutation: &mutation,
+            safety: &safety,
+            dry_run: change.dry_run,
+            late: TimeoutAction::Keep,
+            context,
+        };
+        let order = DrainOrder {
+            name: &prepared.terms.name,
+            live: &mutation.live,
+            version: self.version.version(),
+            semantics: mutation.view.semantics,
+            limits: request.limits,
+            settle: self.settle,
+            context,
+        };
+        let mut ended = None;
+        let apply = async |changer: &mut Changer<'_>| {
+            request.taint(&prepared, &mutation, changer).await?;
+            if change.dry_run.is_real() {
+                let drained = order.drain(&prepared.runs, &mutation, &safety, changer);
+                ended = Some(Box::pin(drained).await?);
+            }
+            Ok(())
+        };
+        let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
+        mutation.view.tell(&context.printer);
+        let status = done.and_then(|()| {
+            ended
+                .as_ref()
+                .map_or(Ok(changer.status()), DrainEnd::status)
+        });
+        self.print(&prepared.terms.name, &mutation, format, context)
+            .await?;
+        if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {
+            context.printer.note(&next_line(&prepared.terms.name));
+        }
+        status
+    }
+
+    /// What was typed, as work takes it.
+    fn request(&self) -> DrainRequest {
+        DrainRequest {
+            targets: self.targets.clone(),
+            nodes: self.nodes.clone(),
+            with_partitions: self.with_partitions,
+            kind: self.unit_kind(),
+            name: self.name.clone(),
+            reason: self.reason.clone(),
+            ticket: self.ticket.clone(),
+            limits: self.limits(),
+            mode: self.change.change().mode(),
+        }
+    }
+
+    fn unit_kind(&self) -> UnitKind {
+        let default = if self.nodes.is_empty() {
+            UnitKind::Device
+        } else {
+            UnitKind::Node
+        };
+        self.unit.map_or(default, UnitKind::from)
+    }
+
+    fn limits(&self) -> UnitLimits {
+        UnitLimits {
+            means: self.by.into(),
+            included: Inclusions {
+                single_replicas: self.include_singletons,
+                jobs: self.include_jobs,
+                unmanaged: self.include_unmanaged,
+                daemon_sets: self.include_daemonsets,
+            },
+            force_after: self.force.then_some(self.grace),
+            timeout: self.timeout,
+            accepts_unplaceable: self.accept_unplaceable,
+        }
+    }
+
+    async fn end(
+        &self,
+        name: &str,
+        mutation: &MutationContext,
+        format: Option<Format>,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        self.print(name, mutation, format, context).await?;
+        Ok(if self.change.change().error_unchanged {
+            ExitStatus::Unchanged
+        } else {
+            ExitStatus::Success
+        })
+    }
+
+    /// Prints how far the drain is, where that was asked for as data.
+    async fn print(
+        &self,
+        name: &str,
+        mutation: &MutationContext,
+        format: Option<Format>,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        match format {
+            Some(format) => drains::print(name, mutation, format, context).await,
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `drain status`: every drain, its units, and what holds their devices.
+
+use super::context::Context;
+use super::flags::output::PageArgs;
+use super::flags::source::VersionArgs;
+use super::work::cluster_view::ClusterView;
+use super::work::connect::connect;
+use super::work::mutation_context::MutationContext;
+use super::work::present::present;
+use crate::decide::drain::{DrainState, drains, reported};
+use crate::error::{ExitStatus, Failure};
+use crate::model::Gap;
+use crate::render::{Format, Page, render};
+use crate::report::DrainList;
+use crate::report::metadata::{Affects, Incomplete, Metadata};
+
+/// Show drains, their units, and what holds their devices
+///
+/// STAGE is waiting, draining, blocked, idle, held (only pods that the drain leaves alone use the
+/// devices) or reversed (another user or program removed or weakened a rule).
+#[derive(clap::Args, Debug)]
+pub(super) struct StatusArgs {
+    /// Names of drains; default: all
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    #[command(flatten)]
+    output: PageArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let live = connect(context).await?;
+    let view = Box::pin(ClusterView::of(live, args.version.version())).await?;
+    let mut found = drains(view.rules()?);
+    for name in &args.names {
+        if !found.iter().any(|drain| drain.name == *name) {
+            let names: Vec<&str> = found.iter().map(|drain| drain.name.as_str()).collect();
+            let failure = Failure::new(ExitStatus::Failed, format!("no drain {name:?}"));
+            return Err(match names.as_slice() {
+                [] => failure.hint("there are no drains"),
+                names => failure.hint(format!("drains: {}", names.join(", "))),
+            });
+        }
+    }
+    if !args.names.is_empty() {
+        found.retain(|drain| args.names.contains(&drain.name));
+    }
+    present(
+        &list(&found, &view),
+        view.view_warnings(),
+        args.output.wanted(),
+        context,
+    )
+}
+
+/// Prints how far a drain is, as data.
+pub(super) async fn print(
+    name: &str,
+    mutation: &MutationContext,
+    format: Format,
+    context: &Context,
+) -> Result<(), Failure> {
+    let view = mutation.view.again().await?;
+    let mut found = drains(view.rules()?);
+    found.retain(|drain| drain.name == name);
+    let page = Page {
+        format,
+        width: None,
+        height: None,
+    };
+    context.accounted();
+    Ok(context.printer.emit(&render(&list(&found, &view), page)?)?)
+}
+
+fn list(found: &[DrainState], view: &ClusterView) -> DrainList {
+    let basis = view.basis();
+    let drains = found.iter().map(|drain| reported(drain, &basis));
+    let gaps = view.reading.gaps.iter().map(|gap: &Gap| Incomplete {
+        missing: gap.what.clone(),
+        message: gap.why.clone(),
+        affects: Affects::Details,
+    });
+    DrainList::new(drains.collect(), Metadata::new(&basis), gaps.collect())
+}

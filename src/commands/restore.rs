@@ -1,0 +1,178 @@
+//! `restore`: undo a drain.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::context::Context;
+use super::flags::change::ChangeArgs;
+use super::flags::source::VersionArgs;
+use super::remove::{self, RemoveArgs};
+use super::work::cluster_view::ClusterView;
+use super::work::connect::{Live, connect};
+use super::work::consent::{ask, introduce};
+use crate::cluster::read_nodes;
+use crate::decide::Question;
+use crate::decide::drain::{
+    RestoreTarget, UnitProgress, UnitState, devices_of, drains, kept_back, restorable,
+};
+use crate::engine::ProposedTaint;
+use crate::engine::rule_lifecycle::release;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, NodeName};
+use crate::naming::duration::parse_duration;
+use crate::naming::phrase::counted;
+use crate::output::StatusLine;
+
+/// How often is looked whether devices can be allocated.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Undo a drain: make its devices schedulable again
+///
+/// Removes exactly the rules that `drain` created, of a whole drain, or of one node, pool or device
+/// of it. Then waits until the devices can be allocated, and names what prevents it: a taint of the
+/// driver, another rule, or a cordoned node.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct RestoreArgs {
+    /// Name of the drain, or a node, DRIVER/POOL or DRIVER/POOL/DEVICE of it
+    #[arg(value_name = "DRAIN|NODE|DEVICE")]
+    target: String,
+
+    /// Skip the prompt, which needs a terminal
+    #[arg(short, long, help_heading = "Safety")]
+    yes: bool,
+
+    /// Include rules that another user or program changed
+    #[arg(long, help_heading = "Safety")]
+    others: bool,
+
+    /// How long to wait until the devices can be allocated
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration, help_heading = "Wait")]
+    timeout: Duration,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # What would be removed
+  kubectl devicetaint restore firmware --dry-run
+
+  # One node of a drain
+  kubectl devicetaint restore node-7";
+
+pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let live = connect(context).await?;
+    let version = args.version.version();
+    let view = Box::pin(ClusterView::of(live.clone(), version)).await?;
+    let known = drains(view.rules()?);
+    let target = RestoreTarget { name: &args.target };
+    let (drain, units) = restorable(target, &known)?;
+    let taints: Vec<ProposedTaint> = units
+        .iter()
+        .flat_map(|unit| &unit.rules)
+        .map(|rule| ProposedTaint {
+            rule: None,
+            ..ProposedTaint::of_rule(rule, view.now)
+        })
+        .collect();
+    let devices: BTreeSet<DeviceId> = units
+        .iter()
+        .flat_map(|unit| devices_of(unit, &view.basis()))
+        .collect();
+    args.agree(&drain, &units, context)?;
+    let names: Vec<String> = units
+        .iter()
+        .flat_map(|unit| &unit.rules)
+        .map(|rule| rule.name.to_string())
+        .collect();
+    let is_real = args.change.change().dry_run.is_real();
+    let timeout = args.timeout;
+    let agreed = RemoveArgs::agreed(names, args.others, args.change, args.version);
+    let status = Box::pin(remove::run(agreed, context)).await?;
+    if !is_real {
+        return Ok(status);
+    }
+    let wait = Allocatable {
+        view,
+        taints,
+        devices,
+        timeout,
+    };
+    Box::pin(wait.wait(&live, context)).await?;
+    Ok(status)
+}
+
+impl RestoreArgs {
+    fn agree(&self, drain: &str, units: &[UnitState], context: &Context) -> Result<(), Failure> {
+        let rules: usize = units.iter().map(|unit| unit.rules.len()).sum();
+        let action = format!("Restore drain {drain}: remove {}", counted(rules, "rule"));
+        if self.yes {
+            context.printer.note(&action);
+            return Ok(());
+        }
+        let lines = units.iter().map(|unit| {
+            let stage = match &unit.progress {
+                UnitProgress::Draining => "pods are leaving, maybe by a run that goes on",
+                UnitProgress::Waiting => "not begun",
+                UnitProgress::Blocked => "blocked",
+                UnitProgress::Idle => "idle",
+                UnitProgress::Held => "drained, but for pods that were left alone",
+                UnitProgress::Reversed(why) => why,
+            };
+            format!("  unit {}: {stage}", unit.name)
+        });
+        introduce(&lines.collect::<Vec<_>>(), context);
+        let dry_run = self.change.change().dry_run;
+        ask(&Question::Yes { action }, dry_run, context).map(drop)
+    }
+}
+
+/// Devices that are to be allocatable again.
+struct Allocatable {
+    view: ClusterView,
+    /// The taints that were removed.
+    taints: Vec<ProposedTaint>,
+    devices: BTreeSet<DeviceId>,
+    timeout: Duration,
+}
+
+impl Allocatable {
+    async fn wait(self, live: &Live, context: &Context) -> Result<(), Failure> {
+        let began = Instant::now();
+        let mut progress = StatusLine::new(&context.printer);
+        let mut view = self.view;
+        loop {
+            view = Box::pin(view.again()).await?;
+            let impact = view.impact(&self.taints);
+            let nodes = impact.devices.iter().filter_map(|device| device.node);
+            let nodes: BTreeSet<NodeName> = nodes.cloned().collect();
+            let nodes = read_nodes(&live.client, &live.served, &nodes).await;
+            let nodes = nodes.as_deref().ok();
+            let released = release(&impact, view.snapshot(), nodes);
+            let kept = kept_back(&released, &self.devices);
+            if kept.is_empty() {
+                return Ok(());
+            }
+            let line = kept.join("; ");
+            progress.say(&line, &line);
+            if began.elapsed() >= self.timeout {
+                drop(progress);
+                let failure = Failure::new(
+                    ExitStatus::TimedOut,
+                    "the rules are removed, but devices cannot be allocated",
+                );
+                return Err(kept.into_iter().fold(failure, |failure, line| {
+                    failure.detail(format!("left: {line}"))
+                }));
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+}

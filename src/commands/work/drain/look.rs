@@ -1,0 +1,173 @@
+//! What is looked at while a unit is drained.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cluster::{PodQuery, PodQueryResult, read_optional, read_workloads};
+use crate::commands::work::cluster_view::ClusterView;
+use crate::commands::work::connect::{Live, failed};
+use crate::decide::Version;
+use crate::decide::drain::{Unit, UnitFacts, UnitPod, pods_of, rule_state, workload_states};
+use crate::engine::ProposedTaint;
+use crate::engine::holders::holders;
+use crate::error::Failure;
+use crate::model::{
+    DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Snapshot, Uid,
+};
+
+/// Looks at one unit again and again, and remembers the pods that it has seen.
+pub(super) struct UnitObserver<'a> {
+    pub(super) live: &'a Live,
+    pub(super) version: Version,
+    pub(super) unit: &'a Unit,
+    /// The UID of this run.
+    pub(super) run: Option<&'a str>,
+    /// The pods of the unit that were seen, with the workload of each.
+    pub(super) seen: BTreeMap<Uid, (Pod, Option<Uid>)>,
+}
+
+impl UnitObserver<'_> {
+    /// What is known of the unit now; `rules` are those on which this run noted its work. Whether the devices are idle
+    /// is what a wait says.
+    pub(super) async fn facts(&mut self, rules: &[DeviceTaintRule]) -> Result<UnitFacts, Failure> {
+        let view = ClusterView::of(self.live.clone(), self.version).await?;
+        let rules_now = rule_state(rules, view.rules()?, self.run);
+        let proposed: Vec<ProposedTaint> = rules
+            .iter()
+            .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, view.now))
+            .collect();
+        let mut view = view.with_pods_of(&proposed).await?;
+        let Live { client, served } = self.live;
+        // By budgets pods are put in order, and by workloads it is known whether they are whole.
+        let read = read_optional::<PodDisruptionBudget>(client, served, view.reading).await;
+        let read = Box::pin(read_workloads(client, served, read.map_err(failed)?)).await;
+        view.reading = read.map_err(failed)?;
+        let pods = pods_of(&view.impact(&proposed), &view.basis());
+        self.remember(&view, &pods);
+        let there: Vec<Pod> = self.pods_among(&pods, true);
+        let gone: Vec<Pod> = self.pods_among(&pods, false);
+        let (mut workloads, mut unknown) = workload_states(&there, &view.reading);
+        if !gone.is_empty() {
+            let reading = self.workloads_of(gone.clone(), &view.reading).await?;
+            let (of_gone, unread) = workload_states(&gone, &reading);
+            workloads.extend(of_gone);
+            unknown.extend(unread);
+        }
+        unknown.extend(unread(&view.reading));
+        let (unschedulable, denied) = self.unschedulable(&view).await?;
+        unknown.extend(denied);
+        let uids: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.uid).collect();
+        let other_claims: Vec<NamespacedName> = holders(view.snapshot(), &self.unit.devices)
+            .into_iter()
+            .filter(|holder| {
+                let mut users = holder.claim.reserved_for.iter();
+                !users.any(|user| uids.contains(&user.uid))
+            })
+            .map(|holder| holder.claim.name.clone())
+            .collect();
+        Ok(UnitFacts {
+            rules: rules_now,
+            other_claims,
+            pods,
+            workloads,
+            unschedulable,
+            unread: unknown,
+            is_idle: false,
+        })
+    }
+
+    /// What these pods belong to, which are gone themselves, and nothing else.
+    async fn workloads_of(&self, pods: Vec<Pod>, from: &Reading) -> Result<Reading, Failure> {
+        let reading = Reading {
+            snapshot: Snapshot {
+                pods,
+                ..Snapshot::default()
+            },
+            source: from.source.clone(),
+            observed_at: None,
+            version: None,
+            known: [].into(),
+            resource_versions: BTreeMap::new(),
+            warnings: Vec::new(),
+            gaps: Vec::new(),
+        };
+        let Live { client, served } = self.live;
+        let read = Box::pin(read_workloads(client, served, reading)).await;
+        read.map_err(failed)
+    }
+
+    fn remember(&mut self, view: &ClusterView, pods: &[UnitPod]) {
+        for pod in pods {
+            let mut found = view.snapshot().pods.iter();
+            if let Some(fact) = found.find(|fact| fact.uid == pod.uid) {
+                let known = (fact.clone(), pod.workload.clone());
+                self.seen.insert(pod.uid.clone(), known);
+            }
+        }
+    }
+
+    /// The pods that were seen and are among `pods`, or are not. Those whose workload is not waited for tell nothing.
+    fn pods_among(&self, pods: &[UnitPod], wanted: bool) -> Vec<Pod> {
+        let uids: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.uid).collect();
+        let seen = self.seen.iter();
+        seen.filter(|(uid, (_, workload))| uids.contains(uid) == wanted && workload.is_some())
+            .map(|(_, (pod, _))| pod.clone())
+            .collect()
+    }
+
+    /// What the scheduler says of pods of the workloads that were seen, which find no place, by workload; and what could
+    /// not be read.
+    async fn unschedulable(
+        &self,
+        view: &ClusterView,
+    ) -> Result<(BTreeMap<Uid, String>, Vec<String>), Failure> {
+        let makers: BTreeMap<&Uid, &Uid> = self
+            .seen
+            .values()
+            .filter_map(|(pod, workload)| Some((&pod.controller.as_ref()?.uid, workload.as_ref()?)))
+            .collect();
+        let namespaces: BTreeSet<&str> = self
+            .seen
+            .values()
+            .filter(|(_, workload)| workload.is_some())
+            .map(|(pod, _)| pod.name.namespace.as_str())
+            .collect();
+        let waits = |pod: &Pod| pod.node.is_none() && pod.deletion.is_none();
+        let mut found = BTreeMap::new();
+        let mut denied = Vec::new();
+        for namespace in namespaces {
+            let pods = match view
+                .find_pods(PodQuery::Chosen(Some(namespace), &waits))
+                .await?
+            {
+                PodQueryResult::These(pods, _) => pods,
+                PodQueryResult::Denied(why) => {
+                    denied.push(format!("{}: {why}", Kind::Pod.plural()));
+                    continue;
+                }
+                PodQueryResult::WithoutClaims | PodQueryResult::Gone => continue,
+            };
+            for pod in &pods {
+                let maker = pod.controller.as_ref().map(|owner| &owner.uid);
+                let workload = maker.and_then(|uid| makers.get(uid));
+                if let (Some(workload), Some(why)) = (workload, pod.has_no_place()) {
+                    found.insert((*workload).clone(), format!("{}: {why}", pod.name));
+                }
+            }
+        }
+        Ok((found, denied))
+    }
+}
+
+/// What of a reading is missing that a drain cannot do without, a line each.
+pub(super) fn unread(reading: &Reading) -> Vec<String> {
+    let needed = [
+        Kind::Pod,
+        Kind::ResourceClaim,
+        Kind::ResourceSlice,
+        Kind::DeviceTaintRule,
+    ];
+    let gaps = reading.gaps.iter();
+    gaps.filter(|gap| gap.kind().is_some_and(|kind| needed.contains(&kind)))
+        .map(|gap| format!("{}: {}", gap.what, gap.why))
+        .collect()
+}

@@ -1,0 +1,335 @@
+//! What a drain is going to do, and what it is refused for before anything is tainted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::look::unread;
+use super::order::DrainRun;
+use crate::assess::Replacements;
+use crate::cluster::{WriteMode, evict};
+use crate::commands::context::Context;
+use crate::commands::work::changer::Changer;
+use crate::commands::work::connect::failed;
+use crate::commands::work::mutation_context::MutationContext;
+use crate::commands::work::stopped::stopped;
+use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
+use crate::decide::drafts::RuleAnnotations;
+use crate::decide::drain::{
+    DrainPlan, DrainTerms, Means, Unit, UnitKind, UnitLimits, UnitPod, UnitProgress,
+    drains as drain_states, plan_lines, pods_of, refuse_start, units, wanted, workload_states,
+};
+use crate::decide::identity::with_identities;
+use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
+use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
+use crate::engine::{self, Impact, ProposedTaint};
+use crate::error::Failure;
+use crate::model::{DeviceId, DeviceSelector, Effect, RuleMetadata};
+use crate::naming::phrase::few;
+
+/// What is to be drained, as it was typed.
+pub(crate) struct DrainRequest {
+    /// Devices.
+    pub(crate) targets: Vec<String>,
+    /// Nodes.
+    pub(crate) nodes: Vec<String>,
+    /// Whether devices of the same hardware are drained too.
+    pub(crate) with_partitions: bool,
+    pub(crate) kind: UnitKind,
+    pub(crate) name: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) ticket: Option<String>,
+    pub(crate) limits: UnitLimits,
+    /// How changes are sent, if they are.
+    pub(crate) mode: Option<WriteMode>,
+}
+
+/// What a drain is going to do, once that is known.
+pub(crate) struct Prepared {
+    pub(crate) terms: DrainTerms,
+    /// Units that are not over and not left out.
+    pub(crate) units: Vec<Unit>,
+    pub(crate) steps: Vec<AddStep>,
+    pub(crate) runs: Vec<DrainRun>,
+}
+
+impl DrainRequest {
+    /// What was typed to mean devices: one choice for each node, or one for all devices.
+    pub(crate) fn choices(&self) -> Result<Vec<Choice>, Failure> {
+        let filters = |node: Option<&String>| DeviceFilterFlags {
+            node: node.cloned(),
+            with_partitions: self.with_partitions,
+            ..DeviceFilterFlags::default()
+        };
+        let choice = |node: Option<&String>| {
+            let arguments = DeviceArguments {
+                arguments: self
+                    .targets
+                    .iter()
+                    .cloned()
+                    .chain([TAINT.to_owned()])
+                    .collect(),
+                filters: filters(node),
+                ..DeviceArguments::default()
+            };
+            Choice::parse(&arguments, Purpose::Add)
+        };
+        if self.nodes.is_empty() {
+            return Ok(vec![choice(None)?]);
+        }
+        self.nodes.iter().map(|node| choice(Some(node))).collect()
+    }
+
+    /// The devices that are meant.
+    pub(crate) async fn devices(
+        &self,
+        choices: Vec<Choice>,
+        mutation: MutationContext,
+        context: &Context,
+    ) -> Result<(MutationContext, BTreeSet<DeviceId>), Failure> {
+        let mut mutation = mutation;
+        let mut devices = BTreeSet::new();
+        for choice in choices {
+            let (now, choice) = Box::pin(mutation.with_numbers_of(choice, &[])).await?;
+            mutation = now.with_attributes_for(choice.filter()).await?;
+            let view = &mutation.view;
+            let (choice, notes) = choice.resolved(&view.reading, &view.semantics)?;
+            for note in notes {
+                context.printer.note(&note);
+            }
+            let ChoiceBasis::Selectors(selectors) = choice.by else {
+                continue;
+            };
+            let proposed: Vec<ProposedTaint> = selectors
+                .into_iter()
+                .map(|selector| hypothetical(selector, view.now))
+                .collect();
+            view.refuse_missing(&proposed)?;
+            devices.extend(view.selected(&proposed).devices);
+        }
+        Ok((mutation, devices))
+    }
+
+    /// The units, and what is to be done about each rule.
+    pub(crate) fn prepare(
+        &self,
+        devices: &BTreeSet<DeviceId>,
+        mutation: &MutationContext,
+        context: &Context,
+    ) -> Result<Prepared, Failure> {
+        let view = &mutation.view;
+        let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+        let units = units(devices, &inventory, self.kind)?;
+        let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
+        let terms = DrainTerms::new(self.name.as_deref(), &nodes, devices)?;
+        let rules = view.rules()?;
+        let known = drain_states(rules);
+        let drafts = self.drafts(&units, &terms)?;
+        let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
+        for (unit, why) in &left_out {
+            context
+                .printer
+                .warn(&format!("unit {unit} is left out: {why}"));
+        }
+        let drafts = with_identities(drafts, view.snapshot(), &view.semantics, &[]);
+        let existing = Terms {
+            existing: Existing::Kept,
+            semantics: &view.semantics,
+            now: view.now,
+        };
+        let names = names_by_unit(&drafts);
+        let steps = add(drafts, rules, &existing)?;
+        let state = known.iter().find(|drain| drain.name == terms.name);
+        let units = units.into_iter();
+        let runs: Vec<DrainRun> = units
+            .filter(|unit| !left_out.contains_key(&unit.name))
+            .map(|unit| DrainRun {
+                rules: names.get(&unit.name).cloned().unwrap_or_default(),
+                progress: state
+                    .and_then(|state| state.unit(&unit.name))
+                    .map_or(UnitProgress::Waiting, |unit| unit.progress.clone()),
+                unit,
+            })
+            .filter(|run| !run.progress.is_over())
+            .collect();
+        Ok(Prepared {
+            units: runs.iter().map(|run| run.unit.clone()).collect(),
+            terms,
+            steps,
+            // What has begun is ended first.
+            runs: begun_first(runs),
+        })
+    }
+
+    /// The rules of the drain, one for each device, each with the place of its unit.
+    fn drafts(
+        &self,
+        units: &[Unit],
+        terms: &DrainTerms,
+    ) -> Result<Vec<(usize, RuleDraft)>, Failure> {
+        let inscription = RuleAnnotations {
+            name: None,
+            batch: Some(terms.name.clone()),
+            reason: self.reason.clone(),
+            ticket: self.ticket.clone(),
+            labels: vec![terms.label()],
+        };
+        let mut all = Vec::new();
+        for (place, unit) in units.iter().enumerate() {
+            let selectors = unit.devices.iter().cloned().map(DeviceSelector::from);
+            let choice = Choice {
+                by: ChoiceBasis::Selectors(selectors.collect()),
+                taint: Some(terms.taint()),
+            };
+            let drafts = inscription.drafts(&choice, Vec::new())?;
+            all.extend(drafts.into_iter().map(|draft| (place, draft)));
+        }
+        Ok(all)
+    }
+
+    /// Refuses what cannot end well, before anything is tainted, and says what is going to be done.
+    pub(crate) async fn check(
+        &self,
+        prepared: &Prepared,
+        mutation: &MutationContext,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let (view, limits) = (&mutation.view, &self.limits);
+        let devices = prepared.units.iter().flat_map(|unit| &unit.devices);
+        let proposed: Vec<ProposedTaint> = devices
+            .cloned()
+            .map(|device| hypothetical(device.into(), view.now))
+            .collect();
+        let view = Box::pin(view.clone().with_pods_for(&proposed, &[])).await?;
+        let basis = view.basis();
+        let impact = view.impact(&proposed);
+        let pods = pods_of(&impact, &basis);
+        let (_, unknown) = workload_states(&view.snapshot().pods, &view.reading);
+        let unread: Vec<String> = unread(&view.reading).into_iter().chain(unknown).collect();
+        let leaving: Vec<&UnitPod> = pods
+            .iter()
+            .filter(|pod| pod.is_evicted(limits.included))
+            .collect();
+        let uids: BTreeSet<_> = leaving.iter().map(|pod| &pod.uid).collect();
+        // Pods that are left alone need no other device.
+        let of_leaving = Impact {
+            pods: impact
+                .pods
+                .iter()
+                .filter(|pod| uids.contains(&pod.pod.uid))
+                .cloned()
+                .collect(),
+            ..impact.clone()
+        };
+        let (replacements, _) = Replacements::of(&of_leaving, &basis);
+        let plan = DrainPlan {
+            name: &prepared.terms.name,
+            units: &prepared.units,
+            pods: &pods,
+            replacements: &replacements,
+            limits,
+            unread: &unread,
+        };
+        refuse_start(&plan)?;
+        for line in plan_lines(&plan) {
+            context.printer.note(&line);
+        }
+        self.check_permission(&leaving, mutation).await
+    }
+
+    /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
+    async fn check_permission(
+        &self,
+        leaving: &[&UnitPod],
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        // A dry run by this plugin sends nothing that could change anything.
+        if self.limits.means == Means::Taint || self.mode.is_none() {
+            return Ok(());
+        }
+        let mut asked = BTreeSet::new();
+        for pod in leaving {
+            if !asked.insert(&pod.name.namespace) {
+                continue;
+            }
+            let client = &mutation.live.client;
+            let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
+            // A budget that refuses now is no reason not to begin.
+            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn proposal(&self, prepared: &Prepared) -> Proposal {
+        let names: Vec<String> = prepared
+            .units
+            .iter()
+            .map(|unit| unit.name.clone())
+            .collect();
+        let may_raise = self.limits.force_after.is_some()
+            || match self.limits.means {
+                Means::Taint => true,
+                Means::Eviction => false,
+            };
+        Proposal {
+            rules: prepared.steps.iter().map(ProposedRule::from).collect(),
+            action: format!("Drain {}", few(&names)),
+            whose: NamedOwners::Anybodys,
+            noted_before: None,
+            patience: None,
+            drains: Some(if may_raise {
+                Drains::ByTaint
+            } else {
+                Drains::ByEviction
+            }),
+        }
+    }
+
+    /// Taints all units, before the first pod leaves.
+    pub(crate) async fn taint(
+        &self,
+        prepared: &Prepared,
+        mutation: &MutationContext,
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
+        let terms = Terms {
+            existing: Existing::Kept,
+            semantics: &mutation.view.semantics,
+            now: mutation.view.now,
+        };
+        for step in &prepared.steps {
+            let made = changer.take(step, &terms).await;
+            made.map_err(|failure| stopped(failure, changer.context()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Stands for the taint of the drain, whose name is known only with its devices.
+const TAINT: &str = "drain:NoSchedule";
+
+/// The taint that a pod has to leave for, on these devices.
+fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> ProposedTaint {
+    let taint = DrainTerms {
+        name: String::new(),
+    };
+    ProposedTaint::hypothetical(selector, taint.taint(), now).with_effect(&Effect::NoExecute, now)
+}
+
+/// The names of the rules of each unit.
+fn names_by_unit(drafts: &[RuleDraft]) -> BTreeMap<String, Vec<String>> {
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for draft in drafts {
+        let unit = draft.annotations.get(RuleMetadata::DRAIN_UNIT);
+        if let Some(unit) = unit {
+            let rules = names.entry(unit.clone()).or_default();
+            rules.push(draft.name.clone());
+        }
+    }
+    names
+}
+
+fn begun_first(runs: Vec<DrainRun>) -> Vec<DrainRun> {
+    let (mut begun, waiting): (Vec<DrainRun>, Vec<DrainRun>) =
+        runs.into_iter().partition(|run| run.progress.has_begun());
+    begun.extend(waiting);
+    begun
+}

@@ -1,0 +1,192 @@
+//! All units of a drain, one after the other.
+
+use super::order::{DrainOrder, DrainRun};
+use super::unit::UnitDrain;
+use crate::cluster::user_name;
+use crate::commands::work::changer::{Changer, Lines};
+use crate::commands::work::connect::failed;
+use crate::commands::work::consent::SafetyLimits;
+use crate::commands::work::dry_run::WriteRequest;
+use crate::commands::work::mutation_context::MutationContext;
+use crate::commands::work::resolve_rules::by_name;
+use crate::commands::work::stopped::stopped;
+use crate::decide::drain::{
+    DrainEnd, RuleState, UnitEnd, UnitProgress, UnitRun, interrupted, rule_state, settled_in,
+};
+use crate::engine::ProposedTaint;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Effect};
+use crate::report::change::DryRun;
+use crate::report::command_event::EventDetail;
+
+impl DrainOrder<'_> {
+    /// Drains the units in their order, until one of them cannot be.
+    ///
+    /// # Errors
+    ///
+    /// When a unit does not begin, and when the cluster cannot be asked any more. What was done is noted on the rules.
+    pub(crate) async fn drain(
+        &self,
+        units: &[DrainRun],
+        mutation: &MutationContext,
+        safety: &SafetyLimits,
+        changer: &mut Changer<'_>,
+    ) -> Result<DrainEnd, Failure> {
+        let mut end = DrainEnd {
+            name: self.name.to_owned(),
+            units: Vec::new(),
+            waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
+        };
+        self.context.ledger.advise(interrupted(self.name));
+        self.settle(units, mutation).await?;
+        for (place, run) in units.iter().enumerate() {
+            end.waiting.retain(|name| *name != run.unit.name);
+            // What was shown and agreed to is that of the first; later ones may have changed meanwhile.
+            if place > 0 {
+                self.check(run, mutation, safety).await?;
+            }
+            let over = Box::pin(self.drain_unit(run, mutation, changer)).await;
+            let over = over.map_err(|failure| stopped(failure, self.context))?;
+            self.context
+                .printer
+                .note(&DrainEnd::line(&run.unit.name, &over));
+            let goes_on = match &over {
+                UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
+                UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => false,
+            };
+            end.units.push((run.unit.name.clone(), over));
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(end)
+    }
+
+    /// Waits until the scheduler knows the taints of all units.
+    async fn settle(&self, units: &[DrainRun], mutation: &MutationContext) -> Result<(), Failure> {
+        let names: Vec<String> = units.iter().flat_map(|run| run.rules.clone()).collect();
+        let rules = by_name(&names, &mutation.rules).await.map_err(failed)?;
+        let now = self.live.client.server_time().unwrap_or(mutation.view.now);
+        let rest = settled_in(&rules, now, self.settle);
+        if !rest.is_zero() {
+            self.context.printer.note(&format!(
+                "waiting {}s until the scheduler has seen the taints",
+                rest.as_secs()
+            ));
+            tokio::time::sleep(rest).await;
+        }
+        Ok(())
+    }
+
+    /// Guards and policies, for a unit that is about to begin.
+    async fn check(
+        &self,
+        run: &DrainRun,
+        mutation: &MutationContext,
+        safety: &SafetyLimits,
+    ) -> Result<(), Failure> {
+        let mutation = mutation.again().await?;
+        let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+        let proposed: Vec<ProposedTaint> = rules
+            .iter()
+            .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, mutation.view.now))
+            .collect();
+        let report = mutation.report(&proposed, &safety.guards).await?;
+        match report.refusal() {
+            Some(refusal) => {
+                let unit = &run.unit.name;
+                // Not "refused", which says that nothing was changed.
+                let failure = Failure::new(
+                    ExitStatus::TimedOut,
+                    format!("{refusal}; unit {unit} was not begun"),
+                );
+                let advice = interrupted(self.name).into_iter();
+                Err(advice.fold(failure, Failure::hint))
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn drain_unit(
+        &self,
+        run: &DrainRun,
+        mutation: &MutationContext,
+        changer: &mut Changer<'_>,
+    ) -> Result<UnitEnd, Failure> {
+        let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+        if let Some(missing) = missing(run, &rules) {
+            return Ok(UnitEnd::Reversed(missing));
+        }
+        // Before this run notes its work: whoever weakened a rule would be hidden by that.
+        if let RuleState::Reversed(why) = rule_state(&rules, &rules, None) {
+            return Ok(UnitEnd::Reversed(why));
+        }
+        self.happens(run, &UnitProgress::Draining, "draining");
+        let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
+        let mut unit_run = if run.progress.has_begun() {
+            UnitRun::resumed(self.limits)
+        } else {
+            UnitRun::new(self.limits)
+        };
+        if rules
+            .iter()
+            .any(|rule| rule.taint.effect == Effect::NoExecute)
+        {
+            unit_run.raised();
+        }
+        let mut unit = UnitDrain {
+            order: self,
+            unit: &run.unit,
+            rules,
+        };
+        let end = Box::pin(unit.drain(unit_run, changer)).await?;
+        if let Some(progress) = end.progress() {
+            // Read anew, since the wait may have noted something on them.
+            let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+            self.note(rules, &progress, mutation).await?;
+            self.happens(run, &progress, &DrainEnd::line(&run.unit.name, &end));
+        }
+        Ok(end)
+    }
+
+    /// Notes on the rules how far their unit is; the rules as they are then.
+    async fn note(
+        &self,
+        rules: Vec<DeviceTaintRule>,
+        progress: &UnitProgress,
+        mutation: &MutationContext,
+    ) -> Result<Vec<DeviceTaintRule>, Failure> {
+        let change = WriteRequest {
+            dry_run: DryRun::None,
+            error_unchanged: false,
+        };
+        let user = user_name(&self.live.client).await;
+        // Not among the changes that the command prints: nobody but this program reads it.
+        let changer = Changer::new(&mutation.rules, change, self.context);
+        let mut changer = changer.with_lines(Lines::Left).by(user);
+        let patch = progress.patch();
+        let mut noted = Vec::new();
+        for rule in rules {
+            let again = |found: Option<&DeviceTaintRule>| found.is_some();
+            let stored = changer.patch(&rule, &patch, again).await?;
+            noted.push(stored.map_or(rule, |stored| stored.fact));
+        }
+        Ok(noted)
+    }
+
+    fn happens(&self, run: &DrainRun, progress: &UnitProgress, message: &str) {
+        self.context.happens(EventDetail::UnitChanged {
+            drain: self.name.to_owned(),
+            unit: run.unit.name.clone(),
+            unit_stage: progress.stage(),
+            message: message.to_owned(),
+        });
+    }
+}
+
+/// Why the rules of the unit are not all there.
+fn missing(run: &DrainRun, rules: &[DeviceTaintRule]) -> Option<String> {
+    let is_there = |name: &&String| rules.iter().any(|rule| rule.name.as_str() == **name);
+    let missing = run.rules.iter().find(|name| !is_there(name))?;
+    Some(format!("rule {missing} was removed"))
+}

@@ -1,0 +1,174 @@
+//! The end of a drain, in words.
+
+use super::unit_run::UnitEnd;
+use crate::error::{ExitStatus, Failure};
+use crate::naming::phrase::{counted, few};
+use crate::naming::shell::word;
+
+/// How the units of one run of a drain ended, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct DrainEnd {
+    /// What the drain is called.
+    pub name: String,
+    /// The units that are over, each with how.
+    pub units: Vec<(String, UnitEnd)>,
+    /// Units that the run did not come to.
+    pub waiting: Vec<String>,
+}
+
+impl DrainEnd {
+    /// A line for each unit that is over.
+    #[must_use]
+    pub fn line(unit: &str, end: &UnitEnd) -> String {
+        match end {
+            UnitEnd::Idle => {
+                format!("unit {unit}: no claim holds its devices, and its workloads are ready")
+            }
+            UnitEnd::Held(pods) => format!(
+                "unit {unit}: drained, but not idle: {} left alone: {}",
+                counted(pods.len(), "pod"),
+                few(pods)
+            ),
+            UnitEnd::Blocked(reasons) => format!("unit {unit}: blocked: {}", few(reasons)),
+            UnitEnd::Reversed(why) => format!("unit {unit}: left out: {why}"),
+            UnitEnd::TakenOver(by) => format!("unit {unit}: continued by {by}"),
+        }
+    }
+
+    /// How the command ends.
+    ///
+    /// # Errors
+    ///
+    /// A unit is blocked, or another run goes on with it.
+    pub fn status(&self) -> Result<ExitStatus, Failure> {
+        let Some((unit, end)) = self.units.last() else {
+            return Ok(ExitStatus::Success);
+        };
+        let name = word(&self.name);
+        match end {
+            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => Ok(ExitStatus::Success),
+            UnitEnd::TakenOver(by) => Err(Failure::new(
+                ExitStatus::Failed,
+                format!("drain {} is continued by {by}", self.name),
+            )
+            .hint(format!(
+                "to watch it: kubectl devicetaint drain status {name}"
+            ))),
+            UnitEnd::Blocked(reasons) => {
+                let failure = Failure::new(
+                    ExitStatus::TimedOut,
+                    format!("unit {unit} cannot be drained"),
+                );
+                let failure = reasons.iter().fold(failure, |failure, reason| {
+                    failure.detail(format!("left: {reason}"))
+                });
+                let failure = if self.waiting.is_empty() {
+                    failure
+                } else {
+                    failure.detail(format!("not begun: {}", few(&self.waiting)))
+                };
+                let advice = interrupted(&self.name).into_iter();
+                Err(advice.fold(failure, Failure::hint))
+            }
+        }
+    }
+}
+
+/// What whoever leaves a drain has to know: what goes on by itself, and how it is continued and undone.
+#[must_use]
+pub fn interrupted(name: &str) -> Vec<String> {
+    vec![
+        "the taints stay: no new pods are scheduled on the devices, and pods that were evicted are \
+         replaced elsewhere"
+            .to_owned(),
+        "to continue: run the same command again".to_owned(),
+        format!(
+            "to undo it: kubectl devicetaint restore {}",
+            word(name)
+        ),
+    ]
+}
+
+/// What comes after a drain that is over.
+#[must_use]
+pub fn next_line(name: &str) -> String {
+    format!(
+        "next: when the work is done: kubectl devicetaint restore {}",
+        word(name)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(end: UnitEnd) -> DrainEnd {
+        DrainEnd {
+            name: "fw".to_owned(),
+            units: vec![("node-1".to_owned(), end)],
+            waiting: vec!["node-2".to_owned()],
+        }
+    }
+
+    #[test]
+    fn only_a_unit_that_is_blocked_or_taken_over_fails_the_command() {
+        for (end, expected) in [
+            (UnitEnd::Idle, ExitStatus::Success),
+            (
+                UnitEnd::Held(vec!["a/agent".to_owned()]),
+                ExitStatus::Success,
+            ),
+            (UnitEnd::Reversed("x".to_owned()), ExitStatus::Success),
+            (UnitEnd::Blocked(vec!["x".to_owned()]), ExitStatus::TimedOut),
+            (UnitEnd::TakenOver("bob".to_owned()), ExitStatus::Failed),
+        ] {
+            let found = match ended(end).status() {
+                Ok(status) => status,
+                Err(failure) => failure.status(),
+            };
+            assert_eq!(found, expected);
+        }
+        assert_eq!(DrainEnd::default().status().unwrap(), ExitStatus::Success);
+    }
+
+    #[test]
+    fn a_blocked_unit_names_what_is_left_and_the_ways_on() {
+        let reason = "pod team-a/web-1: the budget needs 3".to_owned();
+        let failure = ended(UnitEnd::Blocked(vec![reason])).status().unwrap_err();
+        assert_eq!(failure.to_string(), "unit node-1 cannot be drained");
+        assert_eq!(
+            failure.details(),
+            [
+                "left: pod team-a/web-1: the budget needs 3",
+                "not begun: node-2"
+            ]
+        );
+        assert_eq!(failure.hints().len(), 3);
+        assert!(failure.hints()[2].ends_with("restore fw"));
+    }
+
+    #[test]
+    fn how_a_unit_ended_is_told_in_a_line() {
+        for (end, expected) in [
+            (
+                UnitEnd::Idle,
+                "unit n: no claim holds its devices, and its workloads are ready",
+            ),
+            (
+                UnitEnd::Held(vec!["a/b".to_owned()]),
+                "unit n: drained, but not idle: 1 pod left alone: a/b",
+            ),
+            (UnitEnd::Blocked(vec!["x".to_owned()]), "unit n: blocked: x"),
+            (
+                UnitEnd::Reversed("rule r was removed".to_owned()),
+                "unit n: left out: rule r was removed",
+            ),
+            (
+                UnitEnd::TakenOver("bob".to_owned()),
+                "unit n: continued by bob",
+            ),
+        ] {
+            assert_eq!(DrainEnd::line("n", &end), expected);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Classes of pods, and which of them a drain evicts.
+
+use crate::engine::workloads::Owners;
+use crate::engine::{PodImpact, Verdict};
+use crate::model::{Kind, Pod, Workload};
+
+/// What becomes of a pod that is evicted, the least harmful first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodClass {
+    /// One of several of its workload.
+    Replicated,
+    /// The only pod of a StatefulSet: nothing serves until its replacement is ready.
+    SingleReplica,
+    /// Of a Job, which may fail of it.
+    Job,
+    /// Nothing is known to make it again.
+    Unmanaged,
+    /// Of a DaemonSet, which makes it again on the same node.
+    DaemonSet,
+    /// It only looks at the devices, with administrative access.
+    Monitor,
+    /// It tolerates the taint of the drain: its replacement would come back.
+    Tolerant,
+    /// Evictions do not concern it, for example because it has no node yet.
+    NotEvicted,
+}
+
+/// Which classes of pods are evicted that are not evicted unasked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inclusions {
+    /// `--include-singletons`
+    pub single_replicas: bool,
+    /// `--include-jobs`
+    pub jobs: bool,
+    /// `--include-unmanaged`
+    pub unmanaged: bool,
+    /// `--include-daemonsets`
+    pub daemon_sets: bool,
+}
+
+/// What a drain does about the pods of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// They are evicted.
+    Evicted,
+    /// They stay, and the drain goes on without them.
+    Kept,
+    /// The drain does not begin without a flag.
+    NeedsConsent(&'static str),
+    /// They stay, and the unit cannot become idle.
+    Stays(&'static str),
+}
+
+impl PodClass {
+    /// The class of a pod with its verdict under a NoExecute taint on its devices.
+    #[must_use]
+    pub fn of<'a>(impact: &PodImpact<'a>, owners: &Owners<'a>) -> Self {
+        let results = impact.claims.iter().flat_map(|used| &used.results);
+        let mut results = results.peekable();
+        if results.peek().is_some() && results.all(|result| result.admin_access) {
+            return Self::Monitor;
+        }
+        match impact.verdict {
+            Verdict::Tolerates => Self::Tolerant,
+            Verdict::NotEvicted(_) => Self::NotEvicted,
+            Verdict::Evicted { .. } | Verdict::Terminating => Self::of_owner(impact.pod, owners),
+        }
+    }
+
+    fn of_owner<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Self {
+        let Some(kind) = pod.controller.as_ref().and_then(|it| it.workload_kind()) else {
+            // Whether an owner of another kind makes the pod again is not known.
+            return Self::Unmanaged;
+        };
+        let owner = owners.above(pod).into_iter().next();
+        if kind == Kind::DaemonSet {
+            return Self::DaemonSet;
+        }
+        if kind == Kind::Job {
+            return Self::Job;
+        }
+        let several = |owner: &Workload| owner.replicas.is_some_and(|replicas| replicas > 1);
+        if kind == Kind::StatefulSet && !owner.is_some_and(several) {
+            return Self::SingleReplica;
+        }
+        Self::Replicated
+    }
+
+    /// What is done about pods of the class.
+    #[must_use]
+    pub fn treatment(self, included: Inclusions) -> Treatment {
+        let by_consent = |is_included: bool, flag| {
+            if is_included {
+                Treatment::Evicted
+            } else {
+                Treatment::NeedsConsent(flag)
+            }
+        };
+        match self {
+            Self::Replicated => Treatment::Evicted,
+            Self::SingleReplica => by_consent(included.single_replicas, "--include-singletons"),
+            Self::Job => by_consent(included.jobs, "--include-jobs"),
+            Self::Unmanaged => by_consent(included.unmanaged, "--include-unmanaged"),
+            Self::DaemonSet if included.daemon_sets => Treatment::Evicted,
+            Self::DaemonSet | Self::Monitor => Treatment::Kept,
+            Self::Tolerant => Treatment::Stays("tolerates the taint"),
+            Self::NotEvicted => Treatment::Stays("is not evicted by taints"),
+        }
+    }
+
+    /// The pods of the class, in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Replicated => "pods of workloads with several replicas",
+            Self::SingleReplica => "only pods of their StatefulSets",
+            Self::Job => "pods of Jobs",
+            Self::Unmanaged => "pods that no known workload recreates",
+            Self::DaemonSet => "pods of DaemonSets",
+            Self::Monitor => "monitors with admin access",
+            Self::Tolerant => "pods that tolerate the taint",
+            Self::NotEvicted => "pods that taints do not evict",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::testing::{Cluster, owned};
+
+    #[test]
+    fn an_owner_decides_the_class_and_an_unknown_one_the_most_careful() {
+        let mut cluster = Cluster::default();
+        cluster.replica_set("web", 3, 3);
+        cluster.stateful_set("db", 1, 1);
+        cluster.stateful_set("shards", 3, 3);
+        cluster.job("train", 1);
+        for (owner, expected) in [
+            (Some(("ReplicaSet", "web")), PodClass::Replicated),
+            (Some(("ReplicaSet", "unread")), PodClass::Replicated),
+            (Some(("StatefulSet", "db")), PodClass::SingleReplica),
+            (Some(("StatefulSet", "unread")), PodClass::SingleReplica),
+            (Some(("StatefulSet", "shards")), PodClass::Replicated),
+            (Some(("Job", "train")), PodClass::Job),
+            (Some(("DaemonSet", "agent")), PodClass::DaemonSet),
+            (Some(("RayCluster", "ray")), PodClass::Unmanaged),
+            (None, PodClass::Unmanaged),
+        ] {
+            let pod = owned("x", owner);
+            let owners = Owners::new(&cluster.reading);
+            assert_eq!(PodClass::of_owner(&pod, &owners), expected, "{owner:?}");
+        }
+    }
+
+    #[test]
+    fn each_class_that_hurts_needs_its_own_flag() {
+        let all = Inclusions {
+            single_replicas: true,
+            jobs: true,
+            unmanaged: true,
+            daemon_sets: true,
+        };
+        for (class, flag) in [
+            (PodClass::SingleReplica, "--include-singletons"),
+            (PodClass::Job, "--include-jobs"),
+            (PodClass::Unmanaged, "--include-unmanaged"),
+        ] {
+            let none = Inclusions::default();
+            assert_eq!(class.treatment(none), Treatment::NeedsConsent(flag));
+            assert_eq!(class.treatment(all), Treatment::Evicted);
+        }
+        let only_jobs = Inclusions {
+            jobs: true,
+            ..Inclusions::default()
+        };
+        assert_eq!(PodClass::Job.treatment(only_jobs), Treatment::Evicted);
+        assert_ne!(PodClass::Unmanaged.treatment(only_jobs), Treatment::Evicted);
+        assert_ne!(
+            PodClass::SingleReplica.treatment(only_jobs),
+            Treatment::Evicted
+        );
+        assert_eq!(PodClass::DaemonSet.treatment(only_jobs), Treatment::Kept);
+        assert_eq!(PodClass::DaemonSet.treatment(all), Treatment::Evicted);
+        assert_eq!(PodClass::Monitor.treatment(all), Treatment::Kept);
+        assert!(matches!(
+            PodClass::Tolerant.treatment(all),
+            Treatment::Stays(_)
+        ));
+        assert_eq!(
+            PodClass::Replicated.treatment(Inclusions::default()),
+            Treatment::Evicted
+        );
+    }
+}

@@ -1,0 +1,327 @@
+//! What a drain is refused for before anything is tainted.
+
+use std::collections::BTreeMap;
+
+use super::facts::UnitPod;
+use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::unit::Unit;
+use super::unit_run::{Means, UnitLimits};
+use crate::assess::Replacements;
+use crate::error::{ExitStatus, Failure};
+use crate::naming::phrase::{counted, few};
+
+/// What a drain is going to do.
+#[derive(Clone, Copy, Debug)]
+pub struct DrainPlan<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its units that are not over.
+    pub units: &'a [Unit],
+    /// The pods that use their devices.
+    pub pods: &'a [UnitPod],
+    /// Where the claims of the pods that leave could be placed again, with all units tainted.
+    pub replacements: &'a Replacements,
+    /// What may be done about each unit.
+    pub limits: &'a UnitLimits,
+    /// What could not be read.
+    pub unread: &'a [String],
+}
+
+/// Refuses a drain that cannot end well, or of which that is not known.
+///
+/// # Errors
+///
+/// Something could not be read, pods leave that need a flag, or claims have no other devices and that was not accepted.
+pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
+    if !plan.unread.is_empty() {
+        let failure = Failure::new(
+            ExitStatus::Failed,
+            "which pods the drain would evict is unknown; nothing was changed",
+        );
+        let unread = plan.unread.iter();
+        return Err(unread.fold(failure, |failure, what| {
+            failure.detail(format!("could not be read: {what}"))
+        }));
+    }
+    refuse_unasked(plan)?;
+    if plan.limits.accepts_unplaceable {
+        return Ok(());
+    }
+    let lines = unplaced(plan.replacements);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::refused("pods would stay without a device; nothing was changed");
+    Err(lines
+        .into_iter()
+        .fold(failure, Failure::detail)
+        .hint("to drain all the same: --accept-unplaceable"))
+}
+
+/// Refuses classes of pods that are only evicted where somebody said so.
+fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
+    let included = plan.limits.included;
+    let mut unasked: BTreeMap<(PodClass, &str), Vec<String>> = BTreeMap::new();
+    for pod in plan.pods.iter().filter(|pod| !pod.is_terminating) {
+        if let Treatment::NeedsConsent(flag) = pod.class.treatment(included) {
+            let pods = unasked.entry((pod.class, flag)).or_default();
+            pods.push(pod.name.to_string());
+        }
+    }
+    if unasked.is_empty() {
+        return Ok(());
+    }
+    let flags: Vec<&str> = unasked.keys().map(|(_, flag)| *flag).collect();
+    let hint = format!("to evict them, last: {}", flags.join(" "));
+    let failure = Failure::refused(
+        "the drain would evict pods that are not evicted unasked; nothing was changed",
+    );
+    let failure = unasked.iter().fold(failure, |failure, ((class, _), pods)| {
+        failure.detail(format!("{}: {}", class.describe(), few(pods)))
+    });
+    Err(failure.hint(hint))
+}
+
+/// Which claims have no other devices, or may have none.
+fn unplaced(replacements: &Replacements) -> Vec<String> {
+    let mut lines = replacements.lines();
+    let unknown = replacements.claims.iter();
+    let unknown = unknown.filter(|claim| claim.placeable.is_none());
+    let unknown: Vec<String> = unknown.map(|claim| claim.name.to_string()).collect();
+    if !unknown.is_empty() {
+        lines.push(format!(
+            "whether other devices are available is unknown for {}: {}",
+            counted(unknown.len(), "claim"),
+            few(&unknown)
+        ));
+    }
+    lines
+}
+
+/// What is going to be done, as it is told above the question.
+#[must_use]
+pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
+    let DrainPlan {
+        name,
+        units,
+        pods,
+        limits,
+        ..
+    } = *plan;
+    let devices: usize = units.iter().map(|unit| unit.devices.len()).sum();
+    let names: Vec<String> = units.iter().map(|unit| unit.name.clone()).collect();
+    let how = match (limits.means, limits.force_after) {
+        (Means::Taint, _) => "by effect NoExecute, which ignores budgets".to_owned(),
+        (Means::Eviction, None) => "by the Eviction API, which respects budgets".to_owned(),
+        (Means::Eviction, Some(after)) => format!(
+            "by the Eviction API, and after {}s by effect NoExecute, which ignores budgets",
+            after.as_secs()
+        ),
+    };
+    let mut lines = vec![
+        format!(
+            "Drain {name}: {} in {}, one after the other: {}",
+            counted(devices, "device"),
+            counted(units.len(), "unit"),
+            few(&names)
+        ),
+        format!("Pods leave {how}"),
+    ];
+    let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
+    for pod in pods {
+        let names = classes.entry(pod.class).or_default();
+        names.push(pod.name.to_string());
+    }
+    lines.extend(classes.iter().map(|(class, pods)| {
+        format!(
+            "  {} {}: {}",
+            verb(*class, limits.included),
+            class.describe(),
+            few(pods)
+        )
+    }));
+    if limits.accepts_unplaceable {
+        lines.extend(
+            unplaced(plan.replacements)
+                .into_iter()
+                .map(|line| format!("  accepted: {line}")),
+        );
+    }
+    lines
+}
+
+fn verb(class: PodClass, included: Inclusions) -> &'static str {
+    match class.treatment(included) {
+        Treatment::Evicted => "evicts",
+        Treatment::Kept | Treatment::Stays(_) | Treatment::NeedsConsent(_) => "leaves alone",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::assess::ClaimReplacement;
+    use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::report::testing::{device, name, pod as running};
+
+    fn limits() -> UnitLimits {
+        UnitLimits {
+            means: Means::Eviction,
+            included: Inclusions::default(),
+            force_after: None,
+            timeout: Duration::from_secs(60),
+            accepts_unplaceable: false,
+        }
+    }
+
+    fn pod(name: &str, class: PodClass) -> UnitPod {
+        let pod = running("team-a", name);
+        UnitPod {
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            class,
+            harm: Harm::of(&pod, class, BudgetState::Allows),
+            is_terminating: false,
+            workload: None,
+        }
+    }
+
+    fn replacements(placeable: &[Option<bool>], at_most_together: usize) -> Replacements {
+        let claims = placeable.iter().enumerate();
+        Replacements {
+            claims: claims
+                .map(|(place, placeable)| ClaimReplacement {
+                    name: name("team-a", &format!("claim-{place}")),
+                    placeable: *placeable,
+                    unknown: Default::default(),
+                    requests: Vec::new(),
+                    not_modelled: Vec::new(),
+                })
+                .collect(),
+            at_most_together,
+            available: None,
+        }
+    }
+
+    fn refused(
+        pods: &[UnitPod],
+        replacements: &Replacements,
+        limits: &UnitLimits,
+    ) -> Option<String> {
+        let plan = DrainPlan {
+            name: "fw",
+            units: &[],
+            pods,
+            replacements,
+            limits,
+            unread: &[],
+        };
+        let failure = refuse_start(&plan).err()?;
+        let lines = [failure.to_string()];
+        let lines = lines.iter().chain(failure.details()).chain(failure.hints());
+        Some(lines.cloned().collect::<Vec<_>>().join("\n"))
+    }
+
+    #[test]
+    fn it_begins_where_every_claim_has_another_device_and_not_otherwise() {
+        let yes = Some(true);
+        for (name, placeable, together, begins) in [
+            ("none to place", &[][..], 0, true),
+            ("all", &[yes, yes][..], 2, true),
+            ("one alone", &[yes, Some(false)][..], 1, false),
+            ("not together", &[yes, yes][..], 1, false),
+            ("unknown", &[yes, None][..], 2, false),
+        ] {
+            let found = replacements(placeable, together);
+            assert_eq!(refused(&[], &found, &limits()).is_none(), begins, "{name}");
+            let accepting = UnitLimits {
+                accepts_unplaceable: true,
+                ..limits()
+            };
+            assert_eq!(refused(&[], &found, &accepting), None, "{name}");
+        }
+        insta::assert_snapshot!(refused(&[], &replacements(&[yes, None], 1), &limits()).unwrap(), @"
+        pods would stay without a device; nothing was changed
+        together, at most 1 of the 2 claims can be reallocated
+        whether other devices are available is unknown for 1 claim: team-a/claim-1
+        to drain all the same: --accept-unplaceable
+        ");
+    }
+
+    #[test]
+    fn pods_that_are_not_evicted_unasked_are_named_with_their_flags() {
+        let mut leaving = pod("leaving", PodClass::Unmanaged);
+        leaving.is_terminating = true;
+        let pods = [
+            pod("web", PodClass::Replicated),
+            pod("train", PodClass::Job),
+            pod("bare", PodClass::Unmanaged),
+            pod("agent", PodClass::DaemonSet),
+            leaving,
+        ];
+        let none = replacements(&[], 0);
+        insta::assert_snapshot!(refused(&pods, &none, &limits()).unwrap(), @"
+        the drain would evict pods that are not evicted unasked; nothing was changed
+        pods of Jobs: team-a/train
+        pods that no known workload recreates: team-a/bare
+        to evict them, last: --include-jobs --include-unmanaged
+        ");
+        let mut both = limits();
+        both.included.jobs = true;
+        both.included.unmanaged = true;
+        assert_eq!(refused(&pods, &none, &both), None);
+    }
+
+    #[test]
+    fn what_could_not_be_read_refuses_whatever_is_accepted() {
+        let none = replacements(&[], 0);
+        let mut accepting = limits();
+        accepting.accepts_unplaceable = true;
+        let plan = DrainPlan {
+            name: "fw",
+            units: &[],
+            pods: &[],
+            replacements: &none,
+            limits: &accepting,
+            unread: &["pods".to_owned()],
+        };
+        let failure = refuse_start(&plan).unwrap_err();
+        assert_eq!(failure.details(), ["could not be read: pods"]);
+        assert_eq!(failure.status(), ExitStatus::Failed);
+    }
+
+    #[test]
+    fn what_is_going_to_be_done_is_told_with_who_stays() {
+        let units = [Unit {
+            name: "node-7".to_owned(),
+            devices: [device("gpu-0"), device("gpu-1")].into(),
+        }];
+        let pods = [
+            pod("web", PodClass::Replicated),
+            pod("train", PodClass::Job),
+            pod("agent", PodClass::DaemonSet),
+        ];
+        let mut limits = limits();
+        limits.included.jobs = true;
+        limits.force_after = Some(Duration::from_secs(30));
+        limits.accepts_unplaceable = true;
+        let plan = DrainPlan {
+            name: "fw",
+            units: &units,
+            pods: &pods,
+            replacements: &replacements(&[None], 1),
+            limits: &limits,
+            unread: &[],
+        };
+        insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"
+        Drain fw: 2 devices in 1 unit, one after the other: node-7
+        Pods leave by the Eviction API, and after 30s by effect NoExecute, which ignores budgets
+          evicts pods of workloads with several replicas: team-a/web
+          evicts pods of Jobs: team-a/train
+          leaves alone pods of DaemonSets: team-a/agent
+          accepted: whether other devices are available is unknown for 1 claim: team-a/claim-0
+        ");
+    }
+}

@@ -1,0 +1,544 @@
+//! The state of drains, as the rules of the cluster note it.
+//!
+//! The name of the drain is a label of its rules, their unit and its stage are annotations, and who changed them last
+//! is noted as on every rule. A rule that was removed leaves nothing: once a unit of a drain has begun, all rules had
+//! been made, so that one that is missing then was removed by somebody, and its unit is left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::unit::Unit;
+use crate::decide::draft::{RuleDraft, RulePatch};
+use crate::engine::rule_lifecycle::blocks;
+use crate::error::Failure;
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::report::drains::UnitStage;
+
+/// How far a unit is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnitProgress {
+    /// New pods are kept off; it has not begun.
+    Waiting,
+    /// Its pods are leaving.
+    Draining,
+    /// Pods could not leave.
+    Blocked,
+    /// No claim held its devices when it was over.
+    Idle,
+    /// Only pods held them that the drain leaves alone.
+    Held,
+    /// Another user or program removed or weakened a rule, as is said here.
+    Reversed(String),
+}
+
+impl UnitProgress {
+    /// As an annotation has it; a reversal is what is seen, and not noted.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Waiting => "Waiting",
+            Self::Draining => "Draining",
+            Self::Blocked => "Blocked",
+            Self::Idle => "Idle",
+            Self::Held => "Held",
+            Self::Reversed(_) => "Reversed",
+        }
+    }
+
+    fn parse(text: Option<&str>) -> Self {
+        match text {
+            Some("Idle") => Self::Idle,
+            Some("Held") => Self::Held,
+            Some("Blocked") => Self::Blocked,
+            None | Some("Waiting") => Self::Waiting,
+            // What a later version may note is something that has begun and is not known to be over.
+            Some(_) => Self::Draining,
+        }
+    }
+
+    /// As reports have it.
+    #[must_use]
+    pub fn stage(&self) -> UnitStage {
+        match self {
+            Self::Waiting => UnitStage::Waiting,
+            Self::Draining => UnitStage::Draining,
+            Self::Blocked => UnitStage::Blocked,
+            Self::Idle => UnitStage::Idle,
+            Self::Held => UnitStage::Held,
+            Self::Reversed(_) => UnitStage::Reversed,
+        }
+    }
+
+    /// Whether pods of it may have been evicted.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        *self != Self::Waiting
+    }
+
+    /// Whether nothing is to be done about it any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        match self {
+            Self::Idle | Self::Held | Self::Reversed(_) => true,
+            Self::Waiting | Self::Draining | Self::Blocked => false,
+        }
+    }
+
+    /// The change of a rule that notes it.
+    #[must_use]
+    pub fn patch(&self) -> RulePatch {
+        RulePatch {
+            annotations: [(
+                RuleMetadata::DRAIN_STAGE.to_owned(),
+                self.as_str().to_owned(),
+            )]
+            .into(),
+            ..RulePatch::default()
+        }
+    }
+}
+
+/// A unit of a drain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnitState {
+    /// What it is called.
+    pub name: String,
+    /// Its rules, by name.
+    pub rules: Vec<DeviceTaintRule>,
+    /// How far it is.
+    pub progress: UnitProgress,
+}
+
+/// A drain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrainState {
+    /// What it is called.
+    pub name: String,
+    /// Its units, by name.
+    pub units: Vec<UnitState>,
+}
+
+impl DrainState {
+    /// Whether a unit of it has begun: all rules had been made then.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        let mut units = self.units.iter();
+        units.any(|unit| match &unit.progress {
+            // Only the stage proves it: a rule may be reversed while others are still being made.
+            UnitProgress::Reversed(_) => unit.rules.iter().any(|rule| stage(rule).has_begun()),
+            progress @ (UnitProgress::Waiting
+            | UnitProgress::Draining
+            | UnitProgress::Blocked
+            | UnitProgress::Idle
+            | UnitProgress::Held) => progress.has_begun(),
+        })
+    }
+
+    /// The unit of that name.
+    #[must_use]
+    pub fn unit(&self, name: &str) -> Option<&UnitState> {
+        self.units.iter().find(|unit| unit.name == name)
+    }
+
+    /// Who began it, as far as its rules note that.
+    #[must_use]
+    pub fn created_by(&self) -> Option<&str> {
+        let mut rules = self.units.iter().flat_map(|unit| &unit.rules);
+        rules.find_map(|rule| rule.metadata.annotation(RuleMetadata::CREATED_BY))
+    }
+}
+
+fn stage(rule: &DeviceTaintRule) -> UnitProgress {
+    UnitProgress::parse(rule.metadata.annotation(RuleMetadata::DRAIN_STAGE))
+}
+
+/// Why the rule does not keep new pods off any more.
+pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
+    let by = rule.metadata.annotation(RuleMetadata::CHANGED_BY);
+    let by = by.map_or_else(String::new, |user| format!(" by {user}"));
+    if rule.metadata.deletion.is_some() {
+        return Some(format!("rule {} is being deleted", rule.name));
+    }
+    (!blocks(&rule.taint.effect))
+        .then(|| format!("rule {} was set to {}{by}", rule.name, rule.taint.effect))
+}
+
+/// How far a unit is that has these rules. The least of what its rules say: a run may be stopped between two of them.
+fn progress(rules: &[DeviceTaintRule]) -> UnitProgress {
+    if let Some(reversed) = rules.iter().find_map(reversal) {
+        return UnitProgress::Reversed(reversed);
+    }
+    let stages: Vec<UnitProgress> = rules.iter().map(stage).collect();
+    let all = |wanted: &UnitProgress| stages.iter().all(|stage| stage == wanted);
+    match stages.first() {
+        Some(first) if all(first) => first.clone(),
+        Some(_) => UnitProgress::Draining,
+        None => UnitProgress::Waiting,
+    }
+}
+
+/// The drains of a cluster that has these rules, by name.
+#[must_use]
+pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {
+    let mut found: BTreeMap<String, BTreeMap<String, Vec<DeviceTaintRule>>> = BTreeMap::new();
+    for rule in rules {
+        let Some(name) = rule.metadata.labels.get(RuleMetadata::DRAIN) else {
+            continue;
+        };
+        let unit = rule.metadata.annotation(RuleMetadata::DRAIN_UNIT);
+        // Somebody may have taken the annotation away: the rule is a unit by itself then.
+        let unit = unit.unwrap_or(rule.name.as_str()).to_owned();
+        let units = found.entry(name.clone()).or_default();
+        units.entry(unit).or_default().push(rule.clone());
+    }
+    let drains = found.into_iter().map(|(name, units)| {
+        let units = units.into_iter().map(|(name, mut rules)| {
+            rules.sort_by(|left, right| left.name.cmp(&right.name));
+            UnitState {
+                name,
+                progress: progress(&rules),
+                rules,
+            }
+        });
+        DrainState {
+            name,
+            units: units.collect(),
+        }
+    });
+    drains.collect()
+}
+
+/// What is to be made of the `drafts` of a drain, each of which is about one of `units` by its place, and the units that
+/// are left out, with why: those that another user or program reversed.
+///
+/// # Errors
+///
+/// A device is part of another drain.
+pub fn wanted(
+    drafts: Vec<(usize, RuleDraft)>,
+    units: &[Unit],
+    known: &[DrainState],
+    name: &str,
+) -> Result<(Vec<RuleDraft>, BTreeMap<String, String>), Failure> {
+    for other in known.iter().filter(|drain| drain.name != name) {
+        refuse_shared(&drafts, other)?;
+    }
+    let drain = known.iter().find(|drain| drain.name == name);
+    let mut left_out = BTreeMap::new();
+    for unit in units {
+        let state = drain.and_then(|drain| drain.unit(&unit.name));
+        if let Some(UnitProgress::Reversed(why)) = state.map(|state| &state.progress) {
+            left_out.insert(unit.name.clone(), why.clone());
+        }
+    }
+    if let Some(drain) = drain.filter(|drain| drain.has_begun()) {
+        let there: BTreeSet<&str> = drain
+            .units
+            .iter()
+            .flat_map(|unit| &unit.rules)
+            .map(|rule| rule.name.as_str())
+            .collect();
+        for (place, draft) in &drafts {
+            if let Some(unit) = units.get(*place)
+                && !there.contains(draft.name.as_str())
+            {
+                let why = format!("rule {} was removed", draft.name);
+                left_out.entry(unit.name.clone()).or_insert(why);
+            }
+        }
+    }
+    let mut wanted = Vec::new();
+    for (place, mut draft) in drafts {
+        let Some(unit) = units.get(place) else {
+            continue;
+        };
+        if left_out.contains_key(&unit.name) {
+            continue;
+        }
+        draft
+            .annotations
+            .insert(RuleMetadata::DRAIN_UNIT.to_owned(), unit.name.clone());
+        // A run with --force may have raised it before it was stopped.
+        let state = drain.and_then(|drain| drain.unit(&unit.name));
+        let mut rules = state.into_iter().flat_map(|state| &state.rules);
+        if let Some(rule) = rules.find(|rule| rule.name.as_str() == draft.name) {
+            draft.taint.effect.clone_from(&rule.taint.effect);
+        }
+        wanted.push(draft);
+    }
+    Ok((wanted, left_out))
+}
+
+fn refuse_shared(drafts: &[(usize, RuleDraft)], other: &DrainState) -> Result<(), Failure> {
+    let rules = other.units.iter().flat_map(|unit| &unit.rules);
+    let theirs: BTreeMap<&str, &DeviceTaintRule> =
+        rules.map(|rule| (rule.name.as_str(), rule)).collect();
+    let shared = drafts
+        .iter()
+        .find(|(_, draft)| theirs.contains_key(draft.name.as_str()));
+    let Some((_, draft)) = shared else {
+        return Ok(());
+    };
+    let devices = crate::naming::device::format(&draft.selector);
+    let by = other.created_by();
+    let by = by.map_or_else(String::new, |user| format!(", begun by {user}"));
+    let name = &other.name;
+    Err(Failure::refused(format!(
+        "{devices} is part of drain {name}{by}; nothing was changed"
+    ))
+    .hint(format!(
+        "to see it: kubectl devicetaint drain status {name}"
+    ))
+    .hint(format!("to undo it: kubectl devicetaint restore {name}")))
+}
+
+/// What is to be restored, as it was typed.
+#[derive(Clone, Copy, Debug)]
+pub struct RestoreTarget<'a> {
+    /// A drain, or a unit of one: a node, a pool or a device.
+    pub name: &'a str,
+}
+
+/// The rules of a drain or a unit of one, and how far each unit is.
+///
+/// # Errors
+///
+/// When there is no such drain or unit, or units of several drains have the name.
+pub fn restorable(
+    target: RestoreTarget<'_>,
+    known: &[DrainState],
+) -> Result<(String, Vec<UnitState>), Failure> {
+    let name = target.name;
+    if let Some(drain) = known.iter().find(|drain| drain.name == name) {
+        return Ok((drain.name.clone(), drain.units.clone()));
+    }
+    let of_unit = |drain: &DrainState| {
+        let units = drain.units.iter();
+        let units: Vec<UnitState> = units
+            .filter(|unit| unit.name == name || unit.is_about(name))
+            .map(|unit| unit.of_device(name))
+            .collect();
+        (!units.is_empty()).then(|| (drain.name.clone(), units))
+    };
+    let mut found: Vec<(String, Vec<UnitState>)> = known.iter().filter_map(of_unit).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some((last, _)), false) => {
+            let names = found.into_iter().map(|(name, _)| name).chain([last]);
+            let names: Vec<String> = names.collect();
+            Err(
+                Failure::usage(format!("{name} is part of drains {}", names.join(", ")))
+                    .hint("name the drain"),
+            )
+        }
+        (None, _) => {
+            let names: Vec<&str> = known.iter().map(|drain| drain.name.as_str()).collect();
+            let failure = Failure::new(
+                crate::error::ExitStatus::Failed,
+                format!("no drain {name:?}, and no drain of a node, pool or device of that name"),
+            );
+            Err(match names.as_slice() {
+                [] => failure.hint("there are no drains"),
+                names => failure.hint(format!("drains: {}", names.join(", "))),
+            })
+        }
+    }
+}
+
+impl UnitState {
+    /// Whether one of its rules is about the device of that name.
+    fn is_about(&self, device: &str) -> bool {
+        self.rules.iter().any(|rule| selects(rule, device))
+    }
+
+    /// The part of the unit that is the device, unless the unit itself has the name.
+    fn of_device(&self, name: &str) -> Self {
+        let mut unit = self.clone();
+        if unit.name != name {
+            unit.rules.retain(|rule| selects(rule, name));
+        }
+        unit
+    }
+
+    /// Whether its rules evict by now.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule.taint.effect == Effect::NoExecute)
+    }
+}
+
+fn selects(rule: &DeviceTaintRule, device: &str) -> bool {
+    let selector = rule.selector.as_ref();
+    selector.is_some_and(|selector| crate::naming::device::format(selector) == device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{named, selector, taint};
+    use crate::report::testing::device;
+
+    fn rule(name: &str, unit: &str, stage: Option<&str>) -> DeviceTaintRule {
+        let mut rule = named(name, "NoSchedule");
+        rule.selector = Some(selector(name));
+        rule.metadata
+            .labels
+            .insert(RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+        let notes = [
+            (RuleMetadata::DRAIN_UNIT, Some(unit)),
+            (RuleMetadata::DRAIN_STAGE, stage),
+            (RuleMetadata::CREATED_BY, Some("anna")),
+        ];
+        for (key, note) in notes {
+            let note = note.map(|note| (key.to_owned(), note.to_owned()));
+            rule.metadata.annotations.extend(note);
+        }
+        rule
+    }
+
+    fn progress_of(rules: &[DeviceTaintRule]) -> UnitProgress {
+        let mut drains = drains(rules);
+        drains.remove(0).units.remove(0).progress
+    }
+
+    #[test]
+    fn the_stage_of_a_unit_is_the_least_that_its_rules_say() {
+        for (one, other, expected) in [
+            (None, None, UnitProgress::Waiting),
+            (Some("Draining"), None, UnitProgress::Draining),
+            (Some("Idle"), Some("Idle"), UnitProgress::Idle),
+            (Some("Idle"), Some("Draining"), UnitProgress::Draining),
+            (Some("Held"), Some("Held"), UnitProgress::Held),
+            (Some("Blocked"), Some("Blocked"), UnitProgress::Blocked),
+            (
+                Some("FromTheFuture"),
+                Some("FromTheFuture"),
+                UnitProgress::Draining,
+            ),
+        ] {
+            let rules = [rule("a", "node-1", one), rule("b", "node-1", other)];
+            assert_eq!(progress_of(&rules), expected, "{one:?} {other:?}");
+            let patched = expected.patch();
+            let noted = patched.annotations.get(RuleMetadata::DRAIN_STAGE);
+            assert_eq!(UnitProgress::parse(noted.map(String::as_str)), expected);
+        }
+        assert!(drains(&[named("other", "NoSchedule")]).is_empty());
+    }
+
+    #[test]
+    fn a_rule_that_was_weakened_or_is_being_deleted_reverses_its_unit() {
+        let mut weak = rule("a", "node-1", Some("Idle"));
+        weak.taint.effect = Effect::None;
+        weak.metadata
+            .annotations
+            .insert(RuleMetadata::CHANGED_BY.to_owned(), "bob".to_owned());
+        let reversed = UnitProgress::Reversed("rule a was set to None by bob".to_owned());
+        assert_eq!(
+            progress_of(&[rule("b", "node-1", Some("Idle")), weak]),
+            reversed
+        );
+        let mut going = rule("a", "node-1", None);
+        going.metadata.deletion = Some(crate::report::testing::now());
+        let reversed = UnitProgress::Reversed("rule a is being deleted".to_owned());
+        assert_eq!(progress_of(&[going]), reversed);
+        let mut raised = rule("a", "node-1", Some("Draining"));
+        raised.taint.effect = Effect::NoExecute;
+        assert_eq!(progress_of(&[raised]), UnitProgress::Draining);
+    }
+
+    fn drafts(names: &[&str]) -> Vec<(usize, RuleDraft)> {
+        let drafts = names.iter().enumerate();
+        drafts
+            .map(|(place, name)| {
+                let draft = RuleDraft {
+                    name: (*name).to_owned(),
+                    selector: selector(name),
+                    taint: taint("NoSchedule"),
+                    labels: BTreeMap::new(),
+                    annotations: BTreeMap::new(),
+                    manifest: None,
+                };
+                (place, draft)
+            })
+            .collect()
+    }
+
+    fn units(names: &[&str]) -> Vec<Unit> {
+        let units = names.iter().map(|name| Unit {
+            name: (*name).to_owned(),
+            devices: [device(name)].into(),
+        });
+        units.collect()
+    }
+
+    #[test]
+    fn a_rule_that_is_missing_was_removed_once_a_unit_has_begun_and_is_made_before() {
+        let units = units(&["node-1", "node-2"]);
+        for (stage, expected) in [(None, vec!["a", "b"]), (Some("Draining"), vec!["a"])] {
+            let known = drains(&[rule("a", "node-1", stage)]);
+            let (wanted, left_out) = wanted(drafts(&["a", "b"]), &units, &known, "fw").unwrap();
+            let names: Vec<&str> = wanted.iter().map(|draft| draft.name.as_str()).collect();
+            assert_eq!(names, expected, "{stage:?}");
+            assert_eq!(left_out.len(), 2 - expected.len());
+            assert!(left_out.values().all(|why| why == "rule b was removed"));
+            let unit = wanted[0].annotations.get(RuleMetadata::DRAIN_UNIT);
+            assert_eq!(unit.map(String::as_str), Some("node-1"));
+        }
+    }
+
+    #[test]
+    fn a_reversed_unit_is_left_out_and_a_raised_one_keeps_its_effect() {
+        let units = units(&["node-1", "node-2"]);
+        let mut weak = rule("a", "node-1", None);
+        weak.taint.effect = Effect::None;
+        let mut raised = rule("b", "node-2", None);
+        raised.taint.effect = Effect::NoExecute;
+        let known = drains(&[weak, raised]);
+        // A reversal proves nothing of whether all rules had been made.
+        assert!(!known[0].has_begun());
+        let (wanted, left_out) = wanted(drafts(&["a", "b"]), &units, &known, "fw").unwrap();
+        assert_eq!(left_out.keys().collect::<Vec<_>>(), ["node-1"]);
+        assert_eq!(wanted.len(), 1);
+        assert_eq!(wanted[0].taint.effect, Effect::NoExecute);
+    }
+
+    #[test]
+    fn devices_of_another_drain_are_refused_by_its_name() {
+        let known = drains(&[rule("a", "node-1", None)]);
+        let refused = wanted(drafts(&["a"]), &units(&["node-1"]), &known, "mine").unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "gpu.example.com/node-7/a is part of drain fw, begun by anna; nothing was changed"
+        );
+        assert_eq!(refused.status(), crate::error::ExitStatus::Refused);
+        assert!(wanted(drafts(&["b"]), &units(&["node-1"]), &known, "mine").is_ok());
+    }
+
+    #[test]
+    fn a_drain_a_unit_or_a_device_is_restored_by_its_name() {
+        let known = drains(&[
+            rule("a", "node-1", Some("Idle")),
+            rule("b", "node-1", Some("Idle")),
+            rule("c", "node-2", None),
+        ]);
+        let names = |target| {
+            let (drain, units) = restorable(RestoreTarget { name: target }, &known).unwrap();
+            assert_eq!(drain, "fw");
+            let rules = units.into_iter().flat_map(|unit| unit.rules);
+            rules.map(|rule| rule.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("fw"), ["a", "b", "c"]);
+        assert_eq!(names("node-1"), ["a", "b"]);
+        assert_eq!(names("gpu.example.com/node-7/b"), ["b"]);
+        let none = restorable(RestoreTarget { name: "node-9" }, &known).unwrap_err();
+        assert_eq!(none.hints(), ["drains: fw"]);
+        let mut other = rule("d", "node-1", None);
+        other
+            .metadata
+            .labels
+            .insert(RuleMetadata::DRAIN.to_owned(), "other".to_owned());
+        let both = drains(&[rule("a", "node-1", None), other]);
+        let several = restorable(RestoreTarget { name: "node-1" }, &both).unwrap_err();
+        assert_eq!(several.to_string(), "node-1 is part of drains fw, other");
+    }
+}

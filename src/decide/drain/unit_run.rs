@@ -1,0 +1,826 @@
+//! The next step of one unit.
+//!
+//! Takes what is known of the unit and for how long it has lasted, and says what to do next. Pods leave one after the
+//! other within a workload: the next one only when the workload has as many ready pods as before. Pods that are not
+//! made again without harm come last. A pod whose eviction was refused is tried again later, ever less often.
+//!
+//! Without `force` nothing but the Eviction API removes a pod, so that budgets hold. A unit is idle when no claim
+//! holds its devices, and no pod that this run sees; what could not be read keeps it from being anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::facts::{RuleState, UnitFacts, UnitPod};
+use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::state::UnitProgress;
+use crate::model::{NamespacedName, Uid};
+
+/// How long to wait before a refused eviction is tried again, the first time.
+const FIRST_RETRY: Duration = Duration::from_secs(2);
+/// How long at the most; `kubectl drain` waits 5 seconds each time.
+const LONGEST_RETRY: Duration = Duration::from_secs(15);
+/// How often a unit is looked at although nothing is due.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// By what pods leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// The Eviction API, which respects budgets.
+    Eviction,
+    /// Effect NoExecute, which respects nothing.
+    Taint,
+}
+
+/// What a unit may do, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct UnitLimits {
+    /// By what pods leave.
+    pub means: Means,
+    /// Which pods leave that are not evicted unasked.
+    pub included: Inclusions,
+    /// After how long pods that could not be evicted are removed by effect NoExecute; absent where they never are.
+    pub force_after: Option<Duration>,
+    /// When the unit is given up.
+    pub timeout: Duration,
+    /// Whether workloads may stay without replacements for want of devices.
+    pub accepts_unplaceable: bool,
+}
+
+/// What to do next about a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnitStep {
+    /// Ask the Eviction API to evict this pod.
+    Evict(NamespacedName, Uid),
+    /// Give the rules of the unit effect NoExecute.
+    RaiseEffect,
+    /// Look again, at the latest when the unit has lasted this long.
+    WaitUntil(Duration),
+    /// The unit is over.
+    Finished(UnitEnd),
+}
+
+/// How a unit ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnitEnd {
+    /// No claim holds its devices, and the workloads of its pods are whole.
+    Idle,
+    /// Only pods hold its devices that the drain leaves alone.
+    Held(Vec<String>),
+    /// Pods cannot leave, or workloads are not whole, for these reasons.
+    Blocked(Vec<String>),
+    /// Another user or program has reversed it.
+    Reversed(String),
+    /// Another run goes on with it.
+    TakenOver(String),
+}
+
+impl UnitEnd {
+    /// What its rules note of it; nothing where others have them.
+    #[must_use]
+    pub fn progress(&self) -> Option<UnitProgress> {
+        match self {
+            Self::Idle => Some(UnitProgress::Idle),
+            Self::Held(_) => Some(UnitProgress::Held),
+            Self::Blocked(_) => Some(UnitProgress::Blocked),
+            Self::Reversed(_) | Self::TakenOver(_) => None,
+        }
+    }
+}
+
+/// What the Eviction API said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvictionReply {
+    /// The pod is on its way out.
+    Accepted,
+    /// It was gone, or is another pod by now.
+    Gone,
+    /// A budget keeps it, in the server's words.
+    Refused(String),
+    /// It is not known whether the pod was evicted.
+    Unknown,
+}
+
+/// A refused eviction.
+#[derive(Clone, Debug)]
+struct Refusal {
+    message: String,
+    retry_at: Duration,
+    wait: Duration,
+}
+
+/// One unit while it is drained.
+#[derive(Clone, Debug)]
+pub struct UnitRun {
+    limits: UnitLimits,
+    /// Whether an earlier run has evicted pods: how their workloads were before is not known then.
+    is_resumed: bool,
+    refused: BTreeMap<Uid, Refusal>,
+    /// Workloads of pods that were evicted, also by taint.
+    touched: BTreeSet<Uid>,
+    /// Ready pods of each workload before its first eviction.
+    before: BTreeMap<Uid, i32>,
+    is_raised: bool,
+}
+
+impl UnitRun {
+    /// A unit that begins.
+    #[must_use]
+    pub fn new(limits: UnitLimits) -> Self {
+        Self {
+            limits,
+            is_resumed: false,
+            refused: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            before: BTreeMap::new(),
+            is_raised: false,
+        }
+    }
+
+    /// A unit that an earlier run has begun.
+    #[must_use]
+    pub fn resumed(limits: UnitLimits) -> Self {
+        Self {
+            is_resumed: true,
+            ..Self::new(limits)
+        }
+    }
+
+    /// Notes that the rules have effect NoExecute.
+    pub fn raised(&mut self) {
+        self.is_raised = true;
+    }
+
+    /// Notes what became of the eviction of a pod of `workload`, after the unit has lasted for `elapsed`.
+    pub fn replied(&mut self, pod: &UnitPod, reply: &EvictionReply, elapsed: Duration) {
+        match reply {
+            EvictionReply::Accepted | EvictionReply::Unknown => {
+                self.touched.extend(pod.workload.clone());
+                self.refused.remove(&pod.uid);
+            }
+            EvictionReply::Gone => drop(self.refused.remove(&pod.uid)),
+            EvictionReply::Refused(message) => {
+                let before = self.refused.get(&pod.uid).map(|refused| refused.wait);
+                let wait = before.map_or(FIRST_RETRY, |wait| {
+                    wait.saturating_mul(2).min(LONGEST_RETRY)
+                });
+                let refusal = Refusal {
+                    message: message.clone(),
+                    retry_at: elapsed.saturating_add(wait),
+                    wait,
+                };
+                self.refused.insert(pod.uid.clone(), refusal);
+            }
+        }
+    }
+
+    /// What to do next, after the unit has lasted for `elapsed`.
+    pub fn next(&mut self, facts: &UnitFacts, elapsed: Duration) -> UnitStep {
+        match &facts.rules {
+            RuleState::AsMade => {}
+            RuleState::Reversed(by) => {
+                return UnitStep::Finished(UnitEnd::Reversed(by.clone()));
+            }
+            RuleState::TakenOver(by) => {
+                return UnitStep::Finished(UnitEnd::TakenOver(by.clone()));
+            }
+        }
+        let is_over = elapsed >= self.limits.timeout;
+        // Nobody knows who would be hit, or is left.
+        if !facts.unread.is_empty() {
+            let reasons = facts.unread.iter();
+            let reasons = reasons.map(|what| format!("unknown: {what}")).collect();
+            return self.wait_or_block(is_over, elapsed, reasons);
+        }
+        self.note(facts);
+        let leaving = facts.pods.iter().filter(|pod| self.leaves(pod));
+        let leaving: Vec<&UnitPod> = leaving.collect();
+        let staying: Vec<&UnitPod> = leaving
+            .iter()
+            .copied()
+            .filter(|pod| !pod.is_terminating)
+            .collect();
+        if self.must_raise(&staying, elapsed) {
+            return UnitStep::RaiseEffect;
+        }
+        if staying.is_empty() || self.is_raised {
+            return self.without_evictions(facts, &leaving, is_over, elapsed);
+        }
+        // Its replacement has no device: more evictions could only add to those without one, and a budget that
+        // counts it will never allow one.
+        let is_starved = self.first_unplaced(facts).is_some() && !self.refused.is_empty();
+        if is_starved && self.limits.force_after.is_none() {
+            return UnitStep::Finished(UnitEnd::Blocked(self.reasons(facts, &leaving)));
+        }
+        if let Some(pod) = self.candidate(facts, &leaving) {
+            let retry_at = self.refused.get(&pod.uid).map(|refused| refused.retry_at);
+            if !is_over && retry_at.is_none_or(|at| at <= elapsed) {
+                return UnitStep::Evict(pod.name.clone(), pod.uid.clone());
+            }
+        }
+        self.wait_or_block(is_over, elapsed, self.reasons(facts, &leaving))
+    }
+
+    /// Notes how workloads are before the first of their pods is evicted.
+    fn note(&mut self, facts: &UnitFacts) {
+        if self.is_resumed {
+            // An earlier run may have evicted pods of any of them.
+            self.touched.extend(facts.workloads.keys().cloned());
+        }
+        for (uid, workload) in &facts.workloads {
+            if !self.touched.contains(uid)
+                && let Some(ready) = workload.ready
+            {
+                self.before.insert(uid.clone(), ready);
+            }
+        }
+        if self.is_raised {
+            let pods = facts.pods.iter().filter(|pod| self.leaves(pod));
+            let workloads: Vec<Uid> = pods.filter_map(|pod| pod.workload.clone()).collect();
+            self.touched.extend(workloads);
+        }
+    }
+
+    fn leaves(&self, pod: &UnitPod) -> bool {
+        // What is on its way out leaves, whoever deleted it.
+        pod.is_terminating || pod.class.treatment(self.limits.included) == Treatment::Evicted
+    }
+
+    fn must_raise(&self, staying: &[&UnitPod], elapsed: Duration) -> bool {
+        if self.is_raised || staying.is_empty() {
+            return false;
+        }
+        match self.limits.means {
+            Means::Taint => true,
+            Means::Eviction => self
+                .limits
+                .force_after
+                .is_some_and(|after| elapsed >= after),
+        }
+    }
+
+    /// The next pod to evict, whether its eviction was refused before or not.
+    fn candidate<'a>(&self, facts: &UnitFacts, leaving: &[&'a UnitPod]) -> Option<&'a UnitPod> {
+        if self.first_unplaced(facts).is_some() && !self.limits.accepts_unplaceable {
+            return None;
+        }
+        let open = leaving.iter().copied().filter(|pod| !pod.is_terminating);
+        let mut first: Option<&UnitPod> = None;
+        for pod in open {
+            let is_careful = pod.class != PodClass::Replicated;
+            // The last ones wait until everything before them is whole again.
+            let waits = if is_careful {
+                leaving.iter().any(|other| other.is_terminating)
+                    || leaving.iter().any(|other| other.class < pod.class)
+                    || self.broken(facts).next().is_some()
+            } else {
+                let workload = pod.workload.as_ref();
+                let same = |other: &&&UnitPod| other.workload.as_ref() == workload;
+                leaving.iter().filter(same).any(|it| it.is_terminating)
+                    || self.broken(facts).any(|broken| Some(broken) == workload)
+            };
+            if waits {
+                continue;
+            }
+            let retry_at = |pod: &UnitPod| {
+                let refused = self.refused.get(&pod.uid);
+                refused.map_or(Duration::ZERO, |refused| refused.retry_at)
+            };
+            // One that was refused does not keep those behind it waiting.
+            if first.is_none_or(|known| retry_at(pod) < retry_at(known)) {
+                first = Some(pod);
+            }
+        }
+        first
+    }
+
+    /// The workloads that lost pods to this drain and are not as they were.
+    fn broken<'a>(&'a self, facts: &'a UnitFacts) -> impl Iterator<Item = &'a Uid> {
+        let touched = self.touched.iter();
+        touched.filter(|uid| !self.is_whole(facts, uid))
+    }
+
+    fn is_whole(&self, facts: &UnitFacts, uid: &Uid) -> bool {
+        // What could be read and is not there was deleted.
+        let Some(workload) = facts.workloads.get(uid) else {
+            return true;
+        };
+        let is_accepted = self.limits.accepts_unplaceable && facts.unschedulable.contains_key(uid);
+        if workload.has_ended || is_accepted {
+            return true;
+        }
+        let Some(ready) = workload.ready else {
+            return false;
+        };
+        let as_wanted = workload.wanted.is_some_and(|wanted| ready >= wanted);
+        as_wanted || self.before.get(uid).is_some_and(|before| ready >= *before)
+    }
+
+    /// A workload of this drain of which a pod finds no place.
+    fn first_unplaced<'a>(&'a self, facts: &'a UnitFacts) -> Option<(&'a Uid, &'a String)> {
+        let mut unplaced = facts.unschedulable.iter();
+        unplaced.find(|(uid, _)| self.touched.contains(*uid))
+    }
+
+    /// What to do where nobody has to be evicted any more, or the controller evicts.
+    fn without_evictions(
+        &self,
+        facts: &UnitFacts,
+        leaving: &[&UnitPod],
+        is_over: bool,
+        elapsed: Duration,
+    ) -> UnitStep {
+        let is_left = !leaving.is_empty() || self.broken(facts).next().is_some();
+        if is_left {
+            return self.wait_or_block(is_over, elapsed, self.reasons(facts, leaving));
+        }
+        if facts.pods.is_empty() && facts.other_claims.is_empty() {
+            return if facts.is_idle {
+                UnitStep::Finished(UnitEnd::Idle)
+            } else {
+                let waits = "the devices are not known to be idle yet".to_owned();
+                self.wait_or_block(is_over, elapsed, vec![waits])
+            };
+        }
+        let kept = |pod: &UnitPod| {
+            pod.class.treatment(self.limits.included) == Treatment::Kept && !pod.is_terminating
+        };
+        if facts.other_claims.is_empty() && facts.pods.iter().all(kept) {
+            let pods = facts.pods.iter().map(|pod| pod.name.to_string());
+            return UnitStep::Finished(UnitEnd::Held(pods.collect()));
+        }
+        self.wait_or_block(is_over, elapsed, self.reasons(facts, leaving))
+    }
+
+    fn wait_or_block(&self, is_over: bool, elapsed: Duration, reasons: Vec<String>) -> UnitStep {
+        if is_over {
+            return UnitStep::Finished(UnitEnd::Blocked(reasons));
+        }
+        let limit = match self.limits.force_after {
+            Some(after) if !self.is_raised && after > elapsed => after.min(self.limits.timeout),
+            Some(_) | None => self.limits.timeout,
+        };
+        UnitStep::WaitUntil(elapsed.saturating_add(LOOK).min(limit))
+    }
+
+    /// Why the unit is not over, a line each.
+    fn reasons(&self, facts: &UnitFacts, leaving: &[&UnitPod]) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for pod in leaving {
+            let name = &pod.name;
+            reasons.push(match self.refused.get(&pod.uid) {
+                _ if pod.is_terminating => format!("pod {name} is terminating"),
+                Some(refused) => format!("pod {name}: {}", refused.message),
+                None => format!("pod {name} was not evicted yet"),
+            });
+        }
+        for uid in self.broken(facts) {
+            let workload = facts.workloads.get(uid);
+            let line = workload.map(|workload| match facts.unschedulable.get(uid) {
+                Some(why) => format!("{}: a pod has no place: {why}", workload.describe()),
+                None => workload.describe(),
+            });
+            reasons.extend(line);
+        }
+        for pod in &facts.pods {
+            if let Treatment::Stays(why) = pod.class.treatment(self.limits.included)
+                && !pod.is_terminating
+            {
+                reasons.push(format!("pod {} {why}", pod.name));
+            }
+        }
+        let claims = facts.other_claims.iter();
+        reasons.extend(claims.map(|claim| format!("claim {claim} holds a device")));
+        reasons
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::facts::WorkloadState;
+    use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::report::testing::pod as running;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn limits() -> UnitLimits {
+        UnitLimits {
+            means: Means::Eviction,
+            included: Inclusions::default(),
+            force_after: None,
+            timeout: seconds(60),
+            accepts_unplaceable: false,
+        }
+    }
+
+    fn pod(name: &str, class: PodClass, workload: Option<&str>) -> UnitPod {
+        let pod = running("team-a", name);
+        UnitPod {
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            class,
+            harm: Harm::of(&pod, class, BudgetState::Allows),
+            is_terminating: false,
+            workload: workload.map(Uid::from),
+        }
+    }
+
+    fn web(name: &str) -> UnitPod {
+        pod(name, PodClass::Replicated, Some("web"))
+    }
+
+    fn ready(ready: i32) -> BTreeMap<Uid, WorkloadState> {
+        let state = WorkloadState {
+            name: "ReplicaSet team-a/web".to_owned(),
+            ready: Some(ready),
+            wanted: Some(3),
+            has_ended: false,
+        };
+        BTreeMap::from([(Uid::from("web"), state)])
+    }
+
+    fn facts(pods: Vec<UnitPod>, workloads: BTreeMap<Uid, WorkloadState>) -> UnitFacts {
+        UnitFacts {
+            pods,
+            workloads,
+            ..UnitFacts::default()
+        }
+    }
+
+    fn evicts(step: &UnitStep) -> Option<&str> {
+        match step {
+            UnitStep::Evict(name, _) => Some(name.name.as_str()),
+            UnitStep::RaiseEffect | UnitStep::WaitUntil(_) | UnitStep::Finished(_) => None,
+        }
+    }
+
+    fn blocked(step: UnitStep) -> Vec<String> {
+        let UnitStep::Finished(UnitEnd::Blocked(reasons)) = step else {
+            panic!("{step:?}");
+        };
+        reasons
+    }
+
+    fn accept(run: &mut UnitRun, pod: &UnitPod) {
+        run.replied(pod, &EvictionReply::Accepted, seconds(0));
+    }
+
+    #[test]
+    fn the_next_pod_of_a_workload_leaves_when_it_is_whole_again() {
+        let (one, two) = (web("web-1"), web("web-2"));
+        let mut run = UnitRun::new(limits());
+        let both = facts(vec![one.clone(), two.clone()], ready(3));
+        assert_eq!(evicts(&run.next(&both, seconds(0))), Some("web-1"));
+        accept(&mut run, &one);
+        let mut leaving = one.clone();
+        leaving.is_terminating = true;
+        let step = run.next(&facts(vec![leaving, two.clone()], ready(3)), seconds(1));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(3)), "terminating");
+        let step = run.next(&facts(vec![two.clone()], ready(2)), seconds(2));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(4)), "not whole");
+        let step = run.next(&facts(vec![two], ready(3)), seconds(9));
+        assert_eq!(evicts(&step), Some("web-2"));
+    }
+
+    #[test]
+    fn whole_is_as_many_ready_pods_as_before_and_not_fewer() {
+        let (one, two) = (web("web-1"), web("web-2"));
+        let mut run = UnitRun::new(limits());
+        let both = facts(vec![one.clone(), two.clone()], ready(2));
+        assert_eq!(evicts(&run.next(&both, seconds(0))), Some("web-1"));
+        accept(&mut run, &one);
+        let one_fewer = facts(vec![two.clone()], ready(1));
+        assert_eq!(evicts(&run.next(&one_fewer, seconds(1))), None);
+        let as_before = facts(vec![two.clone()], ready(2));
+        assert_eq!(evicts(&run.next(&as_before, seconds(1))), Some("web-2"));
+        // After an interruption nobody knows how it was before.
+        let mut resumed = UnitRun::resumed(limits());
+        assert_eq!(evicts(&resumed.next(&as_before, seconds(1))), None);
+        let whole = facts(vec![two], ready(3));
+        assert_eq!(evicts(&resumed.next(&whole, seconds(1))), Some("web-2"));
+    }
+
+    #[test]
+    fn a_workload_that_ended_or_was_deleted_is_not_waited_for() {
+        let one = web("web-1");
+        let idle = |workloads| UnitFacts {
+            is_idle: true,
+            ..facts(Vec::new(), workloads)
+        };
+        let mut ended = ready(0);
+        ended.get_mut(&Uid::from("web")).unwrap().has_ended = true;
+        for (name, workloads, is_over) in [
+            ("not whole", ready(2), false),
+            ("whole", ready(3), true),
+            ("ended", ended, true),
+            ("deleted", BTreeMap::new(), true),
+        ] {
+            let mut run = UnitRun::new(limits());
+            run.next(&facts(vec![one.clone()], ready(3)), seconds(0));
+            accept(&mut run, &one);
+            let step = run.next(&idle(workloads), seconds(1));
+            assert_eq!(step == UnitStep::Finished(UnitEnd::Idle), is_over, "{name}");
+        }
+        let mut unknown = ready(3);
+        unknown.get_mut(&Uid::from("web")).unwrap().ready = None;
+        let mut run = UnitRun::new(limits());
+        run.next(&facts(vec![one.clone()], ready(3)), seconds(0));
+        accept(&mut run, &one);
+        assert_eq!(
+            run.next(&idle(unknown), seconds(1)),
+            UnitStep::WaitUntil(seconds(3))
+        );
+    }
+
+    #[test]
+    fn other_workloads_do_not_wait_for_each_other_and_the_careful_ones_wait_for_all() {
+        let all = Inclusions {
+            single_replicas: true,
+            jobs: true,
+            unmanaged: true,
+            daemon_sets: false,
+        };
+        let mut run = UnitRun::new(UnitLimits {
+            included: all,
+            ..limits()
+        });
+        let one = web("web-1");
+        let other = pod("api-1", PodClass::Replicated, Some("api"));
+        let bare = pod("bare", PodClass::Unmanaged, None);
+        let db = pod("db-0", PodClass::SingleReplica, None);
+        let pods = vec![one.clone(), other.clone(), db.clone(), bare.clone()];
+        assert_eq!(
+            evicts(&run.next(&facts(pods, ready(3)), seconds(0))),
+            Some("web-1")
+        );
+        accept(&mut run, &one);
+        let left = vec![other.clone(), db.clone(), bare.clone()];
+        assert_eq!(
+            evicts(&run.next(&facts(left, ready(2)), seconds(1))),
+            Some("api-1")
+        );
+        accept(&mut run, &other);
+        let left = vec![db.clone(), bare.clone()];
+        assert_eq!(
+            evicts(&run.next(&facts(left.clone(), ready(2)), seconds(1))),
+            None
+        );
+        assert_eq!(
+            evicts(&run.next(&facts(left, ready(3)), seconds(1))),
+            Some("db-0")
+        );
+        accept(&mut run, &db);
+        let mut leaving = db;
+        leaving.is_terminating = true;
+        let step = run.next(&facts(vec![leaving, bare.clone()], ready(3)), seconds(1));
+        assert_eq!(evicts(&step), None);
+        let step = run.next(&facts(vec![bare], ready(3)), seconds(1));
+        assert_eq!(evicts(&step), Some("bare"));
+    }
+
+    #[test]
+    fn a_refused_eviction_is_tried_again_ever_later_and_ends_with_the_time() {
+        let one = web("web-1");
+        let at = facts(vec![one.clone()], ready(3));
+        let mut run = UnitRun::new(limits());
+        let refused = EvictionReply::Refused("the budget needs 3".to_owned());
+        let mut tries = Vec::new();
+        for second in 0..60 {
+            match run.next(&at, seconds(second)) {
+                UnitStep::Evict(..) => {
+                    tries.push(second);
+                    run.replied(&one, &refused, seconds(second));
+                }
+                UnitStep::WaitUntil(until) => assert!(until > seconds(second)),
+                step @ (UnitStep::RaiseEffect | UnitStep::Finished(_)) => panic!("{step:?}"),
+            }
+        }
+        assert_eq!(tries, [0, 2, 6, 14, 29, 44, 59]);
+        let reasons = blocked(run.next(&at, seconds(60)));
+        assert_eq!(reasons, ["pod team-a/web-1: the budget needs 3"]);
+    }
+
+    #[test]
+    fn one_that_is_refused_does_not_keep_others_waiting() {
+        let (one, other) = (
+            web("web-1"),
+            pod("api-1", PodClass::Replicated, Some("api")),
+        );
+        let at = facts(vec![one.clone(), other], ready(3));
+        let mut run = UnitRun::new(limits());
+        assert_eq!(evicts(&run.next(&at, seconds(0))), Some("web-1"));
+        let refused = EvictionReply::Refused("no".to_owned());
+        run.replied(&one, &refused, seconds(0));
+        assert_eq!(evicts(&run.next(&at, seconds(0))), Some("api-1"));
+    }
+
+    #[test]
+    fn a_refusal_beside_a_replacement_without_a_device_ends_the_unit() {
+        let (one, two) = (web("web-1"), web("web-2"));
+        let starved = |pods| UnitFacts {
+            unschedulable: BTreeMap::from([(Uid::from("web"), "no device".to_owned())]),
+            ..facts(pods, ready(2))
+        };
+        let refused = EvictionReply::Refused("no".to_owned());
+        let begun = |limits| {
+            let mut run = UnitRun::new(limits);
+            run.next(&facts(vec![one.clone(), two.clone()], ready(3)), seconds(0));
+            accept(&mut run, &one);
+            run
+        };
+        let mut run = begun(limits());
+        // Without a refusal it may find a device yet.
+        let step = run.next(&starved(vec![two.clone()]), seconds(1));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(3)));
+        run.replied(&two, &refused, seconds(1));
+        let reasons = blocked(run.next(&starved(vec![two.clone()]), seconds(2)));
+        assert_eq!(
+            reasons,
+            [
+                "pod team-a/web-2: no",
+                "ReplicaSet team-a/web: 2 of 3 ready: a pod has no place: no device"
+            ]
+        );
+        // With force it goes on until its time has come.
+        let mut forced = begun(UnitLimits {
+            force_after: Some(seconds(10)),
+            ..limits()
+        });
+        forced.replied(&two, &refused, seconds(1));
+        let step = forced.next(&starved(vec![two.clone()]), seconds(9));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(10)));
+        let step = forced.next(&starved(vec![two.clone()]), seconds(10));
+        assert_eq!(step, UnitStep::RaiseEffect);
+        // Who accepts it loses the next pod as well.
+        let mut accepting = begun(UnitLimits {
+            accepts_unplaceable: true,
+            ..limits()
+        });
+        let step = accepting.next(&starved(vec![two.clone()]), seconds(1));
+        assert_eq!(evicts(&step), Some("web-2"));
+        // A pod of another workload that waits is none of this drain's.
+        let mut unrelated = UnitRun::new(limits());
+        let step = unrelated.next(&starved(vec![two]), seconds(0));
+        assert_eq!(evicts(&step), Some("web-2"));
+    }
+
+    #[test]
+    fn nothing_is_evicted_idle_or_done_while_something_is_unread() {
+        let mut run = UnitRun::new(limits());
+        let mut unread = facts(vec![web("web-1")], ready(3));
+        unread.unread = vec!["pods".to_owned()];
+        assert_eq!(
+            run.next(&unread, seconds(0)),
+            UnitStep::WaitUntil(seconds(2))
+        );
+        assert_eq!(blocked(run.next(&unread, seconds(60))), ["unknown: pods"]);
+        let nothing = UnitFacts {
+            is_idle: true,
+            unread: vec!["claims".to_owned()],
+            ..UnitFacts::default()
+        };
+        assert_eq!(
+            run.next(&nothing, seconds(1)),
+            UnitStep::WaitUntil(seconds(3))
+        );
+    }
+
+    #[test]
+    fn the_taint_evicts_only_where_that_was_asked_for() {
+        let one = web("web-1");
+        let at = facts(vec![one], ready(3));
+        let mut by_taint = UnitRun::new(UnitLimits {
+            means: Means::Taint,
+            ..limits()
+        });
+        assert_eq!(by_taint.next(&at, seconds(0)), UnitStep::RaiseEffect);
+        by_taint.raised();
+        assert_eq!(
+            by_taint.next(&at, seconds(0)),
+            UnitStep::WaitUntil(seconds(2))
+        );
+        // The workload has to be whole again all the same.
+        let gone = UnitFacts {
+            is_idle: true,
+            ..facts(Vec::new(), ready(2))
+        };
+        assert_eq!(
+            by_taint.next(&gone, seconds(3)),
+            UnitStep::WaitUntil(seconds(5))
+        );
+        let mut forced = UnitRun::new(UnitLimits {
+            force_after: Some(seconds(10)),
+            ..limits()
+        });
+        assert_eq!(evicts(&forced.next(&at, seconds(9))), Some("web-1"));
+        assert_eq!(forced.next(&at, seconds(10)), UnitStep::RaiseEffect);
+        let mut unforced = UnitRun::new(limits());
+        assert_eq!(evicts(&unforced.next(&at, seconds(59))), Some("web-1"));
+        assert_eq!(blocked(unforced.next(&at, seconds(60))).len(), 1);
+    }
+
+    #[test]
+    fn a_unit_is_idle_only_where_nothing_holds_its_devices() {
+        let idle = || UnitFacts {
+            is_idle: true,
+            ..UnitFacts::default()
+        };
+        let next = |facts: UnitFacts| UnitRun::new(limits()).next(&facts, seconds(60));
+        assert_eq!(next(idle()), UnitStep::Finished(UnitEnd::Idle));
+        assert_eq!(
+            blocked(next(UnitFacts::default())),
+            ["the devices are not known to be idle yet"]
+        );
+        let held = UnitFacts {
+            other_claims: vec![crate::report::testing::name("team-a", "kept")],
+            ..idle()
+        };
+        assert_eq!(blocked(next(held)), ["claim team-a/kept holds a device"]);
+        let agent = pod("agent", PodClass::DaemonSet, None);
+        let kept = UnitFacts {
+            pods: vec![agent.clone()],
+            ..idle()
+        };
+        assert_eq!(
+            next(kept.clone()),
+            UnitStep::Finished(UnitEnd::Held(vec!["team-a/agent".to_owned()]))
+        );
+        let both = UnitFacts {
+            other_claims: vec![crate::report::testing::name("team-a", "kept")],
+            ..kept
+        };
+        assert_eq!(blocked(next(both)), ["claim team-a/kept holds a device"]);
+        let tolerant = UnitFacts {
+            pods: vec![agent, pod("stays", PodClass::Tolerant, None)],
+            ..idle()
+        };
+        assert_eq!(
+            blocked(next(tolerant)),
+            ["pod team-a/stays tolerates the taint"]
+        );
+        let mut leaving = pod("stays", PodClass::Tolerant, None);
+        leaving.is_terminating = true;
+        let terminating = UnitFacts {
+            pods: vec![leaving],
+            ..idle()
+        };
+        assert_eq!(
+            blocked(next(terminating)),
+            ["pod team-a/stays is terminating"]
+        );
+    }
+
+    #[test]
+    fn only_what_this_run_knows_is_noted() {
+        let text = || "x".to_owned();
+        for (end, expected) in [
+            (UnitEnd::Idle, Some(UnitProgress::Idle)),
+            (UnitEnd::Held(vec![text()]), Some(UnitProgress::Held)),
+            (UnitEnd::Blocked(vec![text()]), Some(UnitProgress::Blocked)),
+            (UnitEnd::Reversed(text()), None),
+            (UnitEnd::TakenOver(text()), None),
+        ] {
+            assert_eq!(end.progress(), expected);
+        }
+    }
+
+    #[test]
+    fn what_others_did_to_the_rules_ends_the_unit_at_once() {
+        for (rules, expected) in [
+            (
+                RuleState::Reversed("bob".to_owned()),
+                UnitEnd::Reversed("bob".to_owned()),
+            ),
+            (
+                RuleState::TakenOver("bob".to_owned()),
+                UnitEnd::TakenOver("bob".to_owned()),
+            ),
+        ] {
+            let facts = UnitFacts {
+                rules,
+                is_idle: true,
+                ..facts(vec![web("web-1")], ready(3))
+            };
+            let step = UnitRun::new(limits()).next(&facts, seconds(0));
+            assert_eq!(step, UnitStep::Finished(expected));
+        }
+    }
+
+    #[test]
+    fn an_eviction_whose_answer_was_lost_counts_as_made() {
+        let (one, two) = (web("web-1"), web("web-2"));
+        let mut run = UnitRun::new(limits());
+        run.next(&facts(vec![one.clone(), two.clone()], ready(3)), seconds(0));
+        run.replied(&one, &EvictionReply::Unknown, seconds(0));
+        let step = run.next(&facts(vec![two.clone()], ready(2)), seconds(1));
+        assert_eq!(evicts(&step), None);
+        // One that was gone has lost nothing to this drain.
+        let mut run = UnitRun::new(limits());
+        run.next(&facts(vec![one.clone(), two.clone()], ready(3)), seconds(0));
+        run.replied(&one, &EvictionReply::Gone, seconds(0));
+        let step = run.next(&facts(vec![two], ready(2)), seconds(1));
+        assert_eq!(evicts(&step), Some("web-2"));
+    }
+}

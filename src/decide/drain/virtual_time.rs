@@ -1,0 +1,430 @@
+//! Random clusters with faults, drained in virtual time.
+//!
+//! A cluster here is devices, workloads with budgets, a scheduler and an Eviction API, a second a step. The laws: no
+//! budget is violated unless NoExecute was asked for, no unit is called idle while a device of it is held, a workload
+//! loses no pod while it is not whole, and whatever happens, the run ends, and what it leaves can be undone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use super::order::{BudgetState, Harm};
+use super::pod_class::{Inclusions, PodClass};
+use super::unit_run::{EvictionReply, Means, UnitEnd, UnitLimits, UnitRun, UnitStep};
+use crate::model::{Pod, Uid};
+use crate::report::testing::pod as running;
+
+const CLUSTERS: u64 = 10_000;
+const TIMEOUT: u64 = 40;
+/// No fault lasts longer.
+const FAULTS_UNTIL: u64 = 30;
+
+/// Numbers that look random, and are the same for a seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit
+    }
+
+    fn one_in(&mut self, chances: u64) -> bool {
+        self.below(chances) == 0
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Pending,
+    Starting(u64),
+    Ready,
+    /// Gone then; never for a pod that is stuck.
+    Terminating(Option<u64>),
+}
+
+#[derive(Clone, Debug)]
+struct SimulatedPod {
+    number: u64,
+    workload: usize,
+    device: Option<usize>,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+struct SimulatedWorkload {
+    replicas: usize,
+    min_available: usize,
+    class: PodClass,
+}
+
+/// Device `d` is of unit `d / size` while that is a unit; the others are spare.
+struct Simulation {
+    random: Random,
+    now: u64,
+    pods: Vec<SimulatedPod>,
+    workloads: Vec<SimulatedWorkload>,
+    devices: usize,
+    size: usize,
+    units: usize,
+    is_tainted: bool,
+    raised: BTreeSet<usize>,
+    start_seconds: u64,
+    sticks: bool,
+    next: u64,
+    idle_since: Option<u64>,
+}
+
+impl Simulation {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let (units, size) = (1 + random.below(2), 1 + random.below(3));
+        let spare = random.below(4);
+        let workloads: Vec<SimulatedWorkload> = (0..1 + random.below(3))
+            .map(|_| {
+                let replicas = 1 + random.below(3);
+                SimulatedWorkload {
+                    replicas: usize::try_from(replicas).unwrap(),
+                    min_available: usize::try_from(random.below(replicas + 1)).unwrap(),
+                    class: if replicas == 1 {
+                        PodClass::SingleReplica
+                    } else {
+                        PodClass::Replicated
+                    },
+                }
+            })
+            .collect();
+        let mut simulation = Self {
+            now: 0,
+            pods: Vec::new(),
+            workloads,
+            devices: usize::try_from(units * size + spare).unwrap(),
+            size: usize::try_from(size).unwrap(),
+            units: usize::try_from(units).unwrap(),
+            is_tainted: false,
+            raised: BTreeSet::new(),
+            start_seconds: 1 + random.below(8),
+            sticks: random.one_in(10),
+            next: 0,
+            idle_since: None,
+            random,
+        };
+        for _ in 0..12 {
+            simulation.tick();
+        }
+        // Workloads without enough devices had never been whole: of these nothing can be shown.
+        let pods = std::mem::take(&mut simulation.pods);
+        simulation.pods = pods
+            .into_iter()
+            .filter(|pod| pod.device.is_some())
+            .collect();
+        for number in 0..simulation.workloads.len() {
+            let there = simulation.ready(number);
+            let workload = &mut simulation.workloads[number];
+            workload.replicas = there;
+            workload.min_available = workload.min_available.min(there);
+        }
+        simulation.is_tainted = true;
+        simulation
+    }
+
+    fn ready(&self, workload: usize) -> usize {
+        let pods = self.pods.iter();
+        let ready = pods.filter(|pod| pod.workload == workload && pod.state == State::Ready);
+        ready.count()
+    }
+
+    fn is_of(&self, pod: &SimulatedPod, unit: usize) -> bool {
+        let drained = self.units * self.size;
+        pod.device
+            .is_some_and(|it| it < drained && it / self.size == unit)
+    }
+
+    fn tick(&mut self) {
+        self.now += 1;
+        let now = self.now;
+        for pod in &mut self.pods {
+            match pod.state {
+                State::Starting(at) if at <= now => pod.state = State::Ready,
+                State::Starting(_) | State::Pending | State::Ready | State::Terminating(_) => {}
+            }
+        }
+        self.pods
+            .retain(|pod| !matches!(pod.state, State::Terminating(Some(at)) if at <= now));
+        for (number, workload) in self.workloads.iter().enumerate() {
+            let alive = self.pods.iter().filter(|pod| {
+                pod.workload == number && !matches!(pod.state, State::Terminating(_))
+            });
+            for _ in alive.count()..workload.replicas {
+                self.next += 1;
+                self.pods.push(SimulatedPod {
+                    number: self.next,
+                    workload: number,
+                    device: None,
+                    state: State::Pending,
+                });
+            }
+        }
+        let drained = if self.is_tainted {
+            self.units * self.size
+        } else {
+            0
+        };
+        let used: BTreeSet<usize> = self.pods.iter().filter_map(|pod| pod.device).collect();
+        let mut free = (drained..self.devices).filter(|device| !used.contains(device));
+        for pod in self.pods.iter_mut().filter(|pod| pod.device.is_none()) {
+            if let Some(device) = free.next() {
+                pod.device = Some(device);
+                pod.state = State::Starting(now + self.start_seconds);
+            }
+        }
+        let raised = self.raised.clone();
+        for number in 0..self.pods.len() {
+            let pod = self.pods[number].clone();
+            if raised.iter().any(|unit| self.is_of(&pod, *unit)) {
+                self.delete(number);
+            }
+        }
+    }
+
+    fn delete(&mut self, place: usize) {
+        if matches!(self.pods[place].state, State::Terminating(_)) {
+            return;
+        }
+        let stuck = self.sticks && self.random.one_in(4);
+        let grace = 1 + self.random.below(3);
+        self.pods[place].state = State::Terminating((!stuck).then_some(self.now + grace));
+    }
+
+    /// What the Eviction API does.
+    fn evict(&mut self, uid: &Uid) -> EvictionReply {
+        let found = self.pods.iter().position(|pod| self::uid(pod) == *uid);
+        let Some(place) = found else {
+            return EvictionReply::Gone;
+        };
+        let workload = self.pods[place].workload;
+        let healthy = self.ready(workload);
+        let needed = self.workloads[workload].min_available;
+        if self.pods[place].state == State::Ready && healthy <= needed {
+            return EvictionReply::Refused(format!("needs {needed} and has {healthy}"));
+        }
+        let is_lost = self.now < FAULTS_UNTIL && self.random.one_in(20);
+        if !is_lost || self.random.one_in(2) {
+            self.delete(place);
+        }
+        if is_lost {
+            EvictionReply::Unknown
+        } else {
+            EvictionReply::Accepted
+        }
+    }
+
+    fn facts(&mut self, unit: usize) -> UnitFacts {
+        let of_unit: Vec<SimulatedPod> = {
+            let pods = self.pods.iter().filter(|pod| self.is_of(pod, unit));
+            pods.cloned().collect()
+        };
+        // A wait calls devices idle when they have been for a while.
+        self.idle_since = if of_unit.is_empty() {
+            self.idle_since.or(Some(self.now))
+        } else {
+            None
+        };
+        let mut pods: Vec<UnitPod> = of_unit.iter().map(|pod| self.unit_pod(pod)).collect();
+        pods.sort_by(|left, right| left.harm.cmp(&right.harm));
+        let workloads = self.workloads.iter().enumerate().map(|(number, workload)| {
+            let state = WorkloadState {
+                name: format!("ReplicaSet team-a/{number}"),
+                ready: i32::try_from(self.ready(number)).ok(),
+                wanted: i32::try_from(workload.replicas).ok(),
+                has_ended: false,
+            };
+            (key(number), state)
+        });
+        let pending = self.pods.iter().filter(|pod| pod.device.is_none());
+        let unread = self.now < FAULTS_UNTIL && self.random.0.is_multiple_of(17);
+        UnitFacts {
+            rules: RuleState::AsMade,
+            other_claims: Vec::new(),
+            workloads: workloads.collect(),
+            unschedulable: pending
+                .map(|pod| (key(pod.workload), "no device".to_owned()))
+                .collect::<BTreeMap<_, _>>(),
+            unread: if unread {
+                vec!["pods".to_owned()]
+            } else {
+                Vec::new()
+            },
+            is_idle: self.idle_since.is_some_and(|since| since + 2 <= self.now),
+            // A read that fails may show nothing at all.
+            pods: if unread { Vec::new() } else { pods },
+        }
+    }
+
+    fn unit_pod(&self, pod: &SimulatedPod) -> UnitPod {
+        let class = self.workloads[pod.workload].class;
+        let shown = Pod {
+            is_ready: pod.state == State::Ready,
+            ..running("team-a", &format!("pod-{}", pod.number))
+        };
+        UnitPod {
+            name: shown.name.clone(),
+            uid: uid(pod),
+            class,
+            harm: Harm::of(&shown, class, BudgetState::Allows),
+            is_terminating: matches!(pod.state, State::Terminating(_)),
+            workload: Some(key(pod.workload)),
+        }
+    }
+
+    fn check_budgets(&self, may_violate: bool, seed: u64) {
+        for (number, workload) in self.workloads.iter().enumerate() {
+            assert!(
+                may_violate || self.ready(number) >= workload.min_available,
+                "seed {seed}: below the budget"
+            );
+        }
+    }
+
+    /// Whether a device of the unit is held.
+    fn holds(&self, unit: usize) -> bool {
+        self.pods.iter().any(|pod| self.is_of(pod, unit))
+    }
+}
+
+fn uid(pod: &SimulatedPod) -> Uid {
+    Uid::from(format!("pod-{}", pod.number).as_str())
+}
+
+fn key(workload: usize) -> Uid {
+    Uid::from(format!("workload-{workload}").as_str())
+}
+
+/// Drains all units of one cluster, and gives how the last one ended.
+fn drain(seed: u64) -> UnitEnd {
+    let mut simulation = Simulation::new(seed);
+    let is_forced = seed.is_multiple_of(5);
+    let limits = UnitLimits {
+        means: if seed.is_multiple_of(11) {
+            Means::Taint
+        } else {
+            Means::Eviction
+        },
+        included: Inclusions {
+            single_replicas: true,
+            ..Inclusions::default()
+        },
+        force_after: is_forced.then(|| Duration::from_secs(20)),
+        timeout: Duration::from_secs(TIMEOUT),
+        accepts_unplaceable: seed.is_multiple_of(7),
+    };
+    let may_violate = is_forced || limits.means == Means::Taint;
+    let mut end = UnitEnd::Idle;
+    for unit in 0..simulation.units {
+        end = drain_unit(&mut simulation, unit, limits, may_violate, seed);
+        match &end {
+            UnitEnd::Idle => assert!(!simulation.holds(unit), "seed {seed}: idle while held"),
+            UnitEnd::Blocked(reasons) => {
+                assert!(!reasons.is_empty(), "seed {seed}: blocked without a reason");
+                break;
+            }
+            UnitEnd::Held(_) | UnitEnd::Reversed(_) | UnitEnd::TakenOver(_) => {
+                panic!("seed {seed}: {end:?}")
+            }
+        }
+    }
+    check_undone(simulation, seed);
+    end
+}
+
+fn drain_unit(
+    simulation: &mut Simulation,
+    unit: usize,
+    limits: UnitLimits,
+    may_violate: bool,
+    seed: u64,
+) -> UnitEnd {
+    let mut run = UnitRun::new(limits);
+    let mut began = simulation.now;
+    simulation.idle_since = None;
+    loop {
+        let elapsed = simulation.now - began;
+        assert!(
+            elapsed <= TIMEOUT + 2,
+            "seed {seed}: unit {unit} does not end"
+        );
+        // The command is stopped, and run again.
+        if simulation.now < FAULTS_UNTIL && simulation.random.one_in(60) {
+            run = UnitRun::resumed(limits);
+            if simulation.raised.contains(&unit) {
+                run.raised();
+            }
+            began = simulation.now;
+            simulation.tick();
+            continue;
+        }
+        let facts = simulation.facts(unit);
+        match run.next(&facts, Duration::from_secs(elapsed)) {
+            UnitStep::Evict(_, uid) => {
+                assert!(
+                    facts.unread.is_empty(),
+                    "seed {seed}: evicts without a look"
+                );
+                let pod = facts.pods.iter().find(|pod| pod.uid == uid);
+                let pod = pod.expect("a pod of the unit");
+                let reply = simulation.evict(&uid);
+                run.replied(pod, &reply, Duration::from_secs(elapsed));
+            }
+            UnitStep::RaiseEffect => {
+                assert!(may_violate, "seed {seed}: NoExecute without --force");
+                simulation.raised.insert(unit);
+                run.raised();
+                simulation.tick();
+            }
+            UnitStep::WaitUntil(until) => {
+                assert!(
+                    until > Duration::from_secs(elapsed),
+                    "seed {seed}: no time passes"
+                );
+                // The command sleeps as long.
+                while Duration::from_secs(simulation.now - began) < until {
+                    simulation.tick();
+                    simulation.check_budgets(may_violate, seed);
+                }
+            }
+            UnitStep::Finished(end) => return end,
+        }
+        simulation.check_budgets(may_violate, seed);
+    }
+}
+
+/// Whatever is left: without the taints every workload is whole again, where no pod is stuck.
+fn check_undone(mut simulation: Simulation, seed: u64) {
+    if simulation.sticks {
+        return;
+    }
+    simulation.is_tainted = false;
+    simulation.raised.clear();
+    for _ in 0..20 {
+        simulation.tick();
+    }
+    for (number, workload) in simulation.workloads.iter().enumerate() {
+        assert_eq!(simulation.ready(number), workload.replicas, "seed {seed}");
+    }
+}
+
+#[test]
+fn no_budget_is_violated_unasked_and_nothing_is_idle_while_it_is_held() {
+    let half = CLUSTERS / 2;
+    let ends: Vec<UnitEnd> = std::thread::scope(|scope| {
+        let other = scope.spawn(move || (half + 1..=CLUSTERS).map(drain).collect::<Vec<_>>());
+        let mut ends: Vec<UnitEnd> = (1..=half).map(drain).collect();
+        ends.extend(other.join().expect("no law is broken"));
+        ends
+    });
+    let idle = ends.iter().filter(|end| **end == UnitEnd::Idle).count();
+    // Both ends have to be reached often, or the laws are about nothing.
+    assert!(idle > 2_000 && ends.len() - idle > 500, "{idle}");
+}

@@ -1,0 +1,208 @@
+//! The drains of a cluster: how far their units are, and what holds their devices.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Answer, beside};
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
+use super::reference::ObjectReference;
+use super::table::{Column, NONE, Section, Table, Tone, View, optional};
+use crate::model::UNKNOWN;
+use crate::naming::phrase::few;
+
+/// Drains, in the order of their names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DrainList {
+    /// Version of this schema.
+    #[schemars(extend("const" = API_VERSION))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "DrainList"))]
+    pub kind: String,
+    /// Where it is from.
+    pub metadata: Metadata,
+    /// The drains.
+    pub items: Vec<Drain>,
+    /// Warnings that do not prevent the report.
+    pub warnings: Vec<Warning>,
+    /// Data that could not be read.
+    pub incomplete: Vec<Incomplete>,
+}
+
+/// A drain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Drain {
+    /// Its name: a label of its rules, and the value of their taint.
+    pub name: String,
+    /// User that began it; null if that is not recorded.
+    pub created_by: Option<String>,
+    /// Its units, by name.
+    pub units: Vec<DrainUnit>,
+}
+
+/// A unit of a drain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DrainUnit {
+    /// The node, DRIVER/POOL or DRIVER/POOL/DEVICE.
+    pub name: String,
+    /// How far the unit is.
+    pub unit_stage: UnitStage,
+    /// Why pods cannot leave, or who reversed the unit, one reason a line.
+    pub messages: Vec<String>,
+    /// User that last changed a rule of the unit; null if that is not recorded.
+    pub changed_by: Option<String>,
+    /// The names of its rules.
+    pub rules: Vec<String>,
+    /// Its devices, as `DRIVER/POOL/DEVICE`.
+    pub devices: Vec<String>,
+    /// The claims that hold its devices; null when that is not known.
+    pub claims: Option<Vec<ObjectReference>>,
+    /// The pods that these claims are reserved for; null when that is not known.
+    pub holding_pods: Option<Vec<ObjectReference>>,
+}
+
+/// How far a unit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum UnitStage {
+    /// New pods are kept off; its pods have not begun to leave.
+    Waiting,
+    /// Its pods are leaving.
+    Draining,
+    /// Pods could not leave; the same command tries again.
+    Blocked,
+    /// No claim held its devices when it was over, and the workloads of its pods were ready.
+    Idle,
+    /// Only pods held its devices that the drain leaves alone.
+    Held,
+    /// Another user or program removed or weakened a rule.
+    Reversed,
+}
+
+impl UnitStage {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Draining => "draining",
+            Self::Blocked => "blocked",
+            Self::Idle => "idle",
+            Self::Held => "held",
+            Self::Reversed => "reversed",
+        }
+    }
+}
+
+impl DrainList {
+    /// These drains, from what `metadata` says.
+    #[must_use]
+    pub fn new(drains: Vec<Drain>, metadata: Metadata, incomplete: Vec<Incomplete>) -> Self {
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "DrainList".to_owned(),
+            metadata,
+            items: drains,
+            warnings: Vec::new(),
+            incomplete,
+        }
+    }
+
+    fn table(&self) -> Table {
+        let rows = self.items.iter().flat_map(|drain| {
+            let units = drain.units.iter();
+            units.map(|unit| {
+                vec![
+                    drain.name.clone(),
+                    unit.name.clone(),
+                    unit.unit_stage.as_str().to_owned(),
+                    unit.devices.len().to_string(),
+                    unit.pods(),
+                    optional(unit.changed_by.as_deref().or(drain.created_by.as_deref())),
+                ]
+            })
+        });
+        Table {
+            columns: vec![
+                Column::text("DRAIN"),
+                Column::long("UNIT"),
+                Column::text("STAGE"),
+                Column::number("DEVICES"),
+                Column::prose("HELD-BY"),
+                Column::text("BY"),
+            ],
+            rows: rows.collect(),
+        }
+    }
+
+    fn messages(&self) -> Vec<String> {
+        let units = self.items.iter().flat_map(|drain| &drain.units);
+        units
+            .flat_map(|unit| {
+                let messages = unit.messages.iter();
+                messages.map(|message| format!("{}: {message}", unit.name))
+            })
+            .collect()
+    }
+}
+
+impl DrainUnit {
+    /// What holds the devices, as text has it.
+    fn pods(&self) -> String {
+        match (&self.holding_pods, &self.claims) {
+            (None, _) | (_, None) => UNKNOWN.to_owned(),
+            (Some(pods), _) if !pods.is_empty() => few(&names(pods)),
+            (Some(_), Some(claims)) if !claims.is_empty() => few(&names(claims)),
+            (Some(_), Some(_)) => NONE.to_owned(),
+        }
+    }
+}
+
+fn names(objects: &[ObjectReference]) -> Vec<String> {
+    objects.iter().map(ToString::to_string).collect()
+}
+
+impl View for DrainList {
+    fn sections(&self) -> Vec<Section> {
+        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
+        if !self.items.is_empty() {
+            sections.push(Section::table(self.table()));
+            sections.push(Section::sentences(self.messages()));
+        }
+        sections
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.items.iter().map(|one| one.name.clone()).collect()
+    }
+
+    fn tones(&self) -> &'static [(&'static str, Tone)] {
+        &[
+            (UNKNOWN, Tone::Doubtful),
+            ("blocked", Tone::Doubtful),
+            ("reversed", Tone::Doubtful),
+        ]
+    }
+
+    fn missing_from_names(&self) -> Vec<String> {
+        self.incomplete.iter().map(Incomplete::line).collect()
+    }
+}
+
+impl Answer for DrainList {
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    fn says_what_is_not_known(&self) -> bool {
+        false
+    }
+
+    fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}

@@ -1,0 +1,5 @@
+//! `drain`, `drain status` and `restore` on the real control plane, with its own controllers of workloads and budgets.
+
+mod refused;
+mod stage;
+mod units;

@@ -1,0 +1,114 @@
+//! Drains that do not begin: nothing is tainted, and what is in the way is named.
+
+use serde_json::{Value, json};
+
+use super::stage::{Stage, plane};
+use crate::cluster::rules::support::World;
+use crate::harness::block_on;
+
+fn nothing_is_tainted(stage: &Stage) {
+    assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
+}
+
+#[test]
+fn claims_without_another_device_refuse_unless_that_is_accepted() {
+    let mut stage = Stage::new();
+    let node = stage.node(2);
+    stage.workload("ReplicaSet", "web", 2);
+    let spare = stage.node(1);
+    let line = format!("drain --node {node} --yes --settle 1s");
+    stage
+        .run(&line)
+        .ended(4)
+        .saying("together, at most 1 of the 2 claims")
+        .saying("--accept-unplaceable");
+    nothing_is_tainted(&stage);
+    let run = stage.run(&format!("{line} --accept-unplaceable")).ended(0);
+    assert!(run.stderr.contains("accepted: "), "{run:#?}");
+    assert_eq!(stage.on(&node), Vec::<String>::new());
+    assert_eq!(stage.on(&spare).len(), 1);
+    stage.run(&format!("restore {node} --yes")).ended(0);
+    stage.until_ready("web", 2);
+}
+
+#[test]
+fn jobs_and_bare_pods_are_evicted_only_where_somebody_said_so() {
+    let mut stage = Stage::new();
+    let node = stage.node(2);
+    stage.workload("Job", "train", 1);
+    let bare = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "notebook", "namespace": stage.world.namespace, "labels": {"app": "notebook"}},
+        "spec": {
+            "terminationGracePeriodSeconds": 1,
+            "containers": [{
+                "name": "main", "image": "example.com/none",
+                "resources": {"claims": [{"name": "gpu"}]},
+            }],
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
+        },
+    });
+    block_on(plane().create(&[bare]));
+    stage.until_ready("notebook", 1);
+    stage.node(2);
+    let line = format!("drain --node {node} --yes --settle 1s");
+    let run = stage.run(&line).ended(4);
+    for named in [
+        "pods of Jobs: ",
+        "notebook",
+        "--include-jobs --include-unmanaged",
+    ] {
+        assert!(run.stderr.contains(named), "{named}: {run:#?}");
+    }
+    nothing_is_tainted(&stage);
+    let line = format!("{line} --include-jobs --include-unmanaged");
+    stage.run(&line).ended(0);
+    assert_eq!(stage.on(&node), Vec::<String>::new());
+    stage.until_ready("train", 1);
+    stage.run(&format!("restore {node} --yes")).ended(0);
+}
+
+#[test]
+fn who_may_not_evict_hears_it_before_anything_is_tainted() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    stage.workload("ReplicaSet", "web", 1);
+    stage.node(1);
+    let rules = [
+        json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}),
+        json!({
+            "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules"],
+            "verbs": ["create", "patch", "delete"],
+        }),
+    ];
+    let user = block_on(plane().kubeconfig_for(&rules));
+    let mut world = World::bare(plane(), stage.world.driver.clone(), String::new());
+    world.namespace.clone_from(&stage.world.namespace);
+    let world = world.seen_by(&user.kubeconfig);
+    world
+        .run(&format!("drain --node {node} --yes --settle 1s"))
+        .ended(1)
+        .saying("create pods/eviction")
+        .saying("nothing was changed");
+    nothing_is_tainted(&stage);
+}
+
+#[test]
+fn devices_of_another_drain_are_refused_by_its_name() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    let first = format!("{}-first", stage.world.namespace);
+    stage
+        .run(&format!(
+            "drain --node {node} --name {first} --yes --settle 1s"
+        ))
+        .ended(0);
+    stage
+        .run(&format!(
+            "drain {}/{node}/gpu-0 --name second --yes",
+            stage.world.driver
+        ))
+        .ended(4)
+        .saying(&format!("is part of drain {first}"));
+    stage.run(&format!("restore {first} --yes")).ended(0);
+}

@@ -1,0 +1,254 @@
+//! Nodes with devices, workloads on them, and kubelets that only pretend.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::cluster::rules::support::{Run, World};
+use crate::harness::{
+    ControlPlane, DEADLINE, Variant, block_on, driver_name,
+    objects::{class, slice},
+    random_suffix, wait_for,
+};
+
+/// The control plane of these tests.
+pub fn plane() -> &'static ControlPlane {
+    static PLANE: OnceLock<ControlPlane> = OnceLock::new();
+    PLANE.get_or_init(|| {
+        let controllers = "device-taint-eviction-controller,resourceclaim-controller,\
+            replicaset-controller,job-controller,statefulset-controller,disruption-controller";
+        ControlPlane::start(&Variant::default().with_only_controller(controllers))
+    })
+}
+
+/// Nodes with devices and what runs on them.
+pub struct Stage {
+    pub world: World<'static>,
+    /// The nodes, in the order in which they got devices.
+    pub nodes: Vec<String>,
+    fewest: Arc<Mutex<BTreeMap<String, usize>>>,
+    ends: Arc<AtomicBool>,
+    kubelets: Option<thread::JoinHandle<()>>,
+}
+
+impl Stage {
+    /// A namespace without devices, whose pods are run.
+    pub fn new() -> Self {
+        let driver = driver_name();
+        block_on(plane().create(&[class(&driver)]));
+        let mut world = World::bare(plane(), driver.clone(), String::new());
+        world.namespace = block_on(plane().namespace());
+        let template = json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+            "metadata": {"name": "gpu", "namespace": world.namespace},
+            "spec": {"spec": {"devices": {"requests": [
+                {"name": "gpu", "exactly": {"deviceClassName": driver}},
+            ]}}},
+        });
+        block_on(plane().create(&[template]));
+        let (fewest, ends) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let kubelets = {
+            let namespace = world.namespace.clone();
+            let (fewest, ends) = (Arc::clone(&fewest), Arc::clone(&ends));
+            thread::spawn(move || {
+                while !ends.load(Ordering::Relaxed) {
+                    block_on(run_pods(&namespace, &fewest));
+                    thread::sleep(Duration::from_millis(100));
+                }
+            })
+        };
+        Self {
+            world,
+            nodes: Vec::new(),
+            fewest,
+            ends,
+            kubelets: Some(kubelets),
+        }
+    }
+
+    /// A node with so many devices.
+    pub fn node(&mut self, devices: usize) -> String {
+        let node = format!("node-{}", random_suffix());
+        let names: Vec<String> = (0..devices).map(|number| format!("gpu-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        block_on(async {
+            plane().ready_node(&node).await;
+            let slice = slice(&self.world.driver, &node, &names);
+            plane().create(&[slice]).await;
+        });
+        self.nodes.push(node.clone());
+        node
+    }
+
+    /// A workload with so many pods, each with a device, once they are ready.
+    pub fn workload(&self, kind: &str, name: &str, pods: usize) {
+        let version = if kind == "Job" { "batch/v1" } else { "apps/v1" };
+        let mut spec = json!({
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {
+                    "terminationGracePeriodSeconds": 1,
+                    "containers": [{
+                        "name": "main", "image": "example.com/none",
+                        "resources": {"claims": [{"name": "gpu"}]},
+                    }],
+                    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
+                },
+            },
+        });
+        if kind == "Job" {
+            spec["parallelism"] = json!(pods);
+            spec["template"]["spec"]["restartPolicy"] = json!("Never");
+        } else {
+            spec["replicas"] = json!(pods);
+            spec["selector"] = json!({"matchLabels": {"app": name}});
+        }
+        if kind == "StatefulSet" {
+            spec["serviceName"] = json!(name);
+        }
+        let workload = json!({
+            "apiVersion": version, "kind": kind, "spec": spec,
+            "metadata": {"name": name, "namespace": self.world.namespace},
+        });
+        block_on(plane().create(&[workload]));
+        self.until_ready(name, pods);
+    }
+
+    /// A budget for the pods of a workload, once it was counted.
+    pub fn budget(&self, name: &str, min_available: usize) {
+        let budget = json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": self.world.namespace},
+            "spec": {"minAvailable": min_available, "selector": {"matchLabels": {"app": name}}},
+        });
+        block_on(plane().create(&[budget]));
+        let path = format!(
+            "/apis/policy/v1/namespaces/{}/poddisruptionbudgets/{name}",
+            self.world.namespace
+        );
+        block_on(wait_for("the budget is counted", DEADLINE, async || {
+            let budget = get(&path).await;
+            let status = &budget["status"];
+            let counted =
+                status["observedGeneration"] == 1 && status["currentHealthy"].as_u64()? > 0;
+            counted.then_some(())
+        }));
+    }
+
+    /// Waits until so many pods of the workload are ready.
+    pub fn until_ready(&self, app: &str, pods: usize) {
+        block_on(wait_for("the pods are ready", DEADLINE, async || {
+            let all = pods_of(&self.world.namespace).await;
+            (ready(&all, app) == pods).then_some(())
+        }));
+        self.fewest.lock().expect("no panic").remove(app);
+    }
+
+    /// The fewest ready pods of the workload that were seen since it was ready.
+    pub fn fewest(&self, app: &str) -> usize {
+        let fewest = self.fewest.lock().expect("no panic");
+        fewest.get(app).copied().expect("it was seen")
+    }
+
+    /// The pods that are on a node.
+    pub fn on(&self, node: &str) -> Vec<String> {
+        let all = block_on(pods_of(&self.world.namespace));
+        let on = all.iter().filter(|pod| pod["spec"]["nodeName"] == *node);
+        on.map(|pod| text(&pod["metadata"]["name"])).collect()
+    }
+
+    /// Runs the program.
+    pub fn run(&self, line: &str) -> Run {
+        self.world.run(line)
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(kubelets) = self.kubelets.take() {
+            // A failed test says more than its kubelets.
+            let _ = kubelets.join();
+        }
+    }
+}
+
+/// Does what kubelets do: runs pods that have a node, and ends those that were deleted.
+async fn run_pods(namespace: &str, fewest: &Mutex<BTreeMap<String, usize>>) {
+    let pods = pods_of(namespace).await;
+    let mut apps: BTreeMap<String, usize> = BTreeMap::new();
+    for pod in &pods {
+        let app = text(&pod["metadata"]["labels"]["app"]);
+        apps.entry(app.clone())
+            .or_insert_with(|| ready(&pods, &app));
+    }
+    {
+        let mut fewest = fewest.lock().expect("no panic");
+        for (app, ready) in apps {
+            let known = fewest.entry(app).or_insert(ready);
+            *known = (*known).min(ready);
+        }
+    }
+    for pod in &pods {
+        let path = format!(
+            "/api/v1/namespaces/{namespace}/pods/{}",
+            text(&pod["metadata"]["name"])
+        );
+        let has_node = pod["spec"]["nodeName"].is_string();
+        if pod["metadata"]["deletionTimestamp"].is_string() {
+            let ended = json!({"status": {
+                "phase": "Failed",
+                "conditions": [{"type": "Ready", "status": "False"}],
+                "containerStatuses": [{
+                    "name": "main", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+                    "state": {"terminated": {"exitCode": 1}},
+                }],
+            }});
+            if has_node {
+                send(Method::PATCH, &format!("{path}/status"), &ended).await;
+            }
+            send(Method::DELETE, &path, &json!({"gracePeriodSeconds": 0})).await;
+        } else if has_node && pod["status"]["phase"] == "Pending" {
+            let running = json!({"status": {
+                "phase": "Running",
+                "conditions": [{"type": "Ready", "status": "True"}],
+            }});
+            send(Method::PATCH, &format!("{path}/status"), &running).await;
+        }
+    }
+}
+
+/// Whether it was done matters to nobody: a pod may be gone by then.
+async fn send(method: Method, path: &str, body: &Value) {
+    let _ = plane().request(method, path, Some(body)).await;
+}
+
+async fn get(path: &str) -> Value {
+    let answer = plane().request(Method::GET, path, None).await;
+    answer.expect("an answer").success().unwrap_or_default()
+}
+
+async fn pods_of(namespace: &str) -> Vec<Value> {
+    let list = get(&format!("/api/v1/namespaces/{namespace}/pods")).await;
+    list["items"].as_array().cloned().unwrap_or_default()
+}
+
+fn ready(pods: &[Value], app: &str) -> usize {
+    let is_ready = |pod: &&Value| {
+        let conditions = pod["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        pod["metadata"]["labels"]["app"] == *app
+            && pod["metadata"]["deletionTimestamp"].is_null()
+            && conditions.any(|it| it["type"] == "Ready" && it["status"] == "True")
+    };
+    pods.iter().filter(is_ready).count()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,164 @@
+//! Units that are drained, and what others do meanwhile.
+
+use std::thread;
+
+use serde_json::Value;
+
+use super::stage::{Stage, plane};
+use crate::harness::{DEADLINE, Reference, block_on, wait_for};
+
+/// What `drain status` says of a unit.
+fn unit(stage: &Stage, drain: &str, unit: &str) -> Value {
+    let run = stage.run(&format!("drain status {drain} -o json")).ended(0);
+    let list: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let units = list["items"][0]["units"].as_array().expect("units").clone();
+    let found = units.into_iter().find(|found| found["name"] == unit);
+    found.expect("the unit is there")
+}
+
+/// The name of the rule of the only unit, once its pods are to leave.
+async fn begun(stage: &Stage) -> String {
+    wait_for("the unit has begun", DEADLINE, async || {
+        let rules = stage.world.rules().await;
+        let metadata = &rules.first()?["metadata"];
+        let progress = &metadata["annotations"]["devicetaint.dev/drain-stage"];
+        (progress == "Draining").then(|| metadata["name"].as_str().unwrap_or_default().to_owned())
+    })
+    .await
+}
+
+#[test]
+fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
+    let mut stage = Stage::new();
+    let (one, two) = (stage.node(3), stage.node(3));
+    stage.workload("ReplicaSet", "web", 3);
+    stage.workload("ReplicaSet", "api", 2);
+    stage.workload("StatefulSet", "db", 1);
+    stage.budget("web", 2);
+    stage.budget("api", 1);
+    let spare = stage.node(6);
+    let line = format!(
+        "drain --node {one} --node {two} --name {} --yes",
+        stage.world.namespace
+    );
+    let drain = stage.world.namespace.clone();
+    stage
+        .run(&line)
+        .ended(4)
+        .saying("only pods of their StatefulSets")
+        .saying("--include-singletons");
+    let dry = stage.run(&format!("{line} --include-singletons --dry-run"));
+    dry.ended(0).saying("Drain ");
+    assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
+    let run = stage
+        .run(&format!("{line} --include-singletons --settle 1s"))
+        .ended(0);
+    assert!(
+        run.stderr.contains("no claim holds its devices"),
+        "{run:#?}"
+    );
+    for (app, least) in [("web", 2), ("api", 1)] {
+        assert!(stage.fewest(app) >= least, "{app}: {}", stage.fewest(app));
+        stage.until_ready(app, least + 1);
+    }
+    for node in [&one, &two] {
+        assert_eq!(stage.on(node), Vec::<String>::new());
+        let unit = unit(&stage, &drain, node);
+        assert_eq!(unit["unitStage"], "Idle", "{unit:#}");
+        assert_eq!(unit["holdingPods"], serde_json::json!([]), "{unit:#}");
+    }
+    assert_eq!(stage.on(&spare).len(), 6);
+    // Nothing is left to do, and the same command says so.
+    stage
+        .run(&format!("{line} --include-singletons"))
+        .ended(0)
+        .saying("no unit is left to drain");
+    stage.run(&format!("restore {one} --yes")).ended(0);
+    assert_eq!(block_on(stage.world.rules()).len(), 3);
+    stage.run(&format!("restore {drain} --yes")).ended(0);
+    assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
+    stage
+        .run(&format!("restore {drain} --yes"))
+        .ended(1)
+        .saying("no drain");
+}
+
+#[test]
+fn a_budget_that_never_allows_ends_with_what_is_left_and_the_same_command_continues() {
+    let mut stage = Stage::new();
+    let node = stage.node(2);
+    stage.workload("ReplicaSet", "web", 2);
+    stage.budget("web", 2);
+    stage.node(2);
+    let drain = stage.world.namespace.clone();
+    let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
+    stage
+        .run(&format!("{line} --timeout 5s"))
+        .ended(5)
+        .saying("left: pod")
+        .saying("disruption budget")
+        .saying("run the same command again");
+    assert_eq!(stage.fewest("web"), 2);
+    assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Blocked");
+    let rules = block_on(stage.world.rules());
+    assert!(
+        rules
+            .iter()
+            .all(|rule| rule["spec"]["taint"]["effect"] == "NoSchedule")
+    );
+    let run = stage.run(&format!("{line} --force --grace 1s")).ended(0);
+    assert!(run.stderr.contains("by effect NoExecute"), "{run:#?}");
+    assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
+    stage.until_ready("web", 2);
+    stage.run(&format!("restore {drain} --yes")).ended(0);
+}
+
+#[test]
+fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    stage.workload("ReplicaSet", "web", 1);
+    stage.budget("web", 1);
+    stage.node(1);
+    let drain = stage.world.namespace.clone();
+    let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
+    let words = stage.world.words(&line);
+    let running = thread::spawn(move || {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        plane().plugin(&words)
+    });
+    let name = block_on(begun(&stage));
+    block_on(plane().delete(&Reference::rule(&name)));
+    let output = running.join().expect("no panic");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{messages}");
+    let removed = format!("left out: rule {name} was removed");
+    assert!(messages.contains(&removed), "{messages}");
+    assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
+}
+
+#[test]
+fn a_second_run_takes_over_and_the_first_says_so() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    stage.workload("ReplicaSet", "web", 1);
+    stage.budget("web", 1);
+    stage.node(1);
+    let drain = stage.world.namespace.clone();
+    let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
+    let words = stage.world.words(&line);
+    let first = thread::spawn(move || {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        plane().plugin(&words)
+    });
+    block_on(begun(&stage));
+    stage.run(&format!("{line} --timeout 8s")).ended(5);
+    let output = first.join().expect("no panic");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{messages}");
+    assert!(
+        messages.contains("is continued by another run"),
+        "{messages}"
+    );
+    stage.run(&format!("restore {drain} --yes")).ended(0);
+}
