@@ -17,13 +17,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use kubectl_devicetaint::assess::plan::search_problem;
+use kubectl_devicetaint::assess::{Basis, PlanUnit};
 use kubectl_devicetaint::engine::expression::DeviceExpression;
+use kubectl_devicetaint::engine::set_search::{DomainLimits, SetLimits, search};
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
-    Allocation, AllocationResult, AttributeValue, ClaimSource, ConsumerReference, Containers,
-    Device, DeviceId, DeviceName, DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace,
-    NamespacedName, NodeName, Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice,
-    RuleMetadata, Sandbox, SliceNodes, Snapshot, Taint,
+    Allocation, AllocationResult, AttributeValue, BudgetStatus, ClaimSource, ConsumerReference,
+    Containers, Controller, Device, DeviceId, DeviceName, DeviceSelector, DeviceTaintRule,
+    DriverName, Effect, Kind, LabelSelector, Namespace, NamespacedName, NodeName, Phase, Pod,
+    PodClaim, PodDisruptionBudget, Pool, PoolName, Reading, ReplicaSet, ResourceClaim,
+    ResourceSlice, RuleMetadata, Sandbox, SliceNodes, Snapshot, Source, Taint,
+    UnhealthyPodEvictionPolicy, Workload,
 };
 
 const NODES: usize = 5_000;
@@ -65,6 +70,7 @@ fn main() {
         }
     }
     choose_by_expression();
+    plan_sets(cluster.clone());
     println!("peak memory: {} MB, cluster and answers included", peak());
     let [_, one_asked, many_asked, one_beside, many_beside, _] =
         measurements.map(Measurement::fastest);
@@ -123,6 +129,122 @@ fn choose_by_expression() {
             .filter(|_| expression.matches(&driver, black_box(&device)) == Ok(true))
             .count();
         println!("{chosen} devices chosen by {what} in {:?}", began.elapsed());
+    }
+}
+
+/// A plan among 40,000 devices, each with two pods, in workloads of eight and under 200 budgets: at most 1 s.
+fn plan_sets(mut cluster: Snapshot) {
+    for (place, pod) in cluster.pods.iter_mut().enumerate() {
+        // A few pods without an owner, the rest in replicas of eight on eight nodes.
+        pod.controller = (!place.is_multiple_of(97)).then(|| Controller {
+            api_version: "apps/v1".into(),
+            kind: "ReplicaSet".into(),
+            name: format!("train-{}", place / 8).as_str().into(),
+            uid: format!("set-{}", place / 8).as_str().into(),
+        });
+    }
+    cluster.replica_sets = (0..CLAIMS / 8).map(replica_set).collect();
+    let namespaces: Vec<Namespace> = Names::new().namespaces;
+    cluster.budgets = namespaces.iter().map(budget).collect();
+    let reading = Reading {
+        snapshot: cluster,
+        source: Source::Files,
+        observed_at: Some(start()),
+        version: None,
+        known: Kind::ALL.into(),
+        resource_versions: Default::default(),
+        warnings: Vec::new(),
+        gaps: Vec::new(),
+    };
+    let semantics = Semantics::newest();
+    let basis = Basis {
+        reading: &reading,
+        semantics: &semantics,
+        now: start(),
+    };
+    let slices = &reading.snapshot.slices;
+    let of_slice = |slice: &ResourceSlice| -> Vec<DeviceId> {
+        slice
+            .devices
+            .iter()
+            .map(|device| slice.id_of(device))
+            .collect()
+    };
+    let nodes: Vec<Vec<DeviceId>> = slices.iter().map(of_slice).collect();
+    let devices: Vec<Vec<DeviceId>> = nodes.iter().flatten().map(|id| vec![id.clone()]).collect();
+    for (what, units, count) in [
+        ("20 of 40,000 devices", &devices, 20),
+        ("1,000 of 40,000 devices", &devices, 1_000),
+        ("20,000 of 40,000 devices", &devices, 20_000),
+        ("6 of 5,000 nodes", &nodes, 6),
+    ] {
+        let units = units.iter().map(|devices| PlanUnit {
+            devices: devices.clone(),
+            ..PlanUnit::default()
+        });
+        let units: Vec<PlanUnit> = units.collect();
+        let limits = SetLimits {
+            count,
+            domains: vec![DomainLimits {
+                least: 0,
+                most: usize::MAX,
+            }],
+            spare: None,
+        };
+        let began = Instant::now();
+        let all = [proposed(None, None)];
+        let impact = preview(&reading.snapshot, &all, start(), &semantics);
+        let problem = search_problem(&units, limits, &impact, &basis);
+        let prepared = began.elapsed();
+        let result = search(black_box(&problem));
+        let optimal = if result.is_optimal() {
+            "optimal"
+        } else {
+            "bounded"
+        };
+        println!(
+            "plan of {what}: {:.1?}, of which the search {:.1?} ({optimal})",
+            began.elapsed(),
+            began.elapsed() - prepared
+        );
+    }
+}
+
+fn replica_set(place: usize) -> ReplicaSet {
+    ReplicaSet(Workload {
+        name: NamespacedName {
+            namespace: "team-000".into(),
+            name: format!("train-{place}").as_str().into(),
+        },
+        uid: format!("set-{place}").as_str().into(),
+        controller: None,
+        replicas: Some(8),
+        ready: Some(8),
+        min_members: None,
+        failure: None,
+    })
+}
+
+/// A budget over all pods of a namespace, of which three may be away.
+fn budget(namespace: &Namespace) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        name: NamespacedName {
+            namespace: namespace.clone(),
+            name: "all".into(),
+        },
+        generation: 1,
+        selector: Some(LabelSelector::default()),
+        min_available: None,
+        max_unavailable: None,
+        unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
+        status: BudgetStatus {
+            disruptions_allowed: 3,
+            current_healthy: 400,
+            desired_healthy: 397,
+            expected_pods: 400,
+            observed_generation: 1,
+            failure: None,
+        },
     }
 }
 

@@ -28,11 +28,31 @@ enum After {
     Lost,
 }
 
+/// What decides whether a pod has a hazard: the pod by itself, or what else is lost at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DecidedBy {
+    /// The pod, its node and its owners.
+    Pod,
+    /// How many pods of its PodDisruptionBudget are lost.
+    Budget,
+    /// How many pods of its workload are lost.
+    Workload,
+    /// How many pods of its group are lost.
+    Group,
+    /// How many pods of its Job are lost.
+    Job,
+    /// Which other pods of the same hardware are lost.
+    Hardware,
+    /// Which devices are left for its claims.
+    Allocation,
+}
+
 /// All there is to say about a hazard.
 struct Row {
     code: &'static str,
     severity: Severity,
     rank: u8,
+    decided_by: DecidedBy,
     of: Of,
     after: After,
     reads: &'static [CountSubject],
@@ -48,6 +68,7 @@ macro_rules! hazards {
             code: $code:literal,
             severity: $severity:ident,
             rank: $rank:literal,
+            decided_by: $decided_by:ident,
             of: $of:ident,
             after: $after:ident,
             reads: [$($subject:ident),+],
@@ -73,6 +94,7 @@ macro_rules! hazards {
                         code: $code,
                         severity: Severity::$severity,
                         rank: $rank,
+                        decided_by: DecidedBy::$decided_by,
                         of: Of::$of,
                         after: After::$after,
                         reads: &[$(CountSubject::$subject),+],
@@ -96,6 +118,7 @@ hazards! {
         code: "pdb-violated",
         severity: Danger,
         rank: 10,
+        decided_by: Budget,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
@@ -107,6 +130,7 @@ hazards! {
         code: "pdb-ambiguous",
         severity: Danger,
         rank: 20,
+        decided_by: Budget,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
@@ -118,6 +142,7 @@ hazards! {
         code: "last-replica",
         severity: Danger,
         rank: 30,
+        decided_by: Workload,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -129,6 +154,7 @@ hazards! {
         code: "gang",
         severity: Danger,
         rank: 40,
+        decided_by: Group,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -140,6 +166,7 @@ hazards! {
         code: "no-replacement",
         severity: Warning,
         rank: 50,
+        decided_by: Allocation,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Replacements],
@@ -151,6 +178,7 @@ hazards! {
         code: "job-fails",
         severity: Danger,
         rank: 45,
+        decided_by: Job,
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
@@ -162,6 +190,7 @@ hazards! {
         code: "job-restart",
         severity: Warning,
         rank: 70,
+        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -173,6 +202,7 @@ hazards! {
         code: "do-not-disrupt",
         severity: Warning,
         rank: 80,
+        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -184,6 +214,7 @@ hazards! {
         code: "node-not-ready",
         severity: Warning,
         rank: 90,
+        decided_by: Pod,
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
@@ -195,6 +226,7 @@ hazards! {
         code: "driver-down",
         severity: Warning,
         rank: 100,
+        decided_by: Pod,
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes, Inventory],
@@ -206,6 +238,7 @@ hazards! {
         code: "node-maintenance",
         severity: Notice,
         rank: 140,
+        decided_by: Pod,
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
@@ -217,6 +250,7 @@ hazards! {
         code: "unmanaged",
         severity: Warning,
         rank: 60,
+        decided_by: Pod,
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
@@ -228,6 +262,7 @@ hazards! {
         code: "daemonset",
         severity: Notice,
         rank: 150,
+        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -239,6 +274,7 @@ hazards! {
         code: "critical",
         severity: Danger,
         rank: 0,
+        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -250,6 +286,7 @@ hazards! {
         code: "local-data",
         severity: Notice,
         rank: 120,
+        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -261,6 +298,7 @@ hazards! {
         code: "long-grace",
         severity: Notice,
         rank: 130,
+        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -272,6 +310,7 @@ hazards! {
         code: "extended-resource",
         severity: Notice,
         rank: 190,
+        decided_by: Pod,
         of: All,
         after: MadeAgain,
         reads: [Pods],
@@ -283,6 +322,7 @@ hazards! {
         code: "sibling-in-use",
         severity: Notice,
         rank: 170,
+        decided_by: Hardware,
         of: Evicted,
         after: MadeAgain,
         reads: [Holders],
@@ -294,6 +334,7 @@ hazards! {
         code: "terminal-still-reserved",
         severity: Notice,
         rank: 180,
+        decided_by: Pod,
         of: All,
         after: MadeAgain,
         reads: [Pods],
@@ -305,6 +346,7 @@ hazards! {
         code: "tolerates-schedule-only",
         severity: Warning,
         rank: 110,
+        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -317,6 +359,7 @@ hazards! {
         code: "foreign-taint",
         severity: Notice,
         rank: 160,
+        decided_by: Pod,
         of: All,
         after: MadeAgain,
         reads: [Taints],
@@ -351,6 +394,11 @@ impl Hazard {
     #[must_use]
     pub const fn rank(self) -> u8 {
         self.row().rank
+    }
+
+    /// What decides whether a pod has it.
+    pub(super) const fn decided_by(self) -> DecidedBy {
+        self.row().decided_by
     }
 
     /// What has to be known so that it is known whether a pod has it.

@@ -4,7 +4,8 @@
 //! which decisions are made and from which reports are written. Everything is typed: a count that may be unknown is a
 //! [`Count`](crate::model::Count) with its bounds, a hazard is a [`Hazard`]. Prints nothing, decides nothing.
 //!
-//! Hazards (`hazard`) and the signals of guards ([`guard`]) are tables: a row is all that a new one needs.
+//! Hazards (`hazard`) and the signals of guards ([`guard`]) are tables: a row is all that a new one needs. What the loss of
+//! devices costs, so that a plan can choose among them, is made from the same rows ([`plan`]).
 
 mod assessment;
 mod basis;
@@ -15,6 +16,7 @@ mod evidence;
 pub mod guard;
 mod hazard;
 mod outcome;
+pub mod plan;
 mod pod;
 mod replacements;
 mod severity;
@@ -27,9 +29,10 @@ pub use basis::Basis;
 pub use completeness::{CountSubject, ReportCompleteness};
 pub use consent::{Consent, WhyCount};
 pub use disruption_facts::DisruptionFacts;
-pub use guard::{Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
+pub use guard::{AvailabilityFloor, Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
 pub use hazard::{Finding, Hazard};
 pub use outcome::Outcome;
+pub use plan::PlanUnit;
 pub use pod::PodAssessment;
 pub use replacements::{
     AvailableDevices, ClaimReplacement, Replacements, RequestReplacement, completeness,

@@ -11,6 +11,8 @@ use crate::model::{self, Kind, Saving};
 pub enum Purpose {
     /// Reading what a preview needs, from the cluster alone.
     Preview,
+    /// Choosing among devices, and everything that a preview of the choice needs.
+    Plan,
     /// A preview that is compared with what the controller says, by rules that are made for that.
     Publish,
     /// Making rules, and completing those that an interrupted run has made.
@@ -117,8 +119,9 @@ const DEBUG_NODE: Need = Need(&["get"], What::Nodes);
 
 impl Purpose {
     /// Every purpose that a role of `manifests/` is for.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Preview,
+        Self::Plan,
         Self::Publish,
         Self::Add,
         Self::Escalate,
@@ -151,6 +154,7 @@ impl Purpose {
     pub fn only_reads(self) -> bool {
         match self {
             Self::Preview
+            | Self::Plan
             | Self::List
             | Self::Describe
             | Self::DescribeHistory
@@ -203,6 +207,7 @@ impl Purpose {
     pub fn reads_dumps(self) -> bool {
         match self {
             Self::Preview
+            | Self::Plan
             | Self::List
             | Self::Describe
             | Self::DescribeHistory
@@ -246,6 +251,7 @@ impl Purpose {
     fn row(self) -> (&'static str, &'static [Need]) {
         match self {
             Self::Preview    => ("preview",    &[FACTS, PODS, BUDGETS, WORKLOADS, NODES]),
+            Self::Plan       => ("plan",       &[FACTS, PODS, BUDGETS, WORKLOADS, NODES]),
             Self::Publish    => ("publish",    &[FACTS, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules)]),
             Self::Add        => ("add",        &[FACTS, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch"], What::Rules)]),
             Self::Escalate   => ("escalate",   &[FACTS, PODS, BUDGETS, WORKLOADS, Need(&["get", "patch"], What::Rules), WATCH, NODES]),
@@ -420,6 +426,7 @@ mod tests {
                 .collect();
             let nodes = [
                 Purpose::Preview,
+                Purpose::Plan,
                 Purpose::Publish,
                 Purpose::Add,
                 Purpose::Escalate,
@@ -441,6 +448,7 @@ mod tests {
             );
             let budgets = [
                 Purpose::Preview,
+                Purpose::Plan,
                 Purpose::Publish,
                 Purpose::Add,
                 Purpose::Escalate,

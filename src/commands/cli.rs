@@ -17,8 +17,8 @@ use super::work::events;
 use super::work::role::{RoleShown, tell_role};
 use super::{
     add, built, complete, completion, dedicate, deescalate, describe, devices, drain, escalate,
-    explain, help, list, podresources, preview, remove, restore, signal, snapshot, tolerations,
-    undedicate, version, wait,
+    explain, help, list, plan, podresources, preview, remove, restore, signal, snapshot,
+    tolerations, undedicate, version, wait,
 };
 use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
 use crate::completion::{Known, Request};
@@ -66,6 +66,7 @@ Examples:
 #[derive(Debug, Subcommand)]
 enum Command {
     Preview(preview::PreviewArgs),
+    Plan(plan::PlanArgs),
     #[command(alias = "create")]
     Add(add::AddArgs),
     Escalate(escalate::EscalateArgs),
@@ -146,7 +147,7 @@ impl Cli {
         let hint = match &self.command {
             // Narrowed to the devices that claims of the namespace hold.
             Command::Devices(_) | Command::PodResources(_) | Command::Explain(_) => return None,
-            Command::Preview(_) => {
+            Command::Preview(_) | Command::Plan(_) => {
                 "taints affect pods in every namespace; to filter them: -o json, field \
                  affectedPods[].namespace"
             }
@@ -230,6 +231,7 @@ impl Command {
             | Self::Dedicate(_)
             | Self::Undedicate(_) => Some("this command changes rules in one cluster at a time"),
             Self::Describe(_)
+            | Self::Plan(_)
             | Self::Explain(_)
             | Self::Wait(_)
             | Self::Snapshot(_)
@@ -248,7 +250,8 @@ impl Command {
             Self::Preview(args) => args.publishes(),
             Self::PodResources(args) => args.makes_a_pod(),
             Self::Wait(args) => args.makes_a_pod(),
-            Self::Add(_)
+            Self::Plan(_)
+            | Self::Add(_)
             | Self::Escalate(_)
             | Self::Deescalate(_)
             | Self::Remove(_)
@@ -276,6 +279,7 @@ impl Command {
         Some(match self {
             Self::Preview(args) if args.publishes() => Purpose::Publish,
             Self::Preview(_) => Purpose::Preview,
+            Self::Plan(_) => Purpose::Plan,
             Self::Add(_) => Purpose::Add,
             Self::Escalate(_) => Purpose::Escalate,
             Self::Deescalate(_) => Purpose::Deescalate,
@@ -319,6 +323,7 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
     // Each on the heap: they are long, and the stack would have to hold the longest twice over.
     match command {
         Command::Preview(args) => Box::pin(preview::run(args, context)).await,
+        Command::Plan(args) => Box::pin(plan::run(args, context)).await,
         Command::Add(args) => Box::pin(add::run(args, context)).await,
         Command::Escalate(args) => Box::pin(escalate::run(args, context)).await,
         Command::Deescalate(args) => Box::pin(deescalate::run(args, context)).await,

@@ -28,6 +28,7 @@ mod explain;
 mod flags;
 mod help;
 mod list;
+mod plan;
 mod podresources;
 mod preview;
 mod remove;

@@ -56,7 +56,7 @@ impl Values {
     /// definition of the argument already.
     pub(super) fn of(command: &str, argument: &str) -> Option<Self> {
         Some(match (command, argument) {
-            ("preview" | "add", "targets") => Self::DevicesThenTaint,
+            ("preview" | "plan" | "add", "targets") => Self::DevicesThenTaint,
             ("explain", "targets") => Self::Subjects,
             ("remove", "targets") => Self::RulesOrDevicesToRemove,
             ("dedicate" | "drain", "targets") => Self::Devices,
@@ -64,7 +64,7 @@ impl Values {
             ("tolerations", "target") => Self::RulesOrDevices,
             (_, "targets") => Self::RulesOrDevices,
             ("preview" | "explain", "rule") => Self::Rules,
-            ("devices" | "check", "devices") => Self::Devices,
+            ("devices" | "check", "devices") | ("plan", "exclude") => Self::Devices,
             ("help", "topic") => Self::Topics,
             (_, "driver") => Self::Drivers,
             (_, "pool") => Self::Pools,

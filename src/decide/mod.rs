@@ -14,6 +14,7 @@
 //! | Selection of devices from what was typed | [`choice`] |
 //! | Pods, devices and rules given to `explain` | [`explain_targets`] |
 //! | Filters of listed devices | [`list_filter`] |
+//! | What a plan is asked for, the units that it chooses among, and the limits of a choice | [`plan`] |
 //! | The rules requested by a command, before existing rules are known | [`drafts`] |
 //! | `add`: the changes that make the requested rules exist | [`mod@add`] |
 //! | Proposed changes of a command, a row for each rule | [`proposal`] |
@@ -62,6 +63,7 @@ pub mod others;
 pub mod outcomes;
 pub mod owner;
 pub mod pending_evictions;
+pub mod plan;
 pub mod policy;
 pub mod proposal;
 pub mod publish;
@@ -87,7 +89,7 @@ pub use effect::{Downgrade, downgrade, escalate, rank};
 pub use exit_status::{Strictness, exit_status};
 pub use explain_targets::ExplainTargets;
 pub use ledger::Ledger;
-pub use next::{NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, next};
+pub use next::{NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, look_at, next};
 pub use others::Requester;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};

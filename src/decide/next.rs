@@ -132,6 +132,13 @@ pub fn next(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Option<N
     Some(next.unwrap_or_else(NextStep::from))
 }
 
+/// What to do with devices that were chosen while no taint was named: look at them alone.
+#[must_use]
+pub fn look_at(choice: &Choice) -> NextStep {
+    let devices = devices(choice).join(" ");
+    NextStep::Command(format!("next: kubectl devicetaint preview {devices}"))
+}
+
 /// The command that makes the rules, or what comes after it where they are there.
 fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<NextStep, Failure> {
     let stdin = PathBuf::from("-");

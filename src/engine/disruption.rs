@@ -96,6 +96,38 @@ pub fn disruption<'a>(
     Disruption { budgets, gaps }
 }
 
+/// How many ready pods of `budget` the eviction API would refuse if none, one, two and up to so many were lost, one
+/// after the other and before any are replaced.
+#[must_use]
+pub fn refusals(budget: &PodDisruptionBudget, lost: usize) -> Vec<usize> {
+    let mut balance = BudgetBalance::open(budget);
+    let mut refused = 0_usize;
+    let mut refusals = vec![refused];
+    for _ in 0..lost {
+        refused = refused.saturating_add(usize::from(!balance.has_room()));
+        refusals.push(refused);
+        balance.lose_one();
+    }
+    refusals
+}
+
+/// Whether the eviction API would let the pod, which `budget` covers, go before any other.
+#[must_use]
+pub fn allows_first(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
+    BudgetBalance::open(budget).allows(pod)
+}
+
+/// Whether the eviction API asks budgets about a pod.
+///
+/// Upstream: `canIgnorePDB`.
+#[must_use]
+pub fn asks_budgets(pod: &Pod) -> bool {
+    match pod.phase {
+        Phase::Pending | Phase::Succeeded | Phase::Failed => false,
+        Phase::Running | Phase::Unknown(_) => true,
+    }
+}
+
 /// The pods that are evicted, the earliest first; what is overdue goes now.
 fn in_order<'a>(impact: &Impact<'a>, now: Timestamp) -> Vec<&'a Pod> {
     let mut evicted: Vec<(Timestamp, &Pod)> = impact
@@ -147,7 +179,12 @@ impl<'a> BudgetBalance<'a> {
             // What it allows is not known, and so nothing.
             UnhealthyPodEvictionPolicy::Unknown(_) => false,
         };
-        (!pod.is_ready && is_spare) || (budget.is_counted() && self.allowed > 0)
+        (!pod.is_ready && is_spare) || self.has_room()
+    }
+
+    /// Whether a pod that is ready may go.
+    fn has_room(&self) -> bool {
+        self.impact.budget.is_counted() && self.allowed > 0
     }
 
     /// Counts again once a pod that was ready is gone.

@@ -84,35 +84,56 @@ impl JobFate {
 /// What the Jobs that made the evicted pods do about their loss, for each pod that a Job made.
 #[must_use]
 pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid, JobFate> {
-    let of_job = |pod: &&Pod| {
-        let controller = pod.controller.as_ref();
-        // One that has ended was counted when it did.
-        !pod.phase.is_terminal()
-            && controller.is_some_and(|owner| owner.workload_kind() == Some(Kind::Job))
-    };
+    // All pods that a Job loses are counted before the first is judged: each may be the one that is too many.
+    let mut lost: BTreeMap<&Uid, i32> = BTreeMap::new();
+    for owner in evicted(impact)
+        .filter(is_of_job)
+        .filter_map(|pod| pod.controller.as_ref())
+    {
+        let count = lost.entry(&owner.uid).or_default();
+        *count = count.saturating_add(1);
+    }
+    fates(impact, reading, |owner| {
+        lost.get(owner).copied().unwrap_or_default()
+    })
+}
+
+/// What the Jobs that made the evicted pods would do if each of these were the only one that is lost.
+#[must_use]
+pub fn job_fates_alone<'a>(
+    impact: &Impact<'a>,
+    reading: &'a Reading,
+) -> BTreeMap<&'a Uid, JobFate> {
+    fates(impact, reading, |_| 1)
+}
+
+/// Whether a Job made the pod and counts it as failed once it is lost.
+fn is_of_job(pod: &&Pod) -> bool {
+    let controller = pod.controller.as_ref();
+    // One that has ended was counted when it did.
+    !pod.phase.is_terminal()
+        && controller.is_some_and(|owner| owner.workload_kind() == Some(Kind::Job))
+}
+
+/// What becomes of each evicted pod that a Job made, where each Job loses so many.
+fn fates<'a>(
+    impact: &Impact<'a>,
+    reading: &'a Reading,
+    lost: impl Fn(&Uid) -> i32,
+) -> BTreeMap<&'a Uid, JobFate> {
     let jobs: BTreeMap<&Uid, &Workload> = reading
         .snapshot
         .jobs
         .iter()
         .map(|job| (&job.uid, &**job))
         .collect();
-    // All pods that a Job loses are counted before the first is judged: each may be the one that is too many.
-    let mut lost: BTreeMap<&Uid, i32> = BTreeMap::new();
-    for owner in evicted(impact)
-        .filter(of_job)
-        .filter_map(|pod| pod.controller.as_ref())
-    {
-        let count = lost.entry(&owner.uid).or_default();
-        *count = count.saturating_add(1);
-    }
     let fate = |pod: &'a Pod| {
         let owner = &pod.controller.as_ref()?.uid;
         let failure = jobs.get(owner).and_then(|job| job.failure.as_ref());
-        let lost = lost.get(owner).copied().unwrap_or_default();
-        let fate = failure.map_or(JobFate::Unknown, |failure| failure.fate(pod, lost));
+        let fate = failure.map_or(JobFate::Unknown, |failure| failure.fate(pod, lost(owner)));
         Some((&pod.uid, fate))
     };
-    evicted(impact).filter(of_job).filter_map(fate).collect()
+    evicted(impact).filter(is_of_job).filter_map(fate).collect()
 }
 
 impl FailurePolicy {

@@ -28,6 +28,7 @@
 //! | Checks before a device is pulled out of its node | [`device_removal`]; devices a kubelet has not released: [`unreleased_devices`] |
 //! | Identification of a kubelet's node | [`kubelet_node`] |
 //! | Claims and templates, not allocated yet, that tolerate the taints of a device | [`tolerant`] |
+//! | Search for the set of devices or nodes whose loss costs least | [`set_search`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
@@ -61,6 +62,7 @@ mod select;
 mod selection;
 mod selector_scope;
 pub mod semantics;
+pub mod set_search;
 pub mod settle;
 pub mod termination_blocker;
 #[cfg(test)]

@@ -12,7 +12,7 @@ const MEANT: [(&[&str], &[&str]); 11] = [
         &["drain", "escalate"],
     ),
     (
-        &["plan", "simulate", "impact", "who", "diff", "check"],
+        &["simulate", "impact", "who", "diff", "check"],
         &["preview"],
     ),
     (

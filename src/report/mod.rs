@@ -7,6 +7,7 @@
 //! | what | module |
 //! |---|---|
 //! | Impact report: the pods a taint evicts, and when | [`impact`] |
+//! | Plan: the set of devices or nodes whose loss costs least | [`plan`] |
 //! | Previews of proposed taints on a reading: selected devices, impact and report | `question` |
 //! | Explanations of pods, devices and rules, link by link | [`explain`] |
 //! | Report of devices and their users | [`devices`] |
@@ -80,6 +81,7 @@ pub mod impact;
 pub mod in_use;
 pub mod kubelet_resources;
 pub mod metadata;
+pub mod plan;
 pub mod policy;
 mod question;
 pub mod reference;
@@ -114,6 +116,7 @@ pub use drains::DrainList;
 pub use explain::Explanation;
 pub use impact::ImpactReport;
 pub use in_use::PodResourcesReport;
+pub use plan::PlanReport;
 pub use rules::RuleList;
 pub use table::View;
 pub use tolerations::TolerationReport;

@@ -13,13 +13,13 @@ use super::command_event::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
     ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, DrainList, Explanation,
-    ImpactReport, PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport,
-    VersionReport, WaitReport,
+    ImpactReport, PlanReport, PodResourcesReport, RuleDescription, RuleDescriptions,
+    TolerationReport, VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 15] {
+pub fn files() -> [(&'static str, Schema); 16] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -71,6 +71,10 @@ pub fn files() -> [(&'static str, Schema); 15] {
             schema_of::<TolerationReport>(),
         ),
         (
+            "plan-report.v1alpha1.schema.json",
+            schema_of::<PlanReport>(),
+        ),
+        (
             "cluster-report-list.v1alpha1.schema.json",
             schema_of::<ClusterReports<AnyReport>>(),
         ),
@@ -99,7 +103,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 16] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -113,6 +117,7 @@ const KINDS: [&str; 15] = [
     "DedicationList",
     "DrainList",
     "TolerationList",
+    "PlanReport",
     "ClusterReportList",
     "CommandEvent",
 ];

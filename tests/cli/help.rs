@@ -20,6 +20,7 @@ fn help_of_the_program() {
 
     Commands:
       preview       Show which pods a taint would evict, and when
+      plan          Find the devices or nodes that cost least to drain
       add           Create rules that taint devices
       escalate      Raise a rule's effect: block new pods, or evict running ones
       deescalate    Lower a rule's effect immediately, without preview, guards or confirmation
@@ -286,7 +287,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help topic "me"
-    hint: choose a topic: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, drain, restore, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
+    hint: choose a topic: preview, plan, add, escalate, deescalate, remove, list, describe, explain, wait, devices, drain, restore, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }

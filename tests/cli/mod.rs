@@ -11,6 +11,7 @@ mod hardware;
 mod harness;
 mod help;
 mod hostile;
+mod plan;
 mod policy;
 mod preview;
 mod rules;

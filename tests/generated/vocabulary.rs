@@ -340,6 +340,10 @@ const SHARED: [(&str, &str); 77] = [
     ("devices", "Devices, as DRIVER/POOL/DEVICE."),
     ("driver", "Name of the driver."),
     (
+        "digest",
+        "`sha256:` and a hash of what decides in a report; what that is differs between reports.",
+    ),
+    (
         "effect",
         "The effect of a taint or a toleration, as in the API.",
     ),

@@ -41,6 +41,12 @@ pub enum GuardError {
         /// Its signal.
         signal: Signal,
     },
+    /// It is no lower bound of what stays allocatable.
+    #[error("\"{guard}\" is not a lower bound of the devices that stay allocatable")]
+    NoFloor {
+        /// The expression as given.
+        guard: String,
+    },
 }
 
 impl GuardError {
@@ -68,6 +74,9 @@ impl GuardError {
             }
             Self::NoWhole { signal, .. } => {
                 format!("{signal} is compared with a whole number, such as '{signal}>1'")
+            }
+            Self::NoFloor { .. } => {
+                "use devices.available with >= or >, such as 'devices.available>=4'".to_owned()
             }
         }
     }

@@ -5,12 +5,13 @@
 //!
 //! `expression` parses guards (and `error` says what is none), `signal` is the table of what can be limited,
 //! `evaluation` compares with what was counted by `comparison`, `together` does so for several clusters, and
-//! `outcome` is what became of a guard.
+//! `outcome` is what became of a guard. `floor` is the reverse of one: how many devices have to stay.
 
 mod comparison;
 mod error;
 mod evaluation;
 mod expression;
+mod floor;
 mod outcome;
 mod signal;
 mod together;
@@ -19,5 +20,6 @@ pub use error::GuardError;
 pub(in crate::assess) use evaluation::Measured;
 pub use evaluation::{Limits, Wholes};
 pub use expression::Guard;
+pub use floor::AvailabilityFloor;
 pub use outcome::GuardOutcome;
 pub use signal::Signal;

@@ -44,6 +44,8 @@ pub enum Purpose {
     Look,
     /// To taint them.
     Add,
+    /// To choose some of them: a taint may stay unnamed, and a rule names none.
+    Plan,
 }
 
 impl Choice {
@@ -354,7 +356,7 @@ fn not_one_way(ways: &[(&str, ChoiceBasis)], purpose: Purpose) -> Failure {
         ([] | [_], Purpose::Look) => Failure::usage("no devices specified")
             .hint("specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
             .hint("list the devices with `kubectl devicetaint devices`"),
-        ([] | [_], Purpose::Add) => Failure::usage("no devices specified").hint(
+        ([] | [_], Purpose::Add | Purpose::Plan) => Failure::usage("no devices specified").hint(
             "specify devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices`",
         ),
     }

@@ -108,31 +108,54 @@ pub fn refuse_missing(
     reading: &Reading,
     semantics: &Semantics,
 ) -> Result<(), Failure> {
+    let Some((selector, failure)) = unmatched(proposed, reading, semantics) else {
+        return Ok(());
+    };
+    // Whom a rule hits has to be known before it is made.
+    if devices_unread(reading).is_some() {
+        return Err(failure);
+    }
+    // A word without a dot is a mistyped hardware ID rather than a driver to come.
+    let is_mistyped = word_of(selector).is_some_and(|word| !word.contains('.'));
+    Err(if is_mistyped {
+        failure
+    } else {
+        failure.hint("to accept devices that do not exist yet: --allow-missing")
+    })
+}
+
+/// As [`refuse_missing`], where devices to come are of no use.
+///
+/// # Errors
+///
+/// When one of the taints selects nothing in what was read.
+pub fn refuse_unmatched(
+    proposed: &[ProposedTaint],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    match unmatched(proposed, reading, semantics) {
+        Some((_, failure)) => Err(failure),
+        None => Ok(()),
+    }
+}
+
+/// The first selector without a rule that selects nothing in what was read, and what is said of it.
+fn unmatched<'p>(
+    proposed: &'p [ProposedTaint],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Option<(&'p DeviceSelector, Failure)> {
     let snapshot = &reading.snapshot;
     let counts = engine::selection(snapshot, proposed, semantics).counts;
-    for (proposed, count) in proposed.iter().zip(counts) {
-        let Some(selector) = &proposed.selector else {
-            continue;
-        };
-        if count > 0 || proposed.rule.is_some() {
-            continue;
-        }
-        let all = engine::devices(snapshot, semantics).devices;
-        let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
-        let failure = missing_device(selector, &known, reading);
-        // Whom a rule hits has to be known before it is made.
-        if devices_unread(reading).is_some() {
-            return Err(failure);
-        }
-        // A word without a dot is a mistyped hardware ID rather than a driver to come.
-        let is_mistyped = word_of(selector).is_some_and(|word| !word.contains('.'));
-        return Err(if is_mistyped {
-            failure
-        } else {
-            failure.hint("to accept devices that do not exist yet: --allow-missing")
-        });
-    }
-    Ok(())
+    let mut empty = proposed.iter().zip(counts).filter_map(|(proposed, count)| {
+        let is_empty = count == 0 && proposed.rule.is_none();
+        proposed.selector.as_ref().filter(|_| is_empty)
+    });
+    let selector = empty.next()?;
+    let all = engine::devices(snapshot, semantics).devices;
+    let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
+    Some((selector, missing_device(selector, &known, reading)))
 }
 
 #[cfg(test)]

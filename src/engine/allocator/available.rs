@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate_devices::{Candidacy, is_free, pools_in_reach, reached};
 use super::cluster_state::ClusterState;
-use super::completeness::Range;
+use super::completeness::{Completeness, Range};
 use super::demand::Choice;
 use super::usage::{Holdings, Usage};
-use crate::engine::Impact;
-use crate::model::{DeviceAmount, DeviceClass, RequestTerms};
+use crate::engine::{Impact, Semantics};
+use crate::model::{DeviceAmount, DeviceClass, DeviceId, RequestTerms, Snapshot};
 
 /// What stays allocatable of the classes of the selected devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,47 @@ pub struct Available {
     pub whole: Range,
 }
 
+/// The devices of some classes that claims can get now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllocatableDevices {
+    /// The classes, by name.
+    pub classes: Vec<String>,
+    /// The devices that are certainly allocatable, by name.
+    pub devices: BTreeSet<DeviceId>,
+    /// All devices of these classes.
+    pub whole: Range,
+}
+
+/// The devices that claims without tolerations can get now, of the classes that the `chosen` devices are of; absent
+/// where what that depends on was not read.
+#[must_use]
+pub fn allocatable_devices(
+    snapshot: &Snapshot,
+    chosen: &BTreeSet<DeviceId>,
+    (semantics, completeness): (&Semantics, Completeness),
+) -> Option<AllocatableDevices> {
+    let state = ClusterState::new(snapshot, &[], semantics, completeness);
+    let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
+    let chosen = chosen.iter().filter_map(|id| state.identity(id)).collect();
+    let Members {
+        classes,
+        by_identity,
+    } = members(&chosen, &state, &all)?;
+    let is_sure = is_sure(&state);
+    let devices = state.devices.iter().filter(|at| {
+        let found = by_identity.get(&at.identity);
+        is_sure && found.is_some_and(|(_, is_left)| *is_left == Candidacy::Yes)
+    });
+    Some(AllocatableDevices {
+        classes,
+        devices: devices.map(|at| at.slice.id_of(at.device)).collect(),
+        whole: by_identity
+            .values()
+            .map(|(is_member, _)| range(*is_member))
+            .sum(),
+    })
+}
+
 /// What stays allocatable of the classes that the devices of `impact` are of; absent where nobody has
 /// read what that depends on.
 pub(super) fn available<'a>(
@@ -28,22 +69,64 @@ pub(super) fn available<'a>(
     state: &ClusterState<'a>,
     all: &Holdings<'a>,
 ) -> Option<Available> {
-    if !state.completeness.classes || !state.completeness.slices {
-        return None;
-    }
-    let pools = pools_in_reach(state);
     let selected: BTreeSet<u32> = impact
         .devices
         .iter()
         .filter_map(|device| state.identity(&device.id))
         .collect();
+    let Members {
+        classes,
+        by_identity,
+    } = members(&selected, state, all)?;
+    let mut found = Available {
+        classes,
+        devices: by_identity
+            .values()
+            .map(|(_, is_left)| range(*is_left))
+            .sum(),
+        whole: by_identity
+            .values()
+            .map(|(is_member, _)| range(*is_member))
+            .sum(),
+    };
+    if !is_sure(state) {
+        // Something that was not read may hold or taint every one of them; the upper bound stays true.
+        found.devices.least = 0;
+    }
+    Some(found)
+}
+
+/// Whether everything was read that may hold or taint a device.
+fn is_sure(state: &ClusterState<'_>) -> bool {
+    let completeness = state.completeness;
+    completeness.claims && completeness.rules && completeness.nodes && state.doubts.is_empty()
+}
+
+/// The devices of some classes.
+struct Members {
+    /// The classes, by name.
+    classes: Vec<String>,
+    /// Of each device, whether it is of one of the classes, and whether it is left.
+    by_identity: BTreeMap<u32, (Candidacy, Candidacy)>,
+}
+
+/// The devices of the classes that the `selected` ones are of, by their identities; absent where classes or slices
+/// were not read.
+fn members<'a>(
+    selected: &BTreeSet<u32>,
+    state: &ClusterState<'a>,
+    all: &Holdings<'a>,
+) -> Option<Members> {
+    if !state.completeness.classes || !state.completeness.slices {
+        return None;
+    }
+    let pools = pools_in_reach(state);
     let places = || {
         pools
             .iter()
             .flat_map(|pool| pool.devices.iter().map(move |place| (pool, *place)))
     };
     let mut classes = Vec::new();
-    // Of each device, whether it is of one of the classes, and where it is.
     let mut members: BTreeMap<u32, (Candidacy, Candidacy)> = BTreeMap::new();
     let nothing = Holdings::default();
     let usage = Usage { all, own: &nothing };
@@ -82,24 +165,10 @@ pub(super) fn available<'a>(
             *known = (known.0.max(is_member), known.1.max(is_left));
         }
     }
-    let mut found = Available {
+    Some(Members {
         classes,
-        devices: members.values().map(|(_, is_left)| range(*is_left)).sum(),
-        whole: members
-            .values()
-            .map(|(is_member, _)| range(*is_member))
-            .sum(),
-    };
-    let completeness = state.completeness;
-    if !completeness.claims
-        || !completeness.rules
-        || !completeness.nodes
-        || !state.doubts.is_empty()
-    {
-        // Something that was not read may hold or taint every one of them; the upper bound stays true.
-        found.devices.least = 0;
-    }
-    Some(found)
+        by_identity: members,
+    })
 }
 
 fn range(answer: Candidacy) -> Range {

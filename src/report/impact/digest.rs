@@ -63,7 +63,8 @@ pub(super) fn named(taints: &[TaintImpact]) -> BTreeSet<String> {
     selectors.filter_map(name).collect()
 }
 
-fn hash(algorithm: &str, lines: &[String]) -> String {
+/// The hash of some lines, behind the name of its algorithm.
+pub(in crate::report) fn hash(algorithm: &str, lines: &[String]) -> String {
     let hash = Sha256::digest(lines.join("\n"));
     let hexadecimal: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{algorithm}{hexadecimal}")
@@ -106,7 +107,8 @@ fn pod_line(pod: &Pod) -> String {
     fields([Some("pod"), Some(&pod.uid), Some(pod.outcome.as_str())])
 }
 
-fn fields<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> String {
+/// A line of fields, each with its length before it.
+pub(in crate::report) fn fields<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> String {
     let field = |field: Option<&str>| match field {
         // Without the length, the fields `a` and `bc` would be hashed like `ab` and `c`.
         Some(text) => format!("{}:{text}", text.len()),

@@ -53,6 +53,7 @@ pub mod view;
 
 pub use arrangement::{Arrangement, Grouping, Order};
 pub use budgets::Budget;
+pub(in crate::report) use digest::{fields, hash};
 pub use expect::{ExpectedReport, UnreadableReport};
 pub use finding::{Finding, HazardCode};
 pub use note::NoteCode;

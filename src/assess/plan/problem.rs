@@ -1,0 +1,86 @@
+//! Units of a plan, and the problem of choosing among them.
+
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashSet};
+
+use super::couplings::add_couplings;
+use super::pod_burden::{EvictedPods, burdens};
+use crate::assess::basis::Basis;
+use crate::assess::completeness::{CountSubject, ReportCompleteness};
+use crate::engine::Impact;
+use crate::engine::set_search::{SearchProblem, SearchUnit, SetLimits, Tier};
+use crate::model::DeviceId;
+
+/// Devices that a plan takes together or not at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanUnit {
+    /// The device or the node, as people write it.
+    pub name: String,
+    /// The devices, by name.
+    pub devices: Vec<DeviceId>,
+    /// The domain that it is of, by its place in [`SetLimits::domains`].
+    pub domain: usize,
+    /// How many of its devices can be allocated now.
+    pub spare: usize,
+}
+
+/// The problem of choosing among `units` within `limits`; `impact` is that of a taint on all of their devices.
+#[must_use]
+pub fn search_problem(
+    units: &[PlanUnit],
+    limits: SetLimits,
+    impact: &Impact<'_>,
+    basis: &Basis<'_>,
+) -> SearchProblem {
+    let pods = EvictedPods::of(impact);
+    let mut problem = SearchProblem {
+        pods: burdens(&pods, impact, basis),
+        limits,
+        ..SearchProblem::default()
+    };
+    add_couplings(&mut problem, &pods, impact, basis);
+    let unknown = unknown_devices(impact, basis);
+    let mut unit_of: HashMap<&DeviceId, usize> = HashMap::default();
+    for (place, unit) in units.iter().enumerate() {
+        unit_of.extend(unit.devices.iter().map(|device| (device, place)));
+    }
+    let mut pods_of: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); units.len()];
+    for (place, pod) in pods.all.iter().enumerate() {
+        // A pod goes with any of its devices whose taint it does not tolerate, and with no other.
+        let causes = pod.causes.iter().filter(|cause| cause.is_proposed());
+        for unit in causes.filter_map(|cause| unit_of.get(cause.device)) {
+            if let Some(pods) = pods_of.get_mut(*unit) {
+                pods.insert(place);
+            }
+        }
+    }
+    let found = units.iter().zip(pods_of).map(|(unit, pods)| {
+        let is_known = unit.devices.iter().all(|device| !unknown.contains(device));
+        SearchUnit {
+            pods: pods.into_iter().collect(),
+            domain: unit.domain,
+            spare: unit.spare,
+            tier: if is_known {
+                Tier::default()
+            } else {
+                Tier::Unknown
+            },
+        }
+    });
+    problem.units = found.collect();
+    problem
+}
+
+/// The devices of which it is not known who is evicted with them.
+fn unknown_devices<'i>(impact: &'i Impact<'_>, basis: &Basis<'_>) -> HashSet<&'i DeviceId> {
+    let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
+    let completeness = ReportCompleteness::new(gaps, basis.semantics);
+    // Claims that were not read may hold any device; pods that were not read use those that claims hold.
+    let knows_claims = completeness.is_complete(CountSubject::Allocated);
+    let knows_pods = completeness.is_complete(CountSubject::Pods);
+    let devices = impact.devices.iter();
+    let unknown =
+        devices.filter(|device| !knows_claims || (!knows_pods && !device.claims.is_empty()));
+    unknown.map(|device| &device.id).collect()
+}

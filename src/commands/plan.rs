@@ -1,0 +1,407 @@
+//! `plan`: which devices or nodes hurt least if they are taken out of service.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::context::Context;
+use super::flags::device_filters::DeviceFilterArgs;
+use super::flags::devices::SelectorArgs;
+use super::flags::guards;
+use super::flags::output::PageArgs;
+use super::flags::source::SourceArgs;
+use super::flags::words::one_of;
+use super::work::cluster_view::ClusterView;
+use super::work::hypothesis::Hypothesis;
+use super::work::present::present;
+use crate::assess::plan::search_problem;
+use crate::assess::{AvailabilityFloor, Guard};
+use crate::cluster::Detail;
+use crate::decide::choice::{
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, collapsed, refuse_unmatched,
+};
+use crate::decide::plan::{
+    PlanRequest, PlanSize, PlanSpace, Spread, devices_of, no_set, plan_space, plan_units,
+};
+use crate::decide::policy::Policies;
+use crate::decide::{NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, look_at, next};
+use crate::engine::set_search::search;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, DeviceSelector, Effect};
+use crate::report::PlanReport;
+use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
+
+/// Find the devices or nodes that cost least to drain
+///
+/// Read-only. Of the selected devices, chooses --count devices, --nodes whole nodes, or --per-pool
+/// devices of each pool, so that the fewest and least important pods are evicted. Compared in this
+/// order: PodDisruptionBudgets respected and grace periods of at most 10s, PodDisruptionBudgets
+/// respected, then hazards by severity, pods, claimed devices, and pods without a controller.
+///
+/// Pods are evaluated as if the devices had a NoExecute taint. The report says whether the set is
+/// optimal, or how much less another set could cost. With -o json, it is a plan file.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes", "per_pool"]))]
+pub(super) struct PlanArgs {
+    /// Devices to choose from, and the taint they would get
+    ///
+    /// As in `preview`: DRIVER/POOL/DEVICE with `*` for any, UUID, serial or PCI address. Without TAINT, assumes a
+    /// taint that only wildcard tolerations match. The effect of TAINT is that of the next command;
+    /// the plan assumes NoExecute.
+    #[arg(value_name = "DEVICE|TAINT")]
+    targets: Vec<String>,
+
+    /// Choose this many devices
+    #[arg(long, value_name = "N", help_heading = "Plan")]
+    count: Option<usize>,
+
+    /// Choose this many whole nodes
+    ///
+    /// Of the nodes that hold selected devices, each with all of its devices.
+    #[arg(long, value_name = "N", help_heading = "Plan")]
+    nodes: Option<usize>,
+
+    /// Choose this many devices of each pool
+    #[arg(long, value_name = "N", help_heading = "Plan")]
+    per_pool: Option<usize>,
+
+    /// Must remain allocatable: 'devices.available>=4'
+    ///
+    /// Counts the devices in the classes of the devices to choose from that are neither allocated
+    /// nor tainted, and not part of the plan. Also as a percentage of all devices of these classes.
+    #[arg(long, value_name = "GUARD", help_heading = "Plan")]
+    keep_available: Option<String>,
+
+    /// Devices that must not be chosen; repeatable
+    ///
+    /// With --nodes, a node that has such a device is not chosen.
+    #[arg(long, value_name = "DEVICE", help_heading = "Plan")]
+    exclude: Vec<String>,
+
+    /// Choose as evenly as possible: zone or node
+    #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
+    spread: Option<Spread>,
+
+    #[command(flatten)]
+    selector: SelectorArgs,
+
+    #[command(flatten)]
+    filters: DeviceFilterArgs,
+
+    /// Every device of every driver
+    #[arg(long, help_heading = "Devices")]
+    all_devices: bool,
+
+    /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
+    ///
+    /// Repeatable; for the list of signals: `help guards`.
+    #[arg(long, value_name = "GUARD", help_heading = "Guards")]
+    abort_if: Vec<String>,
+
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    output: PageArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Any two devices of this driver: which cost least?
+  kubectl devicetaint plan gpu.example.com --count 2
+
+  # Any two whole nodes, in different zones, with 4 devices left to allocate
+  kubectl devicetaint plan gpu.example.com --nodes 2 --spread zone \\
+    --keep-available 'devices.available>=4'
+
+  # One device of each pool as a plan file, but none of node-7
+  kubectl devicetaint plan gpu.example.com --per-pool 1 \\
+    --exclude 'gpu.example.com/node-7/*' -o json > plan.json";
+
+/// What is asked, before anything was read of a cluster.
+struct Question {
+    request: PlanRequest,
+    choice: Choice,
+    excluded: Option<Choice>,
+    guards: Vec<Guard>,
+}
+
+/// What was chosen.
+struct ChosenPlan {
+    view: ClusterView,
+    report: PlanReport,
+    next: Option<NextStep>,
+}
+
+pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let question = args.question(context)?;
+    let ChosenPlan { view, report, next } = chosen(&question, &args, context).await?;
+    let wanted = args.output.wanted();
+    let status = present(&report, &view.into_view_warnings(), wanted, context)?;
+    if let Some(next) = next.filter(|_| wanted.format.is_for_people()) {
+        context.printer.note(&next.line());
+        for hint in next.hints() {
+            context.printer.hint(hint);
+        }
+    }
+    Ok(status)
+}
+
+impl PlanArgs {
+    /// What is asked; everything that can be wrong without reading a cluster is found here.
+    fn question(&self, context: &Context) -> Result<Question, Failure> {
+        let sizes = [
+            self.count.map(PlanSize::Devices),
+            self.nodes.map(PlanSize::Nodes),
+            self.per_pool.map(PlanSize::PerPool),
+        ];
+        // One of them is there: clap requires exactly one.
+        let size = sizes.into_iter().flatten().next();
+        let size =
+            size.ok_or_else(|| Failure::usage("--count, --nodes or --per-pool is missing"))?;
+        let keeps = self.keep_available.as_deref().map(|text| {
+            text.parse::<AvailabilityFloor>().map_err(|error| {
+                let hint = error.hint();
+                Failure::usage(error).hint(hint)
+            })
+        });
+        let request = PlanRequest {
+            size,
+            spread: self.spread,
+            keeps: keeps.transpose()?,
+        };
+        request.check()?;
+        let typed = DeviceArguments {
+            arguments: self.targets.clone(),
+            flags: self.selector.selector()?,
+            all_devices: self.all_devices,
+            filters: self.filters.filters(context.namespace.as_deref()),
+            ..DeviceArguments::default()
+        };
+        Ok(Question {
+            request,
+            choice: Choice::parse(&typed, Purpose::Plan)?,
+            excluded: self.excluded()?,
+            guards: guards::parse(&self.abort_if)?,
+        })
+    }
+
+    fn excluded(&self) -> Result<Option<Choice>, Failure> {
+        if self.exclude.is_empty() {
+            return Ok(None);
+        }
+        let typed = DeviceArguments {
+            arguments: self.exclude.clone(),
+            filters: DeviceFilterFlags {
+                identity_attributes: self.filters.identity_attributes.clone(),
+                ..DeviceFilterFlags::default()
+            },
+            ..DeviceArguments::default()
+        };
+        let choice = Choice::parse(&typed, Purpose::Plan)
+            .map_err(|failure| failure.context("--exclude names no devices"))?;
+        match &choice.taint {
+            Some(taint) => Err(Failure::usage(format!(
+                "--exclude {:?} is a taint, not a device",
+                taint.to_string()
+            ))),
+            None => Ok(Some(choice)),
+        }
+    }
+}
+
+/// The choice as a drain would have it: whatever effect was typed, the pods leave.
+fn evicting(choice: &Choice) -> Choice {
+    let mut choice = choice.clone();
+    if let Some(taint) = &mut choice.taint {
+        taint.effect = Effect::NoExecute;
+    }
+    choice
+}
+
+/// The devices by their names, with the taint of a choice.
+fn of_devices(devices: impl IntoIterator<Item = DeviceId>, choice: &Choice) -> Choice {
+    let selectors = devices.into_iter().map(DeviceSelector::from);
+    Choice {
+        by: ChoiceBasis::Selectors(selectors.collect()),
+        taint: choice.taint.clone(),
+    }
+}
+
+/// Reads what the question needs, and answers it.
+async fn chosen(
+    question: &Question,
+    args: &PlanArgs,
+    context: &Context,
+) -> Result<ChosenPlan, Failure> {
+    let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms)
+        .await?
+        .identifying(&args.filters.identity_attributes);
+    let (view, space) = Box::pin(space(question, view, context)).await?;
+    for note in &space.notes {
+        context.printer.note(note);
+    }
+    let choice = evicting(&question.choice);
+    let all = of_devices(devices_of(&space.units), &choice);
+    let proposed = proposed(&all, &view)?;
+    let view = view.with_pods_for(&proposed, &question.guards).await?;
+    let impact = view.impact(&proposed);
+    let problem = search_problem(&space.units, space.limits.clone(), &impact, &view.basis());
+    let result = search(&problem);
+    let Some(best) = &result.best else {
+        return Err(no_set(&question.request, &space, &result));
+    };
+    let findings = PlanFindings {
+        units: &space.units,
+        problem: &problem,
+        result: &result,
+        requested: requested(question, &space),
+        allocatable: space.allocatable.as_ref().map(|found| found.devices.len()),
+    };
+    let nodes: BTreeMap<String, String> = impact
+        .devices
+        .iter()
+        .filter_map(|device| Some((device.id.to_string(), device.node?.to_string())))
+        .collect();
+    let places = findings.in_order(best);
+    let units = places.iter().filter_map(|place| space.units.get(*place));
+    let devices = units.flat_map(|unit| unit.devices.clone());
+    let set = set(question, of_devices(devices, &choice), &view);
+    let proposed = self::proposed(&set, &view)?;
+    let assessed = view.report(&proposed, &question.guards);
+    let next = next_step(question, &set, &assessed, args, &view);
+    let report = PlanReport::new(findings, best, assessed, &nodes);
+    Ok(ChosenPlan { view, report, next })
+}
+
+/// The units to choose among, with the limits of what is asked for.
+async fn space(
+    question: &Question,
+    view: ClusterView,
+    context: &Context,
+) -> Result<(ClusterView, PlanSpace), Failure> {
+    let choice = evicting(&question.choice);
+    let (mut view, candidates) = Box::pin(devices(&choice, view, context)).await?;
+    let mut excluded = BTreeSet::new();
+    if let Some(choice) = &question.excluded {
+        let found;
+        (view, found) = Box::pin(devices(choice, view, context)).await?;
+        excluded = found;
+    }
+    if question.request.spread.is_some() || question.request.keeps.is_some() {
+        view = view.with_places().await?;
+    }
+    // What is said of the taint is said once, of the candidates.
+    let warning = question.choice.warning();
+    view.reading.warnings.extend(warning);
+    let size = question.request.size;
+    let units = plan_units(
+        size,
+        &candidates,
+        &excluded,
+        view.snapshot(),
+        &view.semantics,
+    )?;
+    let space = plan_space(&question.request, units, &view.basis())?;
+    Ok((view, space))
+}
+
+/// The devices that a choice means.
+async fn devices(
+    choice: &Choice,
+    view: ClusterView,
+    context: &Context,
+) -> Result<(ClusterView, BTreeSet<DeviceId>), Failure> {
+    let warnings = view.reading.warnings.clone();
+    // Refused below: a device that does not exist yet cannot be chosen.
+    let later = UnmatchedNames::Allowed;
+    let Hypothesis {
+        mut view, proposed, ..
+    } = Hypothesis::new(view, choice, &[], later, context).await?;
+    refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
+    view.reading.warnings = warnings;
+    let devices = view.selected(&proposed).devices;
+    Ok((view, devices))
+}
+
+/// The taints that a choice of devices by name comes to.
+fn proposed(
+    choice: &Choice,
+    view: &ClusterView,
+) -> Result<Vec<crate::engine::ProposedTaint>, Failure> {
+    choice.proposed(&[], |name| view.rule(name), view.snapshot(), view.now)
+}
+
+/// The devices of the set as they are assessed and passed on: whole nodes by their pools, where these are whole.
+fn set(question: &Question, choice: Choice, view: &ClusterView) -> Choice {
+    match (question.request.size, choice.by) {
+        (PlanSize::Nodes(_), ChoiceBasis::Selectors(selectors)) => {
+            let (selectors, _) = collapsed(selectors, &view.reading, &view.semantics);
+            Choice {
+                by: ChoiceBasis::Selectors(selectors),
+                taint: choice.taint,
+            }
+        }
+        (PlanSize::Devices(_) | PlanSize::Nodes(_) | PlanSize::PerPool(_), by) => Choice {
+            by,
+            taint: choice.taint,
+        },
+    }
+}
+
+/// The command for the set with the taint that was typed, with its effect; without one, a look at the set alone.
+fn next_step(
+    question: &Question,
+    set: &Choice,
+    assessed: &crate::report::ImpactReport,
+    args: &PlanArgs,
+    view: &ClusterView,
+) -> Option<NextStep> {
+    let typed = Choice {
+        by: set.by.clone(),
+        taint: question.choice.taint.clone(),
+    };
+    if typed.taint.is_none() {
+        return Some(look_at(&typed));
+    }
+    let looked = ViewedAnswer {
+        typed: &typed,
+        resolved: &typed,
+        manifests: &[],
+        report: assessed,
+        reading: &view.reading,
+        semantics: &view.semantics,
+        now: view.now,
+    };
+    let kept = RepeatedArguments {
+        guards: &args.abort_if,
+        files: &[],
+        policies: &Policies::default(),
+        identity_attributes: &args.filters.identity_attributes,
+        absent: UnmatchedNames::Refused,
+    };
+    next(&looked, &kept)
+}
+
+/// What was asked for, as the report has it.
+fn requested(question: &Question, space: &PlanSpace) -> RequestedPlan {
+    let request = &question.request;
+    let (unit_kind, pool_unit_count) = match request.size {
+        PlanSize::Devices(_) => (UnitKind::Device, None),
+        PlanSize::Nodes(_) => (UnitKind::Node, None),
+        PlanSize::PerPool(number) => (UnitKind::Device, Some(number)),
+    };
+    RequestedPlan {
+        unit_kind,
+        unit_count: space.limits.count,
+        pool_unit_count,
+        spread_over: request.spread.map(|spread| match spread {
+            Spread::Zone => SpreadOver::Zone,
+            Spread::Node => SpreadOver::Node,
+        }),
+        keep_available: request
+            .keeps
+            .as_ref()
+            .map(|floor| floor.expression().to_owned()),
+        candidate_unit_count: space.units.len(),
+    }
+}

@@ -1,0 +1,190 @@
+//! The units of a plan: devices, or whole nodes, without what was excluded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::request::PlanSize;
+use crate::assess::PlanUnit;
+use crate::engine::{self, Semantics};
+use crate::error::Failure;
+use crate::model::{DeviceId, NodeName, Snapshot};
+use crate::naming::phrase::counted;
+
+/// Every device of these units, by name.
+#[must_use]
+pub fn devices_of(units: &[PlanUnit]) -> BTreeSet<DeviceId> {
+    units.iter().flat_map(|unit| unit.devices.clone()).collect()
+}
+
+/// The units that can be chosen: of the `candidates` each, or every node that holds one with all of its devices. One
+/// with an `excluded` device is left out.
+///
+/// # Errors
+///
+/// When nothing is left to choose from.
+pub fn plan_units(
+    size: PlanSize,
+    candidates: &BTreeSet<DeviceId>,
+    excluded: &BTreeSet<DeviceId>,
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Result<Vec<PlanUnit>, Failure> {
+    let units = match size {
+        PlanSize::Devices(_) | PlanSize::PerPool(_) => {
+            let left = candidates.difference(excluded);
+            left.map(|id| PlanUnit {
+                name: id.to_string(),
+                devices: vec![id.clone()],
+                ..PlanUnit::default()
+            })
+            .collect()
+        }
+        PlanSize::Nodes(_) => whole_nodes(candidates, excluded, snapshot, semantics)?,
+    };
+    if units.is_empty() {
+        return Err(nothing_left(size, candidates.len()));
+    }
+    Ok(units)
+}
+
+fn whole_nodes(
+    candidates: &BTreeSet<DeviceId>,
+    excluded: &BTreeSet<DeviceId>,
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Result<Vec<PlanUnit>, Failure> {
+    let mut nodes: BTreeMap<&NodeName, Vec<DeviceId>> = BTreeMap::new();
+    for state in engine::devices(snapshot, semantics).devices {
+        if let Some(node) = state.node {
+            nodes.entry(node).or_default().push(state.id);
+        }
+    }
+    nodes.retain(|_, devices| devices.iter().any(|id| candidates.contains(id)));
+    if nodes.is_empty() {
+        let devices = counted(candidates.len(), "device");
+        return Err(Failure::usage(format!(
+            "--nodes: {devices} selected, none of them local to a node"
+        ))
+        .hint("plan devices instead of nodes: --count"));
+    }
+    // A node is taken wholly: one device that has to stay keeps all of it.
+    nodes.retain(|_, devices| !devices.iter().any(|id| excluded.contains(id)));
+    let units = nodes.into_iter().map(|(node, devices)| PlanUnit {
+        name: node.to_string(),
+        devices,
+        ..PlanUnit::default()
+    });
+    Ok(units.collect())
+}
+
+fn nothing_left(size: PlanSize, candidates: usize) -> Failure {
+    let devices = counted(candidates, "selected device");
+    let left = match size {
+        PlanSize::Devices(_) | PlanSize::PerPool(_) => "device",
+        PlanSize::Nodes(_) => "node",
+    };
+    Failure::usage(format!(
+        "nothing to choose from: --exclude leaves no {left} of {devices}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    fn snapshot() -> Snapshot {
+        let slice = |node: &str| crate::model::ResourceSlice {
+            name: node.into(),
+            nodes: crate::model::SliceNodes::One(node.into()),
+            pool: crate::model::Pool {
+                name: node.into(),
+                generation: 1,
+                slice_count: 1,
+            },
+            ..testing::slice(vec![
+                testing::published("gpu-0", &[]),
+                testing::published("gpu-1", &[]),
+            ])
+        };
+        Snapshot {
+            slices: vec![slice("node-1"), slice("node-2")],
+            ..Snapshot::default()
+        }
+    }
+
+    fn id(pool: &str, device: &str) -> DeviceId {
+        DeviceId {
+            pool: pool.into(),
+            ..testing::device(device)
+        }
+    }
+
+    fn names(
+        size: PlanSize,
+        candidates: &[DeviceId],
+        excluded: &[DeviceId],
+    ) -> Result<Vec<String>, String> {
+        let set = |ids: &[DeviceId]| ids.iter().cloned().collect();
+        let units = plan_units(
+            size,
+            &set(candidates),
+            &set(excluded),
+            &snapshot(),
+            &testing::semantics(37),
+        );
+        let names = |unit: PlanUnit| format!("{} ({})", unit.name, unit.devices.len());
+        let units = units.map_err(|failure| failure.to_string())?;
+        Ok(units.into_iter().map(names).collect())
+    }
+
+    #[test]
+    fn a_unit_is_a_device_or_a_node_with_all_of_its_devices() {
+        let (one, two) = (id("node-1", "gpu-0"), id("node-2", "gpu-1"));
+        let both = [one.clone(), two];
+        assert_eq!(
+            names(PlanSize::Devices(1), &both, &[]).unwrap(),
+            [
+                "gpu.example.com/node-1/gpu-0 (1)",
+                "gpu.example.com/node-2/gpu-1 (1)"
+            ]
+        );
+        assert_eq!(
+            names(PlanSize::PerPool(1), &both, &[one]).unwrap(),
+            ["gpu.example.com/node-2/gpu-1 (1)"]
+        );
+        assert_eq!(
+            names(PlanSize::Nodes(1), &both, &[]).unwrap(),
+            ["node-1 (2)", "node-2 (2)"]
+        );
+        // Another device of the node than the one that was selected.
+        assert_eq!(
+            names(PlanSize::Nodes(1), &both, &[id("node-1", "gpu-1")]).unwrap(),
+            ["node-2 (2)"]
+        );
+    }
+
+    #[test]
+    fn nothing_to_choose_from_is_told_as_that() {
+        let one = id("node-1", "gpu-0");
+        for (size, candidates, said) in [
+            (
+                PlanSize::Devices(1),
+                one.clone(),
+                "nothing to choose from: --exclude leaves no device of 1 selected device",
+            ),
+            (
+                PlanSize::Nodes(1),
+                one.clone(),
+                "nothing to choose from: --exclude leaves no node of 1 selected device",
+            ),
+            (
+                PlanSize::Nodes(1),
+                id("elsewhere", "gpu-0"),
+                "--nodes: 1 device selected, none of them local to a node",
+            ),
+        ] {
+            let found = names(size, &[candidates], std::slice::from_ref(&one));
+            assert_eq!(found.unwrap_err(), said);
+        }
+    }
+}

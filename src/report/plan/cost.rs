@@ -1,0 +1,165 @@
+//! What a set costs, as reports write it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::set_search::{Burden, SetCost, Tier};
+use crate::naming::phrase::counted;
+
+/// Cost of a set, the most important number first: of two sets, the first that differs decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// Which PodDisruptionBudgets and grace periods the evictions respect.
+    pub cost_tier: CostTier,
+    /// Hazards of severity Danger; a pod with two of them counts twice.
+    pub danger_hazard_count: usize,
+    /// Hazards of severity Warning.
+    pub warning_hazard_count: usize,
+    /// Hazards of severity Notice.
+    pub notice_hazard_count: usize,
+    /// Pods that are or would be evicted, now or later.
+    pub evicted_pod_count: usize,
+    /// Devices that the claims of these pods hold.
+    pub claimed_device_count: usize,
+    /// Pods of these that have no controller.
+    pub bare_pod_count: usize,
+}
+
+/// Which PodDisruptionBudgets and grace periods evictions respect, as in the design of the Rescheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum CostTier {
+    /// No PodDisruptionBudget is violated, and every grace period is at most 10 seconds.
+    ShortGrace,
+    /// No PodDisruptionBudget is violated.
+    WithinBudgets,
+    /// A PodDisruptionBudget is violated.
+    BudgetsViolated,
+    /// Pods, claims or PodDisruptionBudgets could not be read.
+    Unknown,
+}
+
+impl From<Tier> for CostTier {
+    fn from(tier: Tier) -> Self {
+        match tier {
+            Tier::ShortGrace => Self::ShortGrace,
+            Tier::WithinBudgets => Self::WithinBudgets,
+            Tier::BudgetsViolated => Self::BudgetsViolated,
+            Tier::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl CostTier {
+    /// The tier in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::ShortGrace => "no PodDisruptionBudget violated, grace periods of at most 10s",
+            Self::WithinBudgets => "no PodDisruptionBudget violated, grace periods above 10s",
+            Self::BudgetsViolated => "PodDisruptionBudgets violated",
+            Self::Unknown => "unknown, because pods, claims or PodDisruptionBudgets were not read",
+        }
+    }
+}
+
+impl From<SetCost> for Cost {
+    fn from(cost: SetCost) -> Self {
+        let Burden {
+            danger,
+            warning,
+            notice,
+            pods,
+            devices,
+            unmanaged,
+        } = cost.burden;
+        let count = |number: i64| usize::try_from(number).unwrap_or_default();
+        Self {
+            cost_tier: cost.tier.into(),
+            danger_hazard_count: count(danger),
+            warning_hazard_count: count(warning),
+            notice_hazard_count: count(notice),
+            evicted_pod_count: count(pods),
+            claimed_device_count: count(devices),
+            bare_pod_count: count(unmanaged),
+        }
+    }
+}
+
+impl Cost {
+    /// The cost in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let tier = self.cost_tier.describe();
+        if self.evicted_pod_count == 0 {
+            return match self.cost_tier {
+                CostTier::Unknown => tier.to_owned(),
+                CostTier::ShortGrace | CostTier::WithinBudgets | CostTier::BudgetsViolated => {
+                    "no pod is evicted".to_owned()
+                }
+            };
+        }
+        let hazards = [
+            (self.danger_hazard_count, "danger"),
+            (self.warning_hazard_count, "warning"),
+            (self.notice_hazard_count, "notice"),
+        ];
+        let hazards: Vec<String> = hazards
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, severity)| format!("{count} of severity {severity}"))
+            .collect();
+        let hazards = if hazards.is_empty() {
+            "no hazards".to_owned()
+        } else {
+            format!("hazards: {}", hazards.join(", "))
+        };
+        let pods = counted(self.evicted_pod_count, "pod");
+        let devices = counted(self.claimed_device_count, "claimed device");
+        let bare = match self.bare_pod_count {
+            0 => String::new(),
+            bare => format!(", {bare} without a controller"),
+        };
+        format!("{pods} with {devices}{bare}; {tier}; {hazards}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_told_in_one_line_the_pods_first() {
+        let cost = |tier, numbers: [i64; 6]| {
+            let [danger, warning, notice, pods, devices, unmanaged] = numbers;
+            let burden = Burden {
+                danger,
+                warning,
+                notice,
+                pods,
+                devices,
+                unmanaged,
+            };
+            Cost::from(SetCost { tier, burden }).line()
+        };
+        for (said, expected) in [
+            (cost(Tier::ShortGrace, [0; 6]), "no pod is evicted"),
+            (
+                cost(Tier::Unknown, [0; 6]),
+                "unknown, because pods, claims or PodDisruptionBudgets were not read",
+            ),
+            (
+                cost(Tier::ShortGrace, [0, 0, 0, 1, 1, 0]),
+                "1 pod with 1 claimed device; no PodDisruptionBudget violated, grace periods of at \
+                 most 10s; no hazards",
+            ),
+            (
+                cost(Tier::BudgetsViolated, [2, 0, 1, 3, 4, 1]),
+                "3 pods with 4 claimed devices, 1 without a controller; PodDisruptionBudgets \
+                 violated; hazards: 2 of severity danger, 1 of severity notice",
+            ),
+        ] {
+            assert_eq!(said, expected);
+        }
+    }
+}

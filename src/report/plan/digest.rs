@@ -1,0 +1,47 @@
+//! Digest over what decides, by which an edited plan is found.
+
+use super::view::PlanReport;
+use crate::report::impact::{fields, hash};
+
+/// What the digest of a plan begins with.
+const ALGORITHM: &str = "sha256:";
+
+/// `sha256:` and the hash of the cluster, the units in their order with their devices, what these devices are, and the
+/// pods that use them with their outcomes. What is hashed is text, a line for each, as in impact reports.
+pub(super) fn digest(plan: &PlanReport) -> String {
+    let cluster = [
+        Some("cluster"),
+        plan.metadata.context.as_deref(),
+        plan.metadata.server.as_deref(),
+    ];
+    let mut lines = vec![fields(cluster)];
+    // The order of the units is the order in which they are taken, so that it decides.
+    lines.extend(plan.units.iter().map(|unit| {
+        let devices = unit.devices.iter().map(|device| Some(device.as_str()));
+        fields(
+            [Some("unit"), Some(unit.unit.as_str())]
+                .into_iter()
+                .chain(devices),
+        )
+    }));
+    lines.extend(plan.selected_devices.iter().map(|device| {
+        let identity = device
+            .identity
+            .iter()
+            .flat_map(|(name, value)| [name, value]);
+        let identity = identity.map(|text| Some(text.as_str()));
+        fields(
+            [Some("device"), Some(device.device.as_str())]
+                .into_iter()
+                .chain(identity),
+        )
+    }));
+    let mut pods: Vec<String> = plan
+        .affected_pods
+        .iter()
+        .map(|pod| fields([Some("pod"), Some(&pod.uid), Some(pod.outcome.as_str())]))
+        .collect();
+    pods.sort_unstable();
+    lines.extend(pods);
+    hash(ALGORITHM, &lines)
+}

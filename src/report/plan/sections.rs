@@ -1,0 +1,135 @@
+//! Sections of a plan, for people.
+
+use super::cost::Cost;
+use super::view::{Optimality, PlanReport, PlanUnit, UnitKind};
+use crate::naming::phrase::{counted, few};
+use crate::report::table::{Column, Heading, Section, Table, Tone, View, optional};
+
+impl View for PlanReport {
+    fn sections(&self) -> Vec<Section> {
+        let units = Section::table(units(&self.units)).titled("Units, in order".to_owned());
+        let mut sections = vec![Section::sentences(vec![self.question()]), units];
+        // The assessment of the set, as a preview shows it; what the plan says stands at the end.
+        sections.extend(self.impact.sections().into_iter().map(|section| Section {
+            is_verdict: false,
+            ..section
+        }));
+        let runner_up = self.runner_up.as_ref().map(|next| {
+            let names: Vec<String> = next.units.iter().map(|unit| unit.unit.clone()).collect();
+            vec![few(&names), next.cost.line()]
+        });
+        sections.push(Section::list("Runner-up", runner_up.unwrap_or_default()));
+        sections.push(
+            Section::sentences(self.verdict())
+                .captioned("Plan")
+                .verdict(),
+        );
+        sections
+    }
+
+    fn heading(&self) -> Heading {
+        let mut origin = self.metadata.origin();
+        origin.push(format!("digest {}", self.digest));
+        Heading {
+            title: format!("Plan: {}", self.question()),
+            origin,
+        }
+    }
+
+    /// The devices, in the order in which they are taken.
+    fn names(&self) -> Vec<String> {
+        let units = self.units.iter();
+        units.flat_map(|unit| unit.devices.clone()).collect()
+    }
+
+    fn tones(&self) -> &'static [(&'static str, Tone)] {
+        self.impact.tones()
+    }
+
+    fn missing_from_names(&self) -> Vec<String> {
+        self.impact.missing_from_names()
+    }
+}
+
+impl PlanReport {
+    /// What was asked for.
+    fn question(&self) -> String {
+        let asked = &self.requested_plan;
+        let (unit, limits) = (self.noun(), self.limits());
+        let number = asked.unit_count;
+        let of = counted(asked.candidate_unit_count, unit);
+        format!("{number} of {of}{limits}")
+    }
+
+    /// The limits that a set has to keep, behind how many units were asked for.
+    fn limits(&self) -> String {
+        let asked = &self.requested_plan;
+        let pools = asked
+            .pool_unit_count
+            .map(|number| format!("{number} of each pool"));
+        let spread = asked
+            .spread_over
+            .map(|over| format!("spread over {}", over.noun()));
+        let kept = asked.keep_available.as_ref();
+        let kept = kept.map(|expression| format!("keeping {expression}"));
+        let limits: Vec<String> = pools.into_iter().chain(spread).chain(kept).collect();
+        if limits.is_empty() {
+            return String::new();
+        }
+        format!(", {}", limits.join(", "))
+    }
+
+    fn noun(&self) -> &'static str {
+        match self.requested_plan.unit_kind {
+            UnitKind::Device => "device",
+            UnitKind::Node => "node",
+        }
+    }
+
+    /// The set, what it costs, and how good it is.
+    fn verdict(&self) -> Vec<String> {
+        let names: Vec<String> = self.units.iter().map(|unit| unit.unit.clone()).collect();
+        let mut sentences = vec![
+            format!("Plan: {}.", few(&names)),
+            format!("Cost: {}.", self.cost.line()),
+        ];
+        if let Some(left) = self.allocatable_device_count {
+            sentences.push(format!(
+                "{} of the same classes can still be allocated with the plan.",
+                counted(left, "device")
+            ));
+        }
+        sentences.push(self.proof(&self.lower_bound));
+        sentences
+    }
+
+    fn proof(&self, bound: &Cost) -> String {
+        match self.optimality {
+            Optimality::Optimal => "Optimal: no other set costs less.".to_owned(),
+            Optimality::Bounded => format!(
+                "Not proven optimal: another set may cost less, but none less than: {}.",
+                bound.line()
+            ),
+        }
+    }
+}
+
+fn units(units: &[PlanUnit]) -> Table {
+    let row = |unit: &PlanUnit| {
+        vec![
+            unit.unit.clone(),
+            optional(unit.node.as_deref()),
+            unit.devices.len().to_string(),
+            unit.evicted_pod_count.to_string(),
+        ]
+    };
+    Table {
+        columns: vec![
+            Column::text("UNIT"),
+            Column::text("NODE").leaves(2),
+            Column::number("DEVICES").leaves(1),
+            Column::number("PODS"),
+        ],
+        rows: units.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,152 @@
+//! Fields of a plan.
+//!
+//! The documentation of each field is its description in the JSON Schema.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::cost::Cost;
+use crate::report::ImpactReport;
+use crate::report::guard::GuardResult;
+use crate::report::impact::{Budget, Device, Pod, Replacements, Sibling, Summary, Workload};
+use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
+
+/// The set of devices or nodes whose loss costs least, and what it costs.
+///
+/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
+/// know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = API_VERSION))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "PlanReport"))]
+    pub kind: String,
+    /// Where the report is from: the cluster that the plan is for, and when it was observed.
+    pub metadata: Metadata,
+    /// `sha256:` and a hash of the cluster, the units in their order with their devices, the identity of
+    /// these devices, and the UIDs and outcomes of the pods that use them.
+    pub digest: String,
+    /// What was asked for.
+    pub requested_plan: RequestedPlan,
+    /// The units of the set, those that cost least first.
+    pub units: Vec<PlanUnit>,
+    /// What the units cost together.
+    pub cost: Cost,
+    /// Whether another set may cost less.
+    pub optimality: Optimality,
+    /// What every set costs at least; the cost itself if the set is optimal.
+    pub lower_bound: Cost,
+    /// The next best set; null if there is no other set, or if it was not determined.
+    pub runner_up: Option<RunnerUp>,
+    /// Devices of the same classes that stay allocatable with the plan; null without --keep-available.
+    pub allocatable_device_count: Option<usize>,
+    /// Counts over all proposed taints; each object is counted once.
+    pub summary: Summary,
+    /// Every pod with a claim that holds a selected device, by namespace and name, including pods
+    /// that are not evicted.
+    pub affected_pods: Vec<Pod>,
+    /// Every device that a proposed taint selects, published or allocated, by name.
+    pub selected_devices: Vec<Device>,
+    /// PodDisruptionBudgets that match evicted pods, by namespace and name.
+    pub budgets: Vec<Budget>,
+    /// Every workload that loses pods, by namespace, kind and name; without bare pods.
+    pub workloads: Vec<Workload>,
+    /// Whether the claims of evicted pods could be reallocated.
+    pub replacements: Replacements,
+    /// Devices in use on the same hardware as selected ones, with pods that would not be evicted,
+    /// by name.
+    pub siblings: Vec<Sibling>,
+    /// The limits that were given, and whether they were exceeded.
+    pub guard_results: Vec<GuardResult>,
+    /// Warnings that do not prevent the report.
+    pub warnings: Vec<Warning>,
+    /// Data that could not be read or evaluated. The bounds in summary and counts show which
+    /// numbers depend on it.
+    pub incomplete: Vec<Incomplete>,
+    /// The assessment of the set, for words.
+    #[serde(skip)]
+    pub(super) impact: ImpactReport,
+}
+
+/// What a plan was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestedPlan {
+    /// What a unit is: Device or Node.
+    pub unit_kind: UnitKind,
+    /// How many units are chosen.
+    pub unit_count: usize,
+    /// How many are chosen of each pool; null without --per-pool.
+    pub pool_unit_count: Option<usize>,
+    /// Over what they are spread: Zone or Node; null without --spread.
+    pub spread_over: Option<SpreadOver>,
+    /// What has to stay allocatable, as written; null without --keep-available.
+    pub keep_available: Option<String>,
+    /// How many units there were to choose from.
+    pub candidate_unit_count: usize,
+}
+
+/// What a unit of a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum UnitKind {
+    /// A device.
+    Device,
+    /// A node, with all of its devices.
+    Node,
+}
+
+/// Over what the units of a plan are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum SpreadOver {
+    /// Zones of nodes.
+    Zone,
+    /// Nodes.
+    Node,
+}
+
+impl SpreadOver {
+    /// What it is over, in the plural.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Zone => "zones",
+            Self::Node => "nodes",
+        }
+    }
+}
+
+/// Whether another set may cost less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum Optimality {
+    /// No other set costs less.
+    Optimal,
+    /// No set costs less than lowerBound; one that costs less than this one may exist.
+    Bounded,
+}
+
+/// Devices that are taken together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanUnit {
+    /// The device as DRIVER/POOL/DEVICE, or the node.
+    pub unit: String,
+    /// Its node; null when its devices are not local to one.
+    pub node: Option<String>,
+    /// The devices, as DRIVER/POOL/DEVICE.
+    pub devices: Vec<String>,
+    /// Pods that are or would be evicted with it, other units aside.
+    pub evicted_pod_count: usize,
+}
+
+/// The next best set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunnerUp {
+    /// The units of the set, those that cost least first.
+    pub units: Vec<PlanUnit>,
+    /// What the units cost together.
+    pub cost: Cost,
+}
