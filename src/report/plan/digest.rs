@@ -16,7 +16,7 @@ pub(super) fn digest(plan: &PlanReport) -> String {
     ];
     let mut lines = vec![fields(cluster)];
     // The order of the units is the order in which they are taken, so that it decides.
-    lines.extend(plan.units.iter().map(|unit| {
+    lines.extend(plan.planned_units.iter().map(|unit| {
         let devices = unit.devices.iter().map(|device| Some(device.as_str()));
         fields(
             [Some("unit"), Some(unit.unit.as_str())]

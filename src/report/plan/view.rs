@@ -32,7 +32,7 @@ pub struct PlanReport {
     /// What was asked for.
     pub requested_plan: RequestedPlan,
     /// The units of the set, those that cost least first.
-    pub units: Vec<PlanUnit>,
+    pub planned_units: Vec<PlanUnit>,
     /// What the units cost together.
     pub cost: Cost,
     /// Whether another set may cost less.
@@ -146,7 +146,7 @@ pub struct PlanUnit {
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
     /// The units of the set, those that cost least first.
-    pub units: Vec<PlanUnit>,
+    pub planned_units: Vec<PlanUnit>,
     /// What the units cost together.
     pub cost: Cost,
 }
