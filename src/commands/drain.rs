@@ -1,5 +1,6 @@
 //! `drain`: devices out of service, unit by unit.
 
+use std::io;
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
@@ -11,12 +12,14 @@ use super::flags::events::EventsArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, Lines};
-use super::work::drain::{DrainOrder, DrainRequest};
+use super::work::drain::{DrainOrder, DrainRequest, NamedPlan};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
 use crate::cluster::Purpose;
-use crate::decide::drain::{DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line};
+use crate::decide::drain::{
+    DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, plan_file,
+};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::render::Format;
@@ -55,6 +58,13 @@ pub(super) struct DrainArgs {
     /// Devices that consume counters of the same counter set share hardware.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
+
+    /// Drain the units of this plan, in its order
+    ///
+    /// A file from `plan -o json` or `-o yaml`, or - for stdin. Refused if it is a plan of another cluster, if it was modified, and
+    /// if it is outdated: other hardware, other devices on its nodes, or pods that it does not list.
+    #[arg(long, value_name = "FILE", help_heading = "Devices", conflicts_with_all = ["targets", "nodes", "unit", "with_partitions"])]
+    plan: Option<String>,
 
     /// What is drained together: device, node or pool
     ///
@@ -210,12 +220,16 @@ Examples:
   # What would be done for two nodes
   kubectl devicetaint drain --node node-7 --node node-8 --dry-run
 
+  # The nodes of a plan
+  kubectl devicetaint plan gpu.example.com --nodes 6 -o json > plan.json
+  kubectl devicetaint drain --plan plan.json --name firmware
+
   # One node after the other, then give the devices back
   kubectl devicetaint drain --node node-7 --node node-8 --name firmware
   kubectl devicetaint restore firmware";
 
 pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let is_draining = !args.targets.is_empty() || !args.nodes.is_empty();
+    let is_draining = !args.targets.is_empty() || !args.nodes.is_empty() || args.plan.is_some();
     match args.view {
         Some(_) if is_draining => Err(Failure::usage(
             "drain status drains nothing: omit devices and --node",
@@ -223,6 +237,17 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
         Some(ViewedCluster::Status(args)) => drains::status(args, context).await,
         None => args.begin(context).await,
     }
+}
+
+/// The plan in a file.
+fn planned(path: &str) -> Result<NamedPlan, Failure> {
+    let read = || match path {
+        "-" => io::read_to_string(io::stdin()),
+        path => std::fs::read_to_string(path),
+    };
+    let file = plan_file(path, || read().map_err(|error| error.to_string()))?;
+    let name = path.to_owned();
+    Ok(NamedPlan { name, file })
 }
 
 impl DrainArgs {
@@ -243,12 +268,11 @@ impl DrainArgs {
         };
         let target = self.events.events.as_deref();
         let lines = events::begin_beside(target, "drain", lines, context).await?;
-        if self.targets.is_empty() && self.nodes.is_empty() {
-            return Err(
-                Failure::usage("no devices selected").hint("name devices, or add --node NODE")
-            );
+        if self.targets.is_empty() && self.nodes.is_empty() && self.plan.is_none() {
+            return Err(Failure::usage("no devices selected")
+                .hint("name devices, or add --node NODE or --plan FILE"));
         }
-        let request = self.request();
+        let request = self.request()?;
         let choices = request.choices()?;
         let safety = self.safety.prepare()?;
         let change = self.change.change();
@@ -309,8 +333,9 @@ impl DrainArgs {
     }
 
     /// What was typed, as work takes it.
-    fn request(&self) -> DrainRequest {
-        DrainRequest {
+    fn request(&self) -> Result<DrainRequest, Failure> {
+        Ok(DrainRequest {
+            plan: self.plan.as_deref().map(planned).transpose()?,
             targets: self.targets.clone(),
             nodes: self.nodes.clone(),
             with_partitions: self.with_partitions,
@@ -320,7 +345,7 @@ impl DrainArgs {
             ticket: self.ticket.clone(),
             limits: self.limits(),
             mode: self.change.change().mode(),
-        }
+        })
     }
 
     fn unit_kind(&self) -> UnitKind {

@@ -18,14 +18,18 @@ use crate::cluster::Detail;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, collapsed, refuse_unmatched,
 };
+use crate::decide::identity::identities;
 use crate::decide::plan::{
     PlanRequest, PlanSize, PlanSpace, Spread, devices_of, no_set, plan_space, plan_units,
 };
 use crate::decide::policy::Policies;
-use crate::decide::{NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, look_at, next};
+use crate::decide::{
+    NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, drain_devices, drain_nodes, look_at,
+    next,
+};
 use crate::engine::set_search::search;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Effect};
+use crate::model::{DeviceId, DeviceSelector, Effect, Source};
 use crate::report::PlanReport;
 use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
@@ -265,10 +269,32 @@ async fn chosen(
     let places = findings.in_order(best);
     let units = places.iter().filter_map(|place| space.units.get(*place));
     let devices = units.flat_map(|unit| unit.devices.clone());
-    let set = set(question, of_devices(devices, &choice), &view);
+    let named = of_devices(devices, &choice);
+    // The plan file holds what identifies the hardware of each device, also where whole pools are assessed.
+    let hardware = identities(
+        &self::proposed(&named, &view)?,
+        view.snapshot(),
+        &args.filters.identity_attributes,
+    );
+    let set = set(question, named, &view);
     let proposed = self::proposed(&set, &view)?;
     let assessed = view.report(&proposed, &question.guards);
-    let next = next_step(question, &set, &assessed, args, &view);
+    let assessed = assessed.with_identities(&hardware);
+    let nodes_of_set = places.iter().filter_map(|place| space.units.get(*place));
+    let nodes_of_set: Vec<String> = nodes_of_set.map(|unit| unit.name.clone()).collect();
+    let next = match (
+        &question.choice.taint,
+        &view.reading.source,
+        question.request.size,
+    ) {
+        (None, Source::Cluster { .. }, PlanSize::Nodes(_)) => Some(drain_nodes(&nodes_of_set)),
+        (None, Source::Cluster { .. }, PlanSize::Devices(_) | PlanSize::PerPool(_)) => {
+            Some(drain_devices(&set))
+        }
+        (Some(_), _, _) | (None, Source::Files, _) => {
+            next_step(question, &set, &assessed, args, &view)
+        }
+    };
     let report = PlanReport::new(findings, best, assessed, &nodes);
     Ok(ChosenPlan { view, report, next })
 }

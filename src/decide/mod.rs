@@ -89,7 +89,10 @@ pub use effect::{Downgrade, downgrade, escalate, rank};
 pub use exit_status::{Strictness, exit_status};
 pub use explain_targets::ExplainTargets;
 pub use ledger::Ledger;
-pub use next::{NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, look_at, next};
+pub use next::{
+    NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, drain_devices, drain_nodes, look_at,
+    next,
+};
 pub use others::Requester;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};

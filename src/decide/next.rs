@@ -139,6 +139,26 @@ pub fn look_at(choice: &Choice) -> NextStep {
     NextStep::Command(format!("next: kubectl devicetaint preview {devices}"))
 }
 
+/// What to do with nodes that were chosen while no taint was named: drain them.
+#[must_use]
+pub fn drain_nodes(nodes: &[String]) -> NextStep {
+    let nodes: Vec<String> = nodes
+        .iter()
+        .map(|node| format!("--node {}", word(node)))
+        .collect();
+    let nodes = nodes.join(" ");
+    NextStep::Command(format!("next: kubectl devicetaint drain {nodes} --dry-run"))
+}
+
+/// What to do with devices that were chosen while no taint was named: drain them.
+#[must_use]
+pub fn drain_devices(choice: &Choice) -> NextStep {
+    let devices = devices(choice).join(" ");
+    NextStep::Command(format!(
+        "next: kubectl devicetaint drain {devices} --dry-run"
+    ))
+}
+
 /// The command that makes the rules, or what comes after it where they are there.
 fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<NextStep, Failure> {
     let stdin = PathBuf::from("-");

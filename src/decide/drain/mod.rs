@@ -16,6 +16,7 @@
 //! | Units: the devices that are taken out of service together | `unit` |
 //! | The state of drains, as the rules of the cluster note it | `state` |
 //! | Classes of pods, and which of them a drain evicts | `pod_class` |
+//! | Whether a plan is still that of the cluster | `planned` |
 //! | The pods of a unit in the order in which they are evicted | `order` |
 //! | What a drain is refused for before anything is tainted | `start` |
 //! | The next step of one unit | `unit_run` |
@@ -29,6 +30,7 @@
 mod ending;
 mod facts;
 mod order;
+mod planned;
 mod pod_class;
 mod released;
 mod reported;
@@ -45,6 +47,10 @@ mod watch;
 
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{RuleState, UnitFacts, UnitPod, WorkloadState, pods_of, workload_states};
+pub use planned::{
+    Hardware, PlannedFacts, in_planned_order, plan_file, planned_devices, planned_kind,
+    refuse_other_cluster, refuse_outdated,
+};
 pub use pod_class::{Inclusions, PodClass};
 pub use released::kept_back;
 pub use reported::{devices_of, reported};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cost::Cost;
-use super::digest::digest;
+use super::digest::{DigestInput, digest};
 use super::view::{Optimality, PlanReport, PlanUnit, RequestedPlan, RunnerUp};
 use crate::assess;
 use crate::engine::set_search::{FoundSet, SearchProblem, SearchResult};
@@ -103,7 +103,12 @@ impl PlanReport {
             incomplete: impact.incomplete.clone(),
             impact,
         };
-        plan.digest = digest(&plan);
+        plan.digest = digest(&DigestInput {
+            metadata: &plan.metadata,
+            units: &plan.planned_units,
+            devices: &plan.selected_devices,
+            pods: &plan.affected_pods,
+        });
         plan
     }
 }

@@ -1,14 +1,23 @@
 //! Digest over what decides, by which an edited plan is found.
 
-use super::view::PlanReport;
-use crate::report::impact::{fields, hash};
+use super::view::PlanUnit;
+use crate::report::impact::{Device, Pod, fields, hash};
+use crate::report::metadata::Metadata;
 
 /// What the digest of a plan begins with.
 const ALGORITHM: &str = "sha256:";
 
+/// What a digest is made of.
+pub(super) struct DigestInput<'p> {
+    pub(super) metadata: &'p Metadata,
+    pub(super) units: &'p [PlanUnit],
+    pub(super) devices: &'p [Device],
+    pub(super) pods: &'p [Pod],
+}
+
 /// `sha256:` and the hash of the cluster, the units in their order with their devices, what these devices are, and the
 /// pods that use them with their outcomes. What is hashed is text, a line for each, as in impact reports.
-pub(super) fn digest(plan: &PlanReport) -> String {
+pub(super) fn digest(plan: &DigestInput<'_>) -> String {
     let cluster = [
         Some("cluster"),
         plan.metadata.context.as_deref(),
@@ -16,7 +25,7 @@ pub(super) fn digest(plan: &PlanReport) -> String {
     ];
     let mut lines = vec![fields(cluster)];
     // The order of the units is the order in which they are taken, so that it decides.
-    lines.extend(plan.planned_units.iter().map(|unit| {
+    lines.extend(plan.units.iter().map(|unit| {
         let devices = unit.devices.iter().map(|device| Some(device.as_str()));
         fields(
             [Some("unit"), Some(unit.unit.as_str())]
@@ -24,7 +33,7 @@ pub(super) fn digest(plan: &PlanReport) -> String {
                 .chain(devices),
         )
     }));
-    lines.extend(plan.selected_devices.iter().map(|device| {
+    lines.extend(plan.devices.iter().map(|device| {
         let identity = device
             .identity
             .iter()
@@ -37,7 +46,7 @@ pub(super) fn digest(plan: &PlanReport) -> String {
         )
     }));
     let mut pods: Vec<String> = plan
-        .affected_pods
+        .pods
         .iter()
         .map(|pod| fields([Some("pod"), Some(&pod.uid), Some(pod.outcome.as_str())]))
         .collect();

@@ -3,7 +3,7 @@
 //! The documentation of each field is its description in the JSON Schema.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
 use crate::report::ImpactReport;
@@ -90,7 +90,7 @@ pub struct RequestedPlan {
 }
 
 /// What a unit of a plan is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UnitKind {
     /// A device.
     Device,
@@ -128,7 +128,7 @@ pub enum Optimality {
 }
 
 /// Devices that are taken together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanUnit {
     /// The device as DRIVER/POOL/DEVICE, or the node.

@@ -15,4 +15,4 @@ mod unit;
 mod units;
 
 pub(crate) use order::DrainOrder;
-pub(crate) use prepare::DrainRequest;
+pub(crate) use prepare::{DrainRequest, NamedPlan};

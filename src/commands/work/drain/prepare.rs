@@ -8,22 +8,25 @@ use crate::assess::Replacements;
 use crate::cluster::{WriteMode, evict};
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
+use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, Means, Unit, UnitKind, UnitLimits, UnitPod, UnitProgress,
-    drains as drain_states, plan_lines, pods_of, refuse_start, units, wanted, workload_states,
+    DrainPlan, DrainTerms, Means, PlannedFacts, Unit, UnitKind, UnitLimits, UnitPod, UnitProgress,
+    drains as drain_states, in_planned_order, plan_lines, planned_devices, planned_kind, pods_of,
+    refuse_other_cluster, refuse_outdated, refuse_start, units, wanted, workload_states,
 };
-use crate::decide::identity::with_identities;
+use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
-use crate::engine::{self, Impact, ProposedTaint};
+use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, Effect, RuleMetadata};
+use crate::model::{DeviceId, DeviceSelector, Effect, RuleMetadata, Source};
 use crate::naming::phrase::few;
+use crate::report::plan::PlanFile;
 
 /// What is to be drained, as it was typed.
 pub(crate) struct DrainRequest {
@@ -31,6 +34,8 @@ pub(crate) struct DrainRequest {
     pub(crate) targets: Vec<String>,
     /// Nodes.
     pub(crate) nodes: Vec<String>,
+    /// The plan that is carried out instead of what was typed.
+    pub(crate) plan: Option<NamedPlan>,
     /// Whether devices of the same hardware are drained too.
     pub(crate) with_partitions: bool,
     pub(crate) kind: UnitKind,
@@ -42,6 +47,13 @@ pub(crate) struct DrainRequest {
     pub(crate) mode: Option<WriteMode>,
 }
 
+/// A plan that was read from a file.
+pub(crate) struct NamedPlan {
+    /// The name of the file.
+    pub(crate) name: String,
+    pub(crate) file: PlanFile,
+}
+
 /// What a drain is going to do, once that is known.
 pub(crate) struct Prepared {
     pub(crate) terms: DrainTerms,
@@ -49,6 +61,8 @@ pub(crate) struct Prepared {
     pub(crate) units: Vec<Unit>,
     pub(crate) steps: Vec<AddStep>,
     pub(crate) runs: Vec<DrainRun>,
+    /// Names of the units that are over or left out.
+    pub(crate) settled: BTreeSet<String>,
 }
 
 impl DrainRequest {
@@ -85,6 +99,17 @@ impl DrainRequest {
         mutation: MutationContext,
         context: &Context,
     ) -> Result<(MutationContext, BTreeSet<DeviceId>), Failure> {
+        if let Some(plan) = &self.plan {
+            let view = &mutation.view;
+            let server = match &view.reading.source {
+                Source::Cluster { server, .. } => server.as_deref(),
+                Source::Files => None,
+            };
+            refuse_other_cluster(&plan.name, &plan.file, server.unwrap_or_default())?;
+            let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+            let devices = planned_devices(&plan.file, &inventory);
+            return Ok((mutation, devices));
+        }
         let mut mutation = mutation;
         let mut devices = BTreeSet::new();
         for choice in choices {
@@ -117,9 +142,8 @@ impl DrainRequest {
     ) -> Result<Prepared, Failure> {
         let view = &mutation.view;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-        let units = units(devices, &inventory, self.kind)?;
-        let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
-        let terms = DrainTerms::new(self.name.as_deref(), &nodes, devices)?;
+        let units = self.units(devices, &inventory)?;
+        let terms = self.terms(devices)?;
         let rules = view.rules()?;
         let known = drain_states(rules);
         let drafts = self.drafts(&units, &terms)?;
@@ -138,6 +162,11 @@ impl DrainRequest {
         let names = names_by_unit(&drafts);
         let steps = add(drafts, rules, &existing)?;
         let state = known.iter().find(|drain| drain.name == terms.name);
+        let mut settled: BTreeSet<String> = left_out.keys().cloned().collect();
+        let over = state.into_iter().flat_map(|state| &state.units);
+        let over = over.filter(|unit| unit.progress.is_over());
+        settled.extend(over.map(|unit| unit.name.clone()));
+        self.refuse_outdated(&units, &settled, &[], view)?;
         let units = units.into_iter();
         let runs: Vec<DrainRun> = units
             .filter(|unit| !left_out.contains_key(&unit.name))
@@ -156,7 +185,64 @@ impl DrainRequest {
             steps,
             // What has begun is ended first.
             runs: begun_first(runs),
+            settled,
         })
+    }
+
+    /// The units in the order in which they are drained.
+    fn units(
+        &self,
+        devices: &BTreeSet<DeviceId>,
+        inventory: &[DeviceState<'_>],
+    ) -> Result<Vec<Unit>, Failure> {
+        Ok(match &self.plan {
+            Some(plan) => {
+                let units = units(devices, inventory, planned_kind(&plan.file))?;
+                in_planned_order(&plan.file, units)
+            }
+            None => units(devices, inventory, self.kind)?,
+        })
+    }
+
+    fn terms(&self, devices: &BTreeSet<DeviceId>) -> Result<DrainTerms, Failure> {
+        let Some(plan) = &self.plan else {
+            let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
+            return DrainTerms::new(self.name.as_deref(), &nodes, devices);
+        };
+        // By what was planned, which stays the same whatever became of the devices.
+        let units = plan.file.units.iter();
+        let nodes: BTreeSet<String> = match planned_kind(&plan.file) {
+            UnitKind::Node => units.clone().map(|(name, _)| name.clone()).collect(),
+            UnitKind::Device | UnitKind::Pool => BTreeSet::new(),
+        };
+        let devices = units.flat_map(|(_, devices)| devices.clone()).collect();
+        DrainTerms::new(self.name.as_deref(), &nodes, &devices)
+    }
+
+    /// Refuses a plan that was overtaken.
+    fn refuse_outdated(
+        &self,
+        units: &[Unit],
+        settled: &BTreeSet<String>,
+        pods: &[UnitPod],
+        view: &ClusterView,
+    ) -> Result<(), Failure> {
+        let Some(plan) = &self.plan else {
+            return Ok(());
+        };
+        let devices = units.iter().flat_map(|unit| &unit.devices);
+        let proposed: Vec<ProposedTaint> = devices
+            .cloned()
+            .map(|device| hypothetical(device.into(), view.now))
+            .collect();
+        let facts = PlannedFacts {
+            units,
+            settled,
+            hardware: &identities(&proposed, view.snapshot(), &[]),
+            pods,
+            included: self.limits.included,
+        };
+        refuse_outdated(&plan.name, &plan.file, &facts)
     }
 
     /// The rules of the drain, one for each device, each with the place of its unit.
@@ -202,6 +288,7 @@ impl DrainRequest {
         let basis = view.basis();
         let impact = view.impact(&proposed);
         let pods = pods_of(&impact, &basis);
+        self.refuse_outdated(&prepared.units, &prepared.settled, &pods, &view)?;
         let (_, unknown) = workload_states(&view.snapshot().pods, &view.reading);
         let unread: Vec<String> = unread(&view.reading).into_iter().chain(unknown).collect();
         let leaving: Vec<&UnitPod> = pods

@@ -1,0 +1,144 @@
+//! A plan that is read back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::digest::{DigestInput, digest};
+use super::view::{PlanUnit, UnitKind};
+use crate::model::DeviceId;
+use crate::report::impact::{Device, Pod};
+use crate::report::metadata::{API_VERSION, Metadata};
+
+/// What a plan calls itself.
+const KIND: &str = "PlanReport";
+
+/// A plan that `plan -o json` or `-o yaml` wrote, as far as a drain needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFile {
+    /// URL of the server that it is of; absent where it was made of files.
+    pub server: Option<String>,
+    /// What a unit is.
+    pub unit_kind: UnitKind,
+    /// Names of the units in their order, each with its devices.
+    pub units: Vec<(String, BTreeSet<DeviceId>)>,
+    /// Attributes that identify the hardware, by device; empty where it publishes none.
+    pub hardware: BTreeMap<DeviceId, BTreeMap<String, String>>,
+    /// The UIDs of the pods that would be evicted.
+    pub evicted: BTreeSet<String>,
+}
+
+/// Why a text is no plan that could be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnreadablePlan {
+    /// Neither JSON nor YAML, or not this document.
+    #[error("it is not a plan: {0}")]
+    NotAPlan(String),
+    /// A document of another kind.
+    #[error("it is of kind {found:?}, not {KIND}")]
+    OtherKind {
+        /// The kind in it.
+        found: String,
+    },
+    /// A plan of another version.
+    #[error("its apiVersion is {found:?}; this plugin reads {API_VERSION}")]
+    OtherVersion {
+        /// The version in it.
+        found: String,
+    },
+    /// Its contents are not those that were written.
+    #[error("it was modified after `plan` wrote it: its digest does not match its contents")]
+    Edited,
+}
+
+/// The fields that are read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    metadata: Metadata,
+    digest: String,
+    requested_plan: WrittenRequest,
+    planned_units: Vec<PlanUnit>,
+    selected_devices: Vec<Device>,
+    affected_pods: Vec<Pod>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenRequest {
+    unit_kind: UnitKind,
+}
+
+impl PlanFile {
+    /// Reads a plan that was written as JSON or YAML.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, or not what was written.
+    pub fn parse(text: &str) -> Result<Self, UnreadablePlan> {
+        let not = |error: &dyn std::fmt::Display| UnreadablePlan::NotAPlan(error.to_string());
+        let value: serde_json::Value = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text).map_err(|error| not(&error))?
+        } else {
+            serde_yaml::from_str(text).map_err(|error| not(&error))?
+        };
+        let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let (kind, version) = (field("kind"), field("apiVersion"));
+        if kind != KIND {
+            return Err(UnreadablePlan::OtherKind { found: kind });
+        }
+        // Before the fields: another version would be refused for whichever field differs first.
+        if version != API_VERSION {
+            return Err(UnreadablePlan::OtherVersion { found: version });
+        }
+        let written: Written = serde_json::from_value(value).map_err(|error| not(&error))?;
+        let found = digest(&DigestInput {
+            metadata: &written.metadata,
+            units: &written.planned_units,
+            devices: &written.selected_devices,
+            pods: &written.affected_pods,
+        });
+        if found != written.digest {
+            return Err(UnreadablePlan::Edited);
+        }
+        written
+            .plan()
+            .map_err(|name| not(&format!("{name:?} is not DRIVER/POOL/DEVICE")))
+    }
+}
+
+impl Written {
+    /// The plan; else the name that is not that of a device.
+    fn plan(self) -> Result<PlanFile, String> {
+        let mut units = Vec::new();
+        for unit in self.planned_units {
+            let mut devices = BTreeSet::new();
+            for name in unit.devices {
+                devices.insert(device(&name).ok_or(name)?);
+            }
+            units.push((unit.unit, devices));
+        }
+        let hardware = self.selected_devices.into_iter();
+        let hardware = hardware.filter_map(|it| Some((device(&it.device)?, it.identity)));
+        let pods = self.affected_pods.into_iter();
+        let evicted = pods.filter(|pod| pod.outcome.is_evicted());
+        Ok(PlanFile {
+            server: self.metadata.server,
+            unit_kind: self.requested_plan.unit_kind,
+            units,
+            hardware: hardware.collect(),
+            evicted: evicted.map(|pod| pod.uid).collect(),
+        })
+    }
+}
+
+/// The device of that name, as reports write it: a pool may have slashes in its name, drivers and devices have none.
+fn device(name: &str) -> Option<DeviceId> {
+    let (driver, rest) = name.split_once('/')?;
+    let (pool, device) = rest.rsplit_once('/')?;
+    Some(DeviceId {
+        driver: driver.into(),
+        pool: pool.into(),
+        device: device.into(),
+    })
+}
