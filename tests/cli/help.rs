@@ -186,7 +186,7 @@ fn exit_codes_are_explained() {
          since --expect; nothing was changed; or a device is not safe to pull
       5  the wait ended before its condition was met (timeout, pods evicted again, a
          unit that cannot be drained, or an unconfirmed device release); a change
-         made by the same command was applied
+         made by the same command stays, unless --on-timeout revert undid it
       6  the report is incomplete (with --strict or -o name) or not confirmed by the
          controller (with --publish); or one of several clusters gave no report
      75  retry: the network, a busy or failing server, or a concurrent change
