@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(pod.until_time, Some(Time(testing::after(300))));
         assert_eq!(
             pod.message,
-            "team-a/train-0 on node-7: tolerates the taint for 5m, until 2026-11-21T01:05:34Z"
+            "team-a/train-0 on node-7: tolerates the taint for another 5m, until 2026-11-21T01:05:34Z"
         );
         let gap = Gap {
             what: "expressions".to_owned(),

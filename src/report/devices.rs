@@ -159,6 +159,20 @@ impl DeviceReport {
         Self { lines, ..self }
     }
 
+    /// The report as one of selected devices, of which the counts say so.
+    #[must_use]
+    pub fn of_selection(self) -> Self {
+        let nodes = self.nodes.into_iter().map(|node| NodeCounts {
+            counts: node.counts.of_selection(),
+            ..node
+        });
+        Self {
+            nodes: nodes.collect(),
+            device_counts: self.device_counts.of_selection(),
+            ..self
+        }
+    }
+
     /// Whether attributes were asked for, which only lines of devices have.
     #[must_use]
     pub fn has_columns(&self) -> bool {
