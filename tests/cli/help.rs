@@ -30,7 +30,7 @@ fn help_of_the_program() {
       explain       Explain why a pod is evicted or waits, what uses a device, what a rule selects
       wait          Wait for evictions, idle devices, or recovered workloads
       devices       List devices with their taints, claims and pods
-      drain         Take devices out of service, node by node, without gaps
+      drain         Drain devices node by node, within PodDisruptionBudgets
       restore       Undo a drain: make its devices schedulable again
       dedicate      Dedicate devices to the claims of some namespaces
       undedicate    End a dedication: remove its taint, then its policies
