@@ -216,7 +216,7 @@ impl<'a> HazardEvidence<'a> {
             }
             JobFate::Fails(_) | JobFate::IndexFails | JobFate::Ended => return None,
             JobFate::Depends(actions) => format!(
-                "{job}: the action of its podFailurePolicy depends on the exit of the containers: \
+                "the action of the podFailurePolicy of {job} depends on the exit of the containers: \
                  {}",
                 actions.join(" or ")
             ),

@@ -314,17 +314,15 @@ impl BlockerReason {
 fn unsettled(rule: &DeviceTaintRule, evicting: EvictionStatus) -> String {
     let name = &rule.name;
     let why = match evicting {
-        EvictionStatus::No => "controller condition: no pending evictions",
-        EvictionStatus::Yes => "controller condition: evictions are pending",
-        EvictionStatus::Unknown => "controller condition: not set yet",
-        EvictionStatus::Outdated => {
-            "controller condition: not updated for the current generation yet"
-        }
+        EvictionStatus::No => "no pending evictions",
+        EvictionStatus::Yes => "evictions are pending",
+        EvictionStatus::Unknown => "not set yet",
+        EvictionStatus::Outdated => "not updated for the current generation yet",
         EvictionStatus::Leftover => {
-            "controller condition: evictions are pending, although no pod is left; it may be stale"
+            "evictions are pending, although no pod is left; it may be stale"
         }
     };
-    format!("rule {name}: {why}")
+    format!("controller condition of rule {name}: {why}")
 }
 
 fn unobserved(rule: &DeviceTaintRule) -> String {
@@ -443,7 +441,7 @@ mod tests {
                     evicting: EvictionStatus::Outdated,
                 },
                 BlockerReason::Condition,
-                "rule drain: controller condition: not updated for the current generation yet",
+                "controller condition of rule drain: not updated for the current generation yet",
             ),
         ] {
             assert_eq!(shown(&open), (reason, message.to_owned()));

@@ -92,7 +92,7 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &Basis<'_>) -> Vec<model::
         model::Warning {
             code: "driver-away",
             message: format!(
-                "{} on {} not published: the driver is not running: {}",
+                "{} on {} not published, because the driver is not running: {}",
                 counted(names.len(), "device"),
                 away.node,
                 few(&names)

@@ -93,7 +93,7 @@ pub fn interrupted(name: &str) -> Vec<String> {
 #[must_use]
 pub fn next_line(name: &str) -> String {
     format!(
-        "next, when the work is done: kubectl devicetaint restore {}",
+        "next: when the work is done, run kubectl devicetaint restore {}",
         word(name)
     )
 }

@@ -107,7 +107,7 @@ impl Timeline {
         // A pod that cannot end has no time, so that there is none for the last of all.
         if stuck > 0 {
             return Some(format!(
-                "Completion time unknown: {} cannot terminate until the nodes and drivers are running again: {}.",
+                "Completion time unknown, because {} cannot terminate until the nodes and drivers are running again: {}.",
                 counted(stuck, "pod"),
                 few(&self.stuck_on)
             ));
@@ -333,7 +333,7 @@ mod tests {
             .find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().hazards.push(Hazard::DriverDown.into());
         let told = sentence(&report).unwrap();
-        assert!(told.contains("unknown: 1 pod cannot terminate"), "{told}");
+        assert!(told.contains("unknown, because 1 pod cannot terminate"), "{told}");
         assert!(told.ends_with("running again: node-7."), "{told}");
         assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);
     }

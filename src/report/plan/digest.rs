@@ -1,13 +1,13 @@
-//! Digest over what decides, by which an edited plan is found.
+//! Digest of a plan, which detects edits.
 
 use super::view::PlanReport;
 use crate::report::impact::{fields, hash};
 
-/// What the digest of a plan begins with.
+/// Prefix of the digest.
 const ALGORITHM: &str = "sha256:";
 
-/// `sha256:` and the hash of the cluster, the units in their order with their devices, what these devices are, and the
-/// pods that use them with their outcomes. What is hashed is text, a line for each, as in impact reports.
+/// `sha256:` and the hash of the cluster, the units in order with their devices, the identity of these devices, and the
+/// pods that use them with their outcomes. The input of the hash is text, one line for each, as in impact reports.
 pub(super) fn digest(plan: &PlanReport) -> String {
     let cluster = [
         Some("cluster"),
@@ -15,7 +15,7 @@ pub(super) fn digest(plan: &PlanReport) -> String {
         plan.metadata.server.as_deref(),
     ];
     let mut lines = vec![fields(cluster)];
-    // The order of the units is the order in which they are taken, so that it decides.
+    // Units are drained in this order, so that another order is another plan.
     lines.extend(plan.units.iter().map(|unit| {
         let devices = unit.devices.iter().map(|device| Some(device.as_str()));
         fields(
