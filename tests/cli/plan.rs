@@ -11,7 +11,7 @@ fn plan(flags: &str) -> Run {
 
 #[test]
 fn the_plan_ends_with_the_verdict_and_the_next_command() {
-    assert_snapshot!(plan("gpu.example.com --count 3 --keep-available 'devices.available>=10'").shown(), @r"
+    assert_snapshot!(plan("gpu.example.com --count 3 --keep-available 'devices.available>=10'").shown(), @"
     3 of 40 devices, keeping devices.available>=10
 
     Units, in order:
@@ -36,7 +36,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
     15 devices of the same classes can still be allocated with the plan.
     Optimal: no other set costs less.
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
     next: kubectl devicetaint preview --from examples/cluster.yaml gpu.example.com/node-10/gpu-1 gpu.example.com/node-10/gpu-2 gpu.example.com/node-10/gpu-3
     [exit status: 0]
     ");
@@ -44,7 +44,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
 
 #[test]
 fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
-    assert_snapshot!(plan("'gpu.example.com/node-3/*' --count 5 example.com/firmware:NoSchedule").shown(), @r"
+    assert_snapshot!(plan("'gpu.example.com/node-3/*' --count 5 example.com/firmware:NoSchedule").shown(), @"
     5 of 8 devices
 
     Units, in order:
@@ -56,7 +56,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     gpu.example.com/node-3/gpu-3   node-3         1      2
 
     2 pods in 2 namespaces would be evicted now.
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: no other devices are available.
     The last pod is gone after about 60m, at full grace period; then all 5 devices are free.
     All on node-3.
@@ -255,7 +255,7 @@ fn the_plan_file_follows_its_schema_and_its_digest_covers_what_decides() {
     let three = file("gpu.example.com --count 3");
     let again = file("gpu.example.com --count 3 --keep-available 'devices.available>=10'");
     assert_eq!(three["digest"], again["digest"]);
-    assert_eq!(three["units"][0]["devices"][0], three["units"][0]["unit"]);
+    assert_eq!(three["plannedUnits"][0]["devices"][0], three["plannedUnits"][0]["unit"]);
     assert_eq!(three["optimality"], "Optimal");
     assert_eq!(three["cost"], three["lowerBound"]);
     assert_eq!(again["allocatableDeviceCount"], 15);

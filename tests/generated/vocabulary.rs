@@ -296,7 +296,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 77] = [
+const SHARED: [(&str, &str); 79] = [
     (
         "adminAccess",
         "Whether devices are used with admin access only.",
@@ -438,6 +438,10 @@ const SHARED: [(&str, &str); 77] = [
     (
         "uid",
         "UID of the object, which a later object of the same name does not have; null if unknown.",
+    ),
+    (
+        "unit",
+        "The unit: a node, a pool as DRIVER/POOL, or a device as DRIVER/POOL/DEVICE.",
     ),
     ("unknown", "Unknown data, and why it is unknown."),
     (

@@ -70,7 +70,7 @@ impl PlanReport {
             Optimality::Bounded
         };
         let runner_up = result.runner_up.as_ref().map(|set| RunnerUp {
-            units: findings.units(set, nodes),
+            planned_units: findings.units(set, nodes),
             cost: set.cost.into(),
         });
         let spare = best
@@ -83,7 +83,7 @@ impl PlanReport {
             kind: "PlanReport".to_owned(),
             metadata: impact.metadata.clone(),
             digest: String::new(),
-            units: findings.units(best, nodes),
+            planned_units: findings.units(best, nodes),
             requested_plan: findings.requested,
             cost: best.cost.into(),
             optimality,

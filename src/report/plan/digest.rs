@@ -16,7 +16,7 @@ pub(super) fn digest(plan: &PlanReport) -> String {
     ];
     let mut lines = vec![fields(cluster)];
     // Units are drained in this order, so that another order is another plan.
-    lines.extend(plan.units.iter().map(|unit| {
+    lines.extend(plan.planned_units.iter().map(|unit| {
         let devices = unit.devices.iter().map(|device| Some(device.as_str()));
         fields(
             [Some("unit"), Some(unit.unit.as_str())]

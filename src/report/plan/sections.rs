@@ -7,7 +7,7 @@ use crate::report::table::{Column, Heading, Section, Table, Tone, View, optional
 
 impl View for PlanReport {
     fn sections(&self) -> Vec<Section> {
-        let units = Section::table(units(&self.units)).titled("Units, in order".to_owned());
+        let units = Section::table(units(&self.planned_units)).titled("Units, in order".to_owned());
         let mut sections = vec![Section::sentences(vec![self.question()]), units];
         // The assessment of the set, as a preview shows it; the verdict of the plan comes last.
         sections.extend(self.impact.sections().into_iter().map(|section| Section {
@@ -15,7 +15,7 @@ impl View for PlanReport {
             ..section
         }));
         let runner_up = self.runner_up.as_ref().map(|next| {
-            let names: Vec<String> = next.units.iter().map(|unit| unit.unit.clone()).collect();
+            let names: Vec<String> = next.planned_units.iter().map(|unit| unit.unit.clone()).collect();
             vec![few(&names), next.cost.line()]
         });
         sections.push(Section::list("Runner-up", runner_up.unwrap_or_default()));
@@ -38,7 +38,7 @@ impl View for PlanReport {
 
     /// The devices, in the order of their units.
     fn names(&self) -> Vec<String> {
-        let units = self.units.iter();
+        let units = self.planned_units.iter();
         units.flat_map(|unit| unit.devices.clone()).collect()
     }
 
@@ -88,7 +88,7 @@ impl PlanReport {
 
     /// The set, its cost, and whether it is optimal.
     fn verdict(&self) -> Vec<String> {
-        let names: Vec<String> = self.units.iter().map(|unit| unit.unit.clone()).collect();
+        let names: Vec<String> = self.planned_units.iter().map(|unit| unit.unit.clone()).collect();
         let mut sentences = vec![
             format!("Plan: {}.", few(&names)),
             format!("Cost: {}.", self.cost.line()),

@@ -32,7 +32,7 @@ pub struct PlanReport {
     /// The request.
     pub requested_plan: RequestedPlan,
     /// The units of the set, the cheapest first.
-    pub units: Vec<PlanUnit>,
+    pub planned_units: Vec<PlanUnit>,
     /// Total cost of the units.
     pub cost: Cost,
     /// Whether another set may cost less.
@@ -146,7 +146,7 @@ pub struct PlanUnit {
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
     /// The units of the set, the cheapest first.
-    pub units: Vec<PlanUnit>,
+    pub planned_units: Vec<PlanUnit>,
     /// Total cost of the units.
     pub cost: Cost,
 }
