@@ -643,7 +643,7 @@ mod tests {
                 "ReplicaSet team-a/web: 2 of 3 ready, a pod is unschedulable (no device)"
             ]
         );
-        // With force it goes on until its time has come.
+        // With --force, it continues until --grace has passed.
         let mut forced = begun(UnitLimits {
             force_after: Some(seconds(10)),
             ..limits()
@@ -701,7 +701,7 @@ mod tests {
             by_taint.next(&at, seconds(0)),
             UnitStep::WaitUntil(seconds(2))
         );
-        // The workload has to be whole again all the same.
+        // The workload has to be ready again nevertheless.
         let gone = UnitFacts {
             is_idle: true,
             ..facts(Vec::new(), ready(2))

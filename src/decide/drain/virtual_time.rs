@@ -114,7 +114,7 @@ impl Simulation {
         for _ in 0..12 {
             simulation.tick();
         }
-        // Workloads without enough devices had never been whole: of these nothing can be shown.
+        // Workloads without enough devices were never ready: they can show nothing.
         let pods = std::mem::take(&mut simulation.pods);
         simulation.pods = pods
             .into_iter()
