@@ -220,9 +220,9 @@ impl<'a> HazardEvidence<'a> {
                  {}",
                 actions.join(" or ")
             ),
-            JobFate::Unknown => format!(
-                "{job} was not read: its reaction to the eviction is unknown"
-            ),
+            JobFate::Unknown => {
+                format!("{job} was not read: its reaction to the eviction is unknown")
+            }
         }))
     }
 

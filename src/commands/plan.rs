@@ -197,8 +197,8 @@ impl PlanArgs {
             },
             ..DeviceArguments::default()
         };
-        let choice = Choice::parse(&typed, Purpose::Plan)
-            .map_err(|failure| failure.context("--exclude"))?;
+        let choice =
+            Choice::parse(&typed, Purpose::Plan).map_err(|failure| failure.context("--exclude"))?;
         match &choice.taint {
             Some(taint) => Err(Failure::usage(format!(
                 "--exclude {:?} is a taint, not a device",

@@ -158,7 +158,10 @@ mod tests {
                 UnitEnd::Held(vec!["a/b".to_owned()]),
                 "unit n: drained, except for 1 pod that the drain does not evict (a/b)",
             ),
-            (UnitEnd::Blocked(vec!["x".to_owned()]), "unit n is blocked: x"),
+            (
+                UnitEnd::Blocked(vec!["x".to_owned()]),
+                "unit n is blocked: x",
+            ),
             (
                 UnitEnd::Reversed("rule r was removed".to_owned()),
                 "unit n is skipped: rule r was removed",

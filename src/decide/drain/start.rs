@@ -52,7 +52,8 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     if lines.is_empty() {
         return Ok(());
     }
-    let failure = Failure::refused("replacements would stay pending without a device; nothing was changed");
+    let failure =
+        Failure::refused("replacements would stay pending without a device; nothing was changed");
     Err(lines
         .into_iter()
         .fold(failure, Failure::detail)
@@ -74,9 +75,8 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     }
     let flags: Vec<&str> = unasked.keys().map(|(_, flag)| *flag).collect();
     let hint = format!("to evict them, after all others: {}", flags.join(" "));
-    let failure = Failure::refused(
-        "the drain would evict pods that need a flag; nothing was changed",
-    );
+    let failure =
+        Failure::refused("the drain would evict pods that need a flag; nothing was changed");
     let failure = unasked.iter().fold(failure, |failure, ((class, _), pods)| {
         failure.detail(format!("{}: {}", class.describe(), few(pods)))
     });

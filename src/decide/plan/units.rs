@@ -82,9 +82,7 @@ fn nothing_left(size: PlanSize, candidates: usize) -> Failure {
         PlanSize::Devices(_) | PlanSize::PerPool(_) => "device",
         PlanSize::Nodes(_) => "node",
     };
-    Failure::usage(format!(
-        "--exclude leaves no {left} of {devices}"
-    ))
+    Failure::usage(format!("--exclude leaves no {left} of {devices}"))
 }
 
 #[cfg(test)]

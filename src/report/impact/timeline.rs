@@ -333,7 +333,10 @@ mod tests {
             .find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().hazards.push(Hazard::DriverDown.into());
         let told = sentence(&report).unwrap();
-        assert!(told.contains("unknown, because 1 pod cannot terminate"), "{told}");
+        assert!(
+            told.contains("unknown, because 1 pod cannot terminate"),
+            "{told}"
+        );
         assert!(told.ends_with("running again: node-7."), "{told}");
         assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);
     }

@@ -149,7 +149,9 @@ impl UnitDrain<'_> {
         match reply {
             EvictionReply::Accepted => printer.note(&format!("unit {unit}: evicted pod {pod}")),
             EvictionReply::Refused(message) if told.get(pod) != Some(message) => {
-                printer.note(&format!("unit {unit}: eviction of pod {pod} refused, will retry ({message})"));
+                printer.note(&format!(
+                    "unit {unit}: eviction of pod {pod} refused, will retry ({message})"
+                ));
                 told.insert(pod.clone(), message.clone());
             }
             EvictionReply::Refused(_) | EvictionReply::Gone | EvictionReply::Unknown => {}
