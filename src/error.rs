@@ -85,7 +85,8 @@ impl ExitStatus {
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met (timeout, pods evicted again, a unit that \
-                 cannot be drained, or an unconfirmed device release); a change made by the same command was applied"
+                 cannot be drained, or an unconfirmed device release); a change made by the same \
+                 command stays, unless --on-timeout revert undid it"
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name) or not confirmed by the \

@@ -203,6 +203,10 @@ impl<'a> HazardEvidence<'a> {
 
     pub(super) fn job_restart(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let (fate, job) = self.job_fate(impact)?;
+        // A deleted Job reacts to nothing, and `unmanaged` reports the deletion.
+        if self.is_gone(impact.pod.controller.as_ref()?) {
+            return None;
+        }
         Some(HazardReason::Since(match fate {
             JobFate::StartsAgain => {
                 format!("{job} recreates it: its podFailurePolicy ignores disruptions")
@@ -212,14 +216,13 @@ impl<'a> HazardEvidence<'a> {
             }
             JobFate::Fails(_) | JobFate::IndexFails | JobFate::Ended => return None,
             JobFate::Depends(actions) => format!(
-                "{job}: the action of its podFailurePolicy depends on the exit of the containers: \
+                "the action of the podFailurePolicy of {job} depends on the exit of the containers: \
                  {}",
                 actions.join(" or ")
             ),
-            JobFate::Unknown => format!(
-                "{job} was not read: its reaction to the eviction is \
-                unknown"
-            ),
+            JobFate::Unknown => {
+                format!("{job} was not read: its reaction to the eviction is unknown")
+            }
         }))
     }
 
@@ -698,6 +701,29 @@ mod tests {
             assert_eq!(found[0].hazard.is_for_good(), limit == 0);
             assert_eq!(severity_of(&found) == Severity::Danger, limit == 0);
         }
+    }
+
+    #[test]
+    fn a_deleted_job_and_one_that_was_not_read_are_different_hazards() {
+        let pod = Pod {
+            controller: Some(Controller {
+                api_version: "batch/v1".into(),
+                ..testing::controller("Job", "sweep")
+            }),
+            ..pod()
+        };
+        let mut reading = calm();
+        let expected = "its Job sweep was deleted: nothing recreates it";
+        assert_eq!(
+            of(testing::evicted(&pod, 0), &reading),
+            [("unmanaged".to_owned(), expected.to_owned())]
+        );
+        reading.known.remove(&Kind::Job);
+        let expected = "Job sweep was not read: its reaction to the eviction is unknown";
+        assert_eq!(
+            of(testing::evicted(&pod, 0), &reading),
+            [("job-restart".to_owned(), expected.to_owned())]
+        );
     }
 
     #[test]

@@ -546,7 +546,8 @@ impl DedicationPolicies<'_> {
         let mut text = format!(
             "# Dedication {}: {}. Nothing was changed.\n# kubectl apply -f FILE creates the \
              objects in this order: policies first, then the taint.\n# To tolerate the taint \
-             without the policies, add these lines to each request of a claim:\n#   tolerations:\n",
+             without the policies, add these lines under `exactly` of each request of a claim, or \
+             to each entry of its `firstAvailable`:\n#   tolerations:\n",
             self.terms.name,
             self.terms.members_line()
         );

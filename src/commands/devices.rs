@@ -325,6 +325,11 @@ impl FollowedQuestion for Listed {
                 RecordReader::Api,
             ))
             .with_lines(self.lines);
+        let report = if self.list_filter.is_selection() {
+            report.of_selection()
+        } else {
+            report
+        };
         if self.columns.is_empty() {
             return report;
         }

@@ -1,4 +1,4 @@
-//! `drain`: devices out of service, unit by unit.
+//! `drain`: evicts pods from devices, unit by unit.
 
 use std::io;
 use std::time::Duration;
@@ -24,12 +24,12 @@ use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::render::Format;
 
-/// Take devices out of service, node by node, without gaps
+/// Drain devices node by node, within PodDisruptionBudgets
 ///
 /// Taints all devices with NoSchedule first, so that no replacement is placed on a device that is
 /// drained later. Then evicts the pods of one unit after the other through the Eviction API, which
 /// respects PodDisruptionBudgets: the next pod of a workload only when its last replacement is
-/// ready. A unit is over when no claim holds its devices and its workloads are ready again.
+/// ready. A unit is done when no claim holds its devices and its workloads are ready again.
 ///
 /// Refuses to begin unless other devices are available for every claim. If pods of a unit cannot
 /// leave within --timeout, the command ends with code 5 and names them; the taints stay. The same
@@ -66,7 +66,7 @@ pub(super) struct DrainArgs {
     #[arg(long, value_name = "FILE", help_heading = "Devices", conflicts_with_all = ["targets", "nodes", "unit", "with_partitions"])]
     plan: Option<String>,
 
-    /// What is drained together: device, node or pool
+    /// Unit of the drain: device, node or pool
     ///
     /// Default: node with --node, else device.
     #[arg(
@@ -78,7 +78,7 @@ pub(super) struct DrainArgs {
     )]
     unit: Option<UnitArg>,
 
-    /// How pods leave: evict, or taint to ignore budgets
+    /// How pods are evicted: evict, or taint to ignore budgets
     ///
     /// evict (the default) uses the Eviction API, and tries again while a budget refuses. taint sets
     /// effect NoExecute, which evicts all pods of a unit at once and ignores budgets.
@@ -95,7 +95,7 @@ pub(super) struct DrainArgs {
 
     /// After --grace, set NoExecute, which ignores budgets
     ///
-    /// For the pods that could not be evicted until then.
+    /// For the pods that could not be evicted by then.
     #[arg(long, help_heading = "Drain")]
     force: bool,
 
@@ -107,11 +107,11 @@ pub(super) struct DrainArgs {
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
     timeout: Duration,
 
-    /// How long devices must be idle, and the scheduler has to see the taints
+    /// How long devices must be idle, and how long the scheduler has to observe the taints
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
     settle: Duration,
 
-    /// Also evict the only pods of StatefulSets
+    /// Also evict pods of single-replica StatefulSets
     #[arg(long, help_heading = "Pods")]
     include_singletons: bool,
 
@@ -127,7 +127,7 @@ pub(super) struct DrainArgs {
     #[arg(long, help_heading = "Pods", hide_short_help = true)]
     include_daemonsets: bool,
 
-    /// Proceed although pods will stay without a device
+    /// Proceed although replacements will stay pending without a device
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
@@ -158,7 +158,7 @@ pub(super) struct DrainArgs {
 
     /// Output format: json or yaml
     ///
-    /// Prints a DrainList at the end: how far the units of the drain are.
+    /// Prints a DrainList at the end: the units of the drain with their stages.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 
@@ -172,7 +172,7 @@ pub(super) struct DrainArgs {
     version: VersionArgs,
 }
 
-/// What is looked at.
+/// Subcommands that change nothing.
 #[derive(Debug, Subcommand)]
 enum ViewedCluster {
     Status(StatusArgs),
@@ -217,14 +217,14 @@ impl From<By> for Means {
 
 const EXAMPLES: &str = "\
 Examples:
-  # What would be done for two nodes
+  # Preview the drain of two nodes
   kubectl devicetaint drain --node node-7 --node node-8 --dry-run
 
   # The nodes of a plan
   kubectl devicetaint plan gpu.example.com --nodes 6 -o json > plan.json
   kubectl devicetaint drain --plan plan.json --name firmware
 
-  # One node after the other, then give the devices back
+  # Drain one node after the other, then restore the devices
   kubectl devicetaint drain --node node-7 --node node-8 --name firmware
   kubectl devicetaint restore firmware";
 
@@ -251,7 +251,7 @@ fn planned(path: &str) -> Result<NamedPlan, Failure> {
 }
 
 impl DrainArgs {
-    /// What it does with a cluster.
+    /// Purpose of its access to a cluster.
     pub(super) fn purpose(&self) -> Purpose {
         match self.view {
             Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
@@ -332,7 +332,7 @@ impl DrainArgs {
         status
     }
 
-    /// What was typed, as work takes it.
+    /// The flags as a request.
     fn request(&self) -> Result<DrainRequest, Failure> {
         Ok(DrainRequest {
             plan: self.plan.as_deref().map(planned).transpose()?,
@@ -387,7 +387,7 @@ impl DrainArgs {
         })
     }
 
-    /// Prints how far the drain is, where that was asked for as data.
+    /// Prints the units of the drain and their stages, if `-o` was given.
     async fn print(
         &self,
         name: &str,

@@ -16,7 +16,7 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 
 /// Show drains, their units, and what holds their devices
 ///
-/// STAGE is waiting, draining, blocked, idle, held (only pods that the drain leaves alone use the
+/// STAGE is waiting, draining, blocked, idle, held (only pods that the drain does not evict use the
 /// devices) or reversed (another user or program removed or weakened a rule).
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
@@ -56,7 +56,7 @@ pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitSt
     )
 }
 
-/// Prints how far a drain is, as data.
+/// Prints the units of a drain and their stages, as JSON or YAML.
 pub(super) async fn print(
     name: &str,
     mutation: &MutationContext,

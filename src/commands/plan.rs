@@ -35,10 +35,10 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Read-only. Of the selected devices, chooses --count devices, --nodes whole nodes, or --per-pool
+/// Read-only. Of the selected devices, chooses --count devices, --nodes complete nodes, or --per-pool
 /// devices of each pool, so that the fewest and least important pods are evicted. Compared in this
 /// order: PodDisruptionBudgets respected and grace periods of at most 10s, PodDisruptionBudgets
-/// respected, then hazards by severity, pods, claimed devices, and pods without a controller.
+/// respected, hazards by severity, pods, claimed devices, and pods without a controller.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report says whether the set is
 /// optimal, or how much less another set could cost. With -o json, it is a plan file.
@@ -58,9 +58,9 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "N", help_heading = "Plan")]
     count: Option<usize>,
 
-    /// Choose this many whole nodes
+    /// Choose this many nodes, each with all of its devices
     ///
-    /// Of the nodes that hold selected devices, each with all of its devices.
+    /// Of the nodes that have selected devices.
     #[arg(long, value_name = "N", help_heading = "Plan")]
     nodes: Option<usize>,
 
@@ -110,18 +110,18 @@ pub(super) struct PlanArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Any two devices of this driver: which cost least?
+  # The two devices of this driver that cost least to drain
   kubectl devicetaint plan gpu.example.com --count 2
 
-  # Any two whole nodes, in different zones, with 4 devices left to allocate
+  # Two nodes, in different zones, so that 4 devices remain allocatable
   kubectl devicetaint plan gpu.example.com --nodes 2 --spread zone \\
     --keep-available 'devices.available>=4'
 
-  # One device of each pool as a plan file, but none of node-7
+  # One device of each pool except those of node-7, as a plan file
   kubectl devicetaint plan gpu.example.com --per-pool 1 \\
     --exclude 'gpu.example.com/node-7/*' -o json > plan.json";
 
-/// What is asked, before anything was read of a cluster.
+/// The plan request, before anything was read from a cluster.
 struct Question {
     request: PlanRequest,
     choice: Choice,
@@ -129,7 +129,7 @@ struct Question {
     guards: Vec<Guard>,
 }
 
-/// What was chosen.
+/// The chosen plan.
 struct ChosenPlan {
     view: ClusterView,
     report: PlanReport,
@@ -151,14 +151,14 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
 }
 
 impl PlanArgs {
-    /// What is asked; everything that can be wrong without reading a cluster is found here.
+    /// The request; finds all errors that can be found without a cluster.
     fn question(&self, context: &Context) -> Result<Question, Failure> {
         let sizes = [
             self.count.map(PlanSize::Devices),
             self.nodes.map(PlanSize::Nodes),
             self.per_pool.map(PlanSize::PerPool),
         ];
-        // One of them is there: clap requires exactly one.
+        // clap requires exactly one of them.
         let size = sizes.into_iter().flatten().next();
         let size =
             size.ok_or_else(|| Failure::usage("--count, --nodes or --per-pool is missing"))?;
@@ -201,8 +201,8 @@ impl PlanArgs {
             },
             ..DeviceArguments::default()
         };
-        let choice = Choice::parse(&typed, Purpose::Plan)
-            .map_err(|failure| failure.context("--exclude names no devices"))?;
+        let choice =
+            Choice::parse(&typed, Purpose::Plan).map_err(|failure| failure.context("--exclude"))?;
         match &choice.taint {
             Some(taint) => Err(Failure::usage(format!(
                 "--exclude {:?} is a taint, not a device",
@@ -213,7 +213,7 @@ impl PlanArgs {
     }
 }
 
-/// The choice as a drain would have it: whatever effect was typed, the pods leave.
+/// The choice with effect NoExecute, since a drain evicts the pods regardless of the given effect.
 fn evicting(choice: &Choice) -> Choice {
     let mut choice = choice.clone();
     if let Some(taint) = &mut choice.taint {
@@ -222,7 +222,7 @@ fn evicting(choice: &Choice) -> Choice {
     choice
 }
 
-/// The devices by their names, with the taint of a choice.
+/// A choice of devices by name, with the taint of `choice`.
 fn of_devices(devices: impl IntoIterator<Item = DeviceId>, choice: &Choice) -> Choice {
     let selectors = devices.into_iter().map(DeviceSelector::from);
     Choice {
@@ -231,7 +231,7 @@ fn of_devices(devices: impl IntoIterator<Item = DeviceId>, choice: &Choice) -> C
     }
 }
 
-/// Reads what the question needs, and answers it.
+/// Reads the required data, and computes the plan.
 async fn chosen(
     question: &Question,
     args: &PlanArgs,
@@ -299,7 +299,7 @@ async fn chosen(
     Ok(ChosenPlan { view, report, next })
 }
 
-/// The units to choose among, with the limits of what is asked for.
+/// The candidate units with the requested limits.
 async fn space(
     question: &Question,
     view: ClusterView,
@@ -316,7 +316,7 @@ async fn space(
     if question.request.spread.is_some() || question.request.keeps.is_some() {
         view = view.with_places().await?;
     }
-    // What is said of the taint is said once, of the candidates.
+    // The warning about the taint is printed once, for the candidates.
     let warning = question.choice.warning();
     view.reading.warnings.extend(warning);
     let size = question.request.size;
@@ -331,7 +331,7 @@ async fn space(
     Ok((view, space))
 }
 
-/// The devices that a choice means.
+/// The devices of a choice.
 async fn devices(
     choice: &Choice,
     view: ClusterView,
@@ -349,7 +349,7 @@ async fn devices(
     Ok((view, devices))
 }
 
-/// The taints that a choice of devices by name comes to.
+/// The proposed taints of a choice of devices by name.
 fn proposed(
     choice: &Choice,
     view: &ClusterView,
@@ -357,7 +357,8 @@ fn proposed(
     choice.proposed(&[], |name| view.rule(name), view.snapshot(), view.now)
 }
 
-/// The devices of the set as they are assessed and passed on: whole nodes by their pools, where these are whole.
+/// The devices of the set as the assessment and the next command name them: nodes by their pools, if all devices of the
+/// pools are in the set.
 fn set(question: &Question, choice: Choice, view: &ClusterView) -> Choice {
     match (question.request.size, choice.by) {
         (PlanSize::Nodes(_), ChoiceBasis::Selectors(selectors)) => {
@@ -374,7 +375,7 @@ fn set(question: &Question, choice: Choice, view: &ClusterView) -> Choice {
     }
 }
 
-/// The command for the set with the taint that was typed, with its effect; without one, a look at the set alone.
+/// The next command: for the set with the given taint; without a taint, a preview of the set.
 fn next_step(
     question: &Question,
     set: &Choice,
@@ -408,7 +409,7 @@ fn next_step(
     next(&looked, &kept)
 }
 
-/// What was asked for, as the report has it.
+/// The request, as reports show it.
 fn requested(question: &Question, space: &PlanSpace) -> RequestedPlan {
     let request = &question.request;
     let (unit_kind, pool_unit_count) = match request.size {

@@ -123,11 +123,11 @@ struct AllocatableArgs {
 
 /// Check which devices of this node are safe to pull, and show the reasons if not
 ///
-/// A device is safe to pull if all of these are true for the device, and for every other name and part of the
-/// same hardware. In the API: the device is not allocated, and no pod that used it is left. In the kubelet:
-/// no container uses the device, and it is not prepared for a pod. Its driver is running. A taint that no
-/// claim or template tolerates blocks new pods. All of this stays true for --settle. A check that cannot be
-/// made counts as failed. Exits with code 4 if a device is not safe to pull.
+/// Makes these checks for each device, and for every other name and part of the same hardware. In the API:
+/// whether the device is allocated, and whether a pod that used it is left. In the kubelet: whether a container
+/// uses the device, and whether it is prepared for a pod. Whether its driver is running. Whether a taint that
+/// no claim or template tolerates blocks new pods. Whether all of this stays so for --settle. A check that
+/// cannot be made counts as failed. Exits with code 4 if a device is not safe to pull.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")

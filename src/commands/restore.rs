@@ -25,13 +25,13 @@ use crate::naming::duration::parse_duration;
 use crate::naming::phrase::counted;
 use crate::output::StatusLine;
 
-/// How often is looked whether devices can be allocated.
+/// How often the devices are checked.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Undo a drain: make its devices schedulable again
 ///
-/// Removes exactly the rules that `drain` created, of a whole drain, or of one node, pool or device
-/// of it. Then waits until the devices can be allocated, and names what prevents it: a taint of the
+/// Removes exactly the rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or
+/// devices. Then waits until the devices can be allocated, and names what prevents it: a taint of the
 /// driver, another rule, or a cordoned node.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -119,11 +119,11 @@ impl RestoreArgs {
         }
         let lines = units.iter().map(|unit| {
             let stage = match &unit.progress {
-                UnitProgress::Draining => "pods are leaving, maybe by a run that goes on",
-                UnitProgress::Waiting => "not begun",
+                UnitProgress::Draining => "pods are being evicted, possibly by another run",
+                UnitProgress::Waiting => "not started",
                 UnitProgress::Blocked => "blocked",
                 UnitProgress::Idle => "idle",
-                UnitProgress::Held => "drained, but for pods that were left alone",
+                UnitProgress::Held => "drained, except for pods that the drain does not evict",
                 UnitProgress::Reversed(why) => why,
             };
             format!("  unit {}: {stage}", unit.name)
@@ -134,7 +134,7 @@ impl RestoreArgs {
     }
 }
 
-/// Devices that are to be allocatable again.
+/// Wait until the devices can be allocated again.
 struct Allocatable {
     view: ClusterView,
     /// The taints that were removed.

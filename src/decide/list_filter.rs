@@ -70,6 +70,16 @@ impl ListFilter {
         named && local && tainted && free && allocated && held
     }
 
+    /// Whether a node may have devices that are not listed. `--node` alone lists all devices of the node.
+    #[must_use]
+    pub fn is_selection(&self) -> bool {
+        let flags = [self.tainted, self.free, self.allocated];
+        flags.contains(&true)
+            || self.namespace.is_some()
+            || self.filtered.is_some()
+            || self.shown.names().iter().any(|names| !names.is_empty())
+    }
+
     /// The devices of an inventory that are listed. One that nobody holds is not free if the allocator would
     /// give it to nobody, since other parts of the same hardware are in use.
     pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &Basis<'_>) {

@@ -264,7 +264,7 @@ fn rules_on(
 
 fn named_siblings(names: &[String]) -> String {
     format!(
-        "not selected: the rules on its partitions: {}",
+        "the rules on its partitions are not selected: {}",
         names.join(", ")
     )
 }

@@ -314,17 +314,15 @@ impl BlockerReason {
 fn unsettled(rule: &DeviceTaintRule, evicting: EvictionStatus) -> String {
     let name = &rule.name;
     let why = match evicting {
-        EvictionStatus::No => "controller condition: no pending evictions",
-        EvictionStatus::Yes => "controller condition: evictions are pending",
-        EvictionStatus::Unknown => "controller condition: not set yet",
-        EvictionStatus::Outdated => {
-            "controller condition: not updated for the current generation yet"
-        }
+        EvictionStatus::No => "no pending evictions",
+        EvictionStatus::Yes => "evictions are pending",
+        EvictionStatus::Unknown => "not set yet",
+        EvictionStatus::Outdated => "not updated for the current generation yet",
         EvictionStatus::Leftover => {
-            "controller condition: evictions are pending, although no pod is left; it may be stale"
+            "evictions are pending, although no pod is left; it may be stale"
         }
     };
-    format!("rule {name}: {why}")
+    format!("controller condition of rule {name}: {why}")
 }
 
 fn unobserved(rule: &DeviceTaintRule) -> String {
@@ -395,7 +393,7 @@ mod tests {
         assert_eq!(pod.until_time, Some(Time(testing::after(300))));
         assert_eq!(
             pod.message,
-            "team-a/train-0 on node-7: tolerates the taint for 5m, until 2026-11-21T01:05:34Z"
+            "team-a/train-0 on node-7: tolerates the taint for another 5m, until 2026-11-21T01:05:34Z"
         );
         let gap = Gap {
             what: "expressions".to_owned(),
@@ -443,7 +441,7 @@ mod tests {
                     evicting: EvictionStatus::Outdated,
                 },
                 BlockerReason::Condition,
-                "rule drain: controller condition: not updated for the current generation yet",
+                "controller condition of rule drain: not updated for the current generation yet",
             ),
         ] {
             assert_eq!(shown(&open), (reason, message.to_owned()));

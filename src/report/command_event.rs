@@ -69,13 +69,13 @@ pub enum EventDetail {
         /// Result of the wait.
         wait: WaitReport,
     },
-    /// A unit of a drain has begun, or is over.
+    /// A unit of a drain has started or ended.
     UnitChanged {
         /// The drain, by name.
         drain: String,
         /// The unit, by name.
         unit: String,
-        /// How far the unit is.
+        /// Stage of the unit.
         unit_stage: UnitStage,
         /// The stage as text, with what is left.
         message: String,

@@ -22,7 +22,7 @@ use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
 use crate::model;
 use crate::model::{Count, UNKNOWN};
-use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect, FieldManager, Kind, RuleMetadata};
 use crate::naming::age::human_duration;
 use crate::naming::device;
 use crate::naming::phrase::counted;
@@ -268,8 +268,14 @@ impl RuleDescription {
         let Some(history) = &self.history else {
             return Vec::new();
         };
+        let mut gaps = self.incomplete.iter();
+        let lines = if gaps.any(|gap| gap.missing == Kind::Event.plural()) {
+            history.lines_without_event_gap()
+        } else {
+            history.lines()
+        };
         vec![
-            Section::list("History", history.lines()),
+            Section::list("History", lines),
             Section::folded(history.table(), &[0, 1]).captioned("Evicted pods"),
         ]
     }
@@ -529,7 +535,7 @@ fn event(event: &Event) -> String {
 mod tests {
     use super::*;
     use crate::engine::{ProposedTaint, RuleImpact};
-    use crate::model::{EvictionCondition, Gap, Kind, ManagerOperation};
+    use crate::model::{EvictionCondition, Gap, ManagerOperation};
     use crate::render::{Format, Page, render};
     use crate::report::testing;
 

@@ -30,6 +30,9 @@ pub struct DeviceCounts {
     /// The counts from which these were written, for words.
     #[serde(skip)]
     known: Known,
+    /// Whether there may be other devices, which arguments and flags leave out.
+    #[serde(skip)]
+    is_selection: bool,
 }
 
 /// How many devices there are, as far as that is known.
@@ -90,6 +93,15 @@ impl DeviceCounts {
                 ("taintedDeviceCount", known.tainted),
             ]),
             known,
+            is_selection: false,
+        }
+    }
+
+    /// The counts as those of a selection: the words must not read like all devices of a node.
+    pub(super) fn of_selection(self) -> Self {
+        Self {
+            is_selection: true,
+            ..self
         }
     }
 
@@ -104,7 +116,7 @@ impl DeviceCounts {
         [devices, allocated, tainted]
     }
 
-    /// Such as `40 devices, 32 allocated, 6 tainted`.
+    /// Such as `40 devices, 32 allocated, 6 tainted`, or `3 selected devices, …`.
     pub(super) fn in_words(&self) -> String {
         let Known {
             devices,
@@ -117,10 +129,15 @@ impl DeviceCounts {
             None if count.is_unknown() => "an unknown number".to_owned(),
             None => in_bounds(count),
         };
+        let noun = if self.is_selection {
+            "selected device"
+        } else {
+            "device"
+        };
         let devices = match devices.exact() {
-            Some(number) => counted(number, "device"),
+            Some(number) => counted(number, noun),
             // Only slices that were not read make this number uncertain, and these can only add devices.
-            None => format!("at least {}", counted(devices.least(), "device")),
+            None => format!("at least {}", counted(devices.least(), noun)),
         };
         // What is not known is said of those that are allocated.
         let in_parts = match in_parts.counted() {
@@ -239,6 +256,18 @@ mod tests {
                 "not local to a node: 1 device, 1 allocated, 0 tainted",
                 "3 devices, 2 allocated, 0 tainted",
             ]
+        );
+    }
+
+    #[test]
+    fn counts_of_a_selection_do_not_read_like_all_devices() {
+        let gaps: Vec<Gap> = Vec::new();
+        let semantics = testing::semantics(37);
+        let completeness = ReportCompleteness::new(&gaps, &semantics);
+        let counts = DeviceCounts::of(&[], &Parts::new(), &completeness);
+        assert_eq!(
+            counts.of_selection().in_words(),
+            "0 selected devices, 0 allocated, 0 tainted"
         );
     }
 

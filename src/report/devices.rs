@@ -92,7 +92,7 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &Basis<'_>) -> Vec<model::
         model::Warning {
             code: "driver-away",
             message: format!(
-                "{} on {} not published: the driver is not running: {}",
+                "{} on {} not published, because the driver is not running: {}",
                 counted(names.len(), "device"),
                 away.node,
                 few(&names)
@@ -157,6 +157,20 @@ impl DeviceReport {
     #[must_use]
     pub fn with_lines(self, lines: DeviceLines) -> Self {
         Self { lines, ..self }
+    }
+
+    /// The report as one of selected devices, of which the counts say so.
+    #[must_use]
+    pub fn of_selection(self) -> Self {
+        let nodes = self.nodes.into_iter().map(|node| NodeCounts {
+            counts: node.counts.of_selection(),
+            ..node
+        });
+        Self {
+            nodes: nodes.collect(),
+            device_counts: self.device_counts.of_selection(),
+            ..self
+        }
     }
 
     /// Whether attributes were asked for, which only lines of devices have.

@@ -1,4 +1,4 @@
-//! The drains of a cluster: how far their units are, and what holds their devices.
+//! Drains of a cluster: the stages of their units, and the claims and pods that hold their devices.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct DrainList {
     /// Which report this is.
     #[schemars(extend("const" = "DrainList"))]
     pub kind: String,
-    /// Where it is from.
+    /// Where the report is from.
     pub metadata: Metadata,
     /// The drains.
     pub items: Vec<Drain>,
@@ -36,7 +36,7 @@ pub struct DrainList {
 pub struct Drain {
     /// Its name: a label of its rules, and the value of their taint.
     pub name: String,
-    /// User that began it; null if that is not recorded.
+    /// User that started the drain; null if not recorded.
     pub created_by: Option<String>,
     /// Its units, by name.
     pub units: Vec<DrainUnit>,
@@ -48,34 +48,34 @@ pub struct Drain {
 pub struct DrainUnit {
     /// The node, DRIVER/POOL or DRIVER/POOL/DEVICE.
     pub name: String,
-    /// How far the unit is.
+    /// Stage of the unit.
     pub unit_stage: UnitStage,
-    /// Why pods cannot leave, or who reversed the unit, one reason a line.
+    /// Why pods cannot be evicted, or which change reversed the unit, one reason each.
     pub messages: Vec<String>,
-    /// User that last changed a rule of the unit; null if that is not recorded.
+    /// User that last changed a rule of the unit; null if not recorded.
     pub changed_by: Option<String>,
     /// The names of its rules.
     pub rules: Vec<String>,
     /// Its devices, as `DRIVER/POOL/DEVICE`.
     pub devices: Vec<String>,
-    /// The claims that hold its devices; null when that is not known.
+    /// The claims that hold its devices; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
-    /// The pods that these claims are reserved for; null when that is not known.
+    /// The pods that these claims are reserved for; null if unknown.
     pub holding_pods: Option<Vec<ObjectReference>>,
 }
 
-/// How far a unit is.
+/// Stage of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UnitStage {
-    /// New pods are kept off; its pods have not begun to leave.
+    /// New pods are blocked; no pod has been evicted.
     Waiting,
-    /// Its pods are leaving.
+    /// Its pods are being evicted.
     Draining,
-    /// Pods could not leave; the same command tries again.
+    /// Pods could not be evicted; the same command tries again.
     Blocked,
-    /// No claim held its devices when it was over, and the workloads of its pods were ready.
+    /// No claim held its devices when it was done, and the workloads of its pods were ready.
     Idle,
-    /// Only pods held its devices that the drain leaves alone.
+    /// Only pods that the drain does not evict held its devices.
     Held,
     /// Another user or program removed or weakened a rule.
     Reversed,
@@ -95,7 +95,7 @@ impl UnitStage {
 }
 
 impl DrainList {
-    /// These drains, from what `metadata` says.
+    /// The report on these drains.
     #[must_use]
     pub fn new(drains: Vec<Drain>, metadata: Metadata, incomplete: Vec<Incomplete>) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl DrainList {
 }
 
 impl DrainUnit {
-    /// What holds the devices, as text has it.
+    /// The pods that hold the devices, else the claims, in words.
     fn pods(&self) -> String {
         match (&self.holding_pods, &self.claims) {
             (None, _) | (_, None) => UNKNOWN.to_owned(),

@@ -20,7 +20,7 @@ use crate::model::{
     DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading, Uid,
     Workload,
 };
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// How long a server keeps events, unless it is told otherwise: `--event-ttl` of kube-apiserver.
 const KEPT: SignedDuration = SignedDuration::from_hours(1);
@@ -90,6 +90,17 @@ pub struct HistorySources<'a> {
     pub now: Timestamp,
 }
 
+/// What the controller noted on a pod since the rule is there.
+struct PodEvents<'a> {
+    /// The last event: the controller may cancel a deletion that it has announced.
+    last: &'a Event,
+    /// Whether one of the events announced the deletion.
+    announced: bool,
+}
+
+/// The events of pods by UID and name, which only together identify a pod: event writers may set any UID.
+type EventsOfPods<'a> = BTreeMap<(&'a Uid, &'a NamespacedName), PodEvents<'a>>;
+
 /// Pods by their UIDs: events are many.
 struct KnownPods<'a> {
     /// Those that are there.
@@ -103,7 +114,9 @@ impl RuleHistory {
     #[must_use]
     pub fn new(sources: &HistorySources<'_>) -> Self {
         let known = sources.known();
-        let evictions = sources.evictions(&known);
+        let events = sources.pod_events();
+        let evictions = sources.evictions(&events, &known);
+        let cancelled = sources.cancelled(&events, &known);
         let makers = sources.makers();
         let gone: BTreeSet<&Uid> = evictions.iter().map(|event| &event.about.uid).collect();
         let evicted: Vec<EvictedPod> = evictions
@@ -166,7 +179,7 @@ impl RuleHistory {
             pending_pods: pending,
             controller_evicted_pod_count: evicted_since_controller_start(sources.rule),
             events_known: sources.reading.without(Kind::Event).is_none(),
-            unknown: sources.not_known(&evicted),
+            unknown: sources.not_known(&evicted, &cancelled),
             evicted_pods: evicted,
         }
     }
@@ -174,26 +187,47 @@ impl RuleHistory {
     /// The history in a few lines.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
+        let mut lines = self.known_lines();
+        lines.extend(self.unknown.iter().map(|line| format!("unknown: {line}")));
+        lines
+    }
+
+    /// The history for a report that has already given the reason why events could not be read.
+    #[must_use]
+    pub fn lines_without_event_gap(&self) -> Vec<String> {
+        // Without events, the first unknown thing is all past evictions, with that reason.
+        let reasons = usize::from(!self.events_known);
+        let mut lines = self.known_lines();
+        if !self.events_known {
+            lines.push("past evictions: unknown".to_owned());
+        }
+        let unknown = self.unknown.iter().skip(reasons);
+        lines.extend(unknown.map(|line| format!("unknown: {line}")));
+        lines
+    }
+
+    /// The lines of what is known; none about evictions if there are no events.
+    fn known_lines(&self) -> Vec<String> {
         let certain = self.evicted_pods.iter().filter(|pod| pod.certain).count();
         let possible = self.evicted_pods.len().saturating_sub(certain);
         let evicted = match (certain, possible) {
-            (0, 0) if !self.events_known => "past evictions: unknown".to_owned(),
-            (0, 0) => "no eviction found".to_owned(),
-            (certain, 0) => format!(
+            (0, 0) if !self.events_known => None,
+            (0, 0) => Some("no eviction found".to_owned()),
+            (certain, 0) => Some(format!(
                 "{} evicted, according to existing events",
                 counted(certain, "pod")
-            ),
-            (0, possible) => format!(
+            )),
+            (0, possible) => Some(format!(
                 "{} evicted by this rule or another taint, according to existing events",
                 counted(possible, "pod")
-            ),
-            (certain, possible) => format!(
+            )),
+            (certain, possible) => Some(format!(
                 "{} evicted, {possible} more by this rule or another taint, according to existing \
                  events",
                 counted(certain, "pod")
-            ),
+            )),
         };
-        let mut lines = vec![evicted];
+        let mut lines: Vec<String> = evicted.into_iter().collect();
         // Events do not name the rule; its status counts its own evictions, until the controller starts anew.
         if let Some(counted_by_status) = self.controller_evicted_pod_count
             && possible > 0
@@ -219,7 +253,6 @@ impl RuleHistory {
             format!("{namespace}/{name} of {workload} is pending")
         });
         lines.extend(pending);
-        lines.extend(self.unknown.iter().map(|line| format!("unknown: {line}")));
         lines
     }
 
@@ -237,11 +270,10 @@ impl RuleHistory {
 }
 
 impl<'a> HistorySources<'a> {
-    /// The last word of the controller on each pod that it evicted since the rule is there, unless it took that
-    /// back; without those that are there and that another rule evicts.
-    fn evictions(&self, known: &KnownPods<'_>) -> Vec<&'a Event> {
+    /// The controller's events about each pod since the rule is there.
+    fn pod_events(&self) -> EventsOfPods<'a> {
         let created = self.rule.metadata.created;
-        let mut last: BTreeMap<(&Uid, &NamespacedName), &Event> = BTreeMap::new();
+        let mut found: EventsOfPods<'a> = BTreeMap::new();
         for event in self.events.iter().filter(|event| event.about.kind == "Pod") {
             let is_older = event.last.zip(created).is_some_and(|(at, made)| at < made);
             // Its only change gave it the effect that evicts; after more changes it may have had it before.
@@ -249,16 +281,30 @@ impl<'a> HistorySources<'a> {
             if is_older || was_harmless {
                 continue;
             }
-            // The controller may cancel a deletion that it has announced: only its last event tells what it did.
             let key = (&event.about.uid, &event.about.name);
-            let is_news = last.get(&key).is_none_or(|known| known.last <= event.last);
-            if is_news {
-                last.insert(key, event);
+            let of_pod = found.entry(key).or_insert(PodEvents {
+                last: event,
+                announced: false,
+            });
+            of_pod.announced |= event.message.starts_with(EVICTS);
+            if of_pod.last.last <= event.last {
+                of_pod.last = event;
             }
         }
+        found
+    }
+
+    /// Whether the rule has or may have had an effect that evicts.
+    fn may_have_evicted(&self) -> bool {
         // A rule that is gone may have had any effect, and says none.
         let is_gone = self.rule.generation == 0;
-        let may_have = is_gone || may_have_evicted(self.rule);
+        is_gone || may_have_evicted(self.rule)
+    }
+
+    /// The last event of each evicted pod, unless the controller cancelled the deletion; without pods that still exist
+    /// and that another rule evicts.
+    fn evictions(&self, events: &EventsOfPods<'a>, known: &KnownPods<'_>) -> Vec<&'a Event> {
+        let may_have = self.may_have_evicted();
         let is_ours = |event: &&Event| {
             let uid = &event.about.uid;
             event.message.starts_with(EVICTS)
@@ -267,9 +313,27 @@ impl<'a> HistorySources<'a> {
                     None => may_have,
                 }
         };
-        let mut evictions: Vec<&Event> = last.into_values().filter(is_ours).collect();
+        let last = events.values().map(|of_pod| of_pod.last);
+        let mut evictions: Vec<&'a Event> = last.filter(is_ours).collect();
         evictions.sort_by_key(|event| (event.last, event.about.name.clone()));
         evictions
+    }
+
+    /// The pods that no longer exist, and whose deletion was announced and then cancelled.
+    ///
+    /// The controller announces a deletion before it sends it, and cancels it if the claim is released before it has
+    /// noted its success: the pod may have been evicted, or deleted later by another client.
+    ///
+    /// Upstream: `maybeDeletePod` and `cancelWorkWithEvent` in `device_taint_eviction.go`.
+    fn cancelled(&self, events: &EventsOfPods<'_>, known: &KnownPods<'_>) -> Vec<String> {
+        if !self.may_have_evicted() {
+            return Vec::new();
+        }
+        let cancelled = events.iter().filter(|((uid, _), of_pod)| {
+            let is_cancelled = of_pod.announced && !of_pod.last.message.starts_with(EVICTS);
+            is_cancelled && !known.there.contains_key(*uid)
+        });
+        cancelled.map(|((_, name), _)| name.to_string()).collect()
     }
 
     fn known(&self) -> KnownPods<'a> {
@@ -398,10 +462,23 @@ impl<'a> HistorySources<'a> {
             .collect()
     }
 
-    fn not_known(&self, evicted: &[EvictedPod]) -> Vec<String> {
+    fn not_known(&self, evicted: &[EvictedPod], cancelled: &[String]) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(gap) = self.reading.without(Kind::Event) {
-            lines.push(format!("evicted pods, because {}", gap.why));
+            // The gap ends with its consequence, which this line begins with.
+            let reason = gap.why.strip_suffix(Kind::Event.without());
+            let reason = reason.and_then(|reason| reason.strip_suffix(": "));
+            lines.push(format!(
+                "past evictions, because {}",
+                reason.unwrap_or(&gap.why)
+            ));
+        }
+        if !cancelled.is_empty() {
+            lines.push(format!(
+                "whether the controller evicted {}: it announced the deletion and then cancelled \
+                 it, and another client may have deleted the pod",
+                few(cancelled)
+            ));
         }
         let from = self.now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
         let created = self.rule.metadata.created;
@@ -708,7 +785,38 @@ mod tests {
             .map(|pod| pod.name.as_str())
             .collect();
         assert_eq!(pending, ["llm-0"]);
+        assert_eq!(
+            history.unknown,
+            [
+                "whether the controller evicted ml/spared: it announced the deletion and then \
+                 cancelled it, and another client may have deleted the pod"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cancelled_deletion_of_a_pod_that_still_exists_is_no_eviction() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let mut there = testing::pod("ml", "spared");
+        there.uid = "old-spared".into();
+        reading.snapshot.pods.push(there);
+        let history = history(&reading, &events());
         assert!(history.unknown.is_empty(), "{:?}", history.unknown);
+    }
+
+    #[test]
+    fn the_reason_for_unknown_evictions_is_given_once() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        reading.known.remove(&Kind::Event);
+        let history = history(&reading, &[]);
+        assert_eq!(
+            history.lines(),
+            ["unknown: past evictions, because the input holds no Event"]
+        );
+        assert_eq!(
+            history.lines_without_event_gap(),
+            ["past evictions: unknown"]
+        );
     }
 
     #[test]

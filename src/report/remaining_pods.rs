@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocker::BlockerReason;
 use super::reference;
-use super::rule_lifecycle::{times, why};
+use super::rule_lifecycle::{times, why, why_if_evicting};
 use super::table::{Column, Table, optional};
 use super::time::Time;
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
@@ -89,13 +89,13 @@ impl RemainingPod {
     /// The view of a pod at `now`, of a rule with this effect.
     #[must_use]
     pub fn new(left: &PendingEviction<'_>, effect: &Effect, now: Timestamp) -> Self {
-        let words = why(&left.obstacle, now);
         let terminating = left.obstacle.is_terminating();
         // What has been deleted goes whatever the rule does now.
         let waits = *effect == Effect::NoExecute || terminating;
         let waits_for = if waits {
-            words
+            why(&left.obstacle, now)
         } else {
+            let words = why_if_evicting(&left.obstacle, now);
             format!("no consequence with effect {effect}; with NoExecute: {words}")
         };
         // A pod that is not evicted waits for nothing, so that there is no time of it.

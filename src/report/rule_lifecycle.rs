@@ -50,7 +50,10 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
             )
         }
         EvictionObstacle::Tolerates { until } => {
-            format!("tolerates the taint for {}, until {until}", left(*until))
+            format!(
+                "tolerates the taint for another {}, until {until}",
+                left(*until)
+            )
         }
         EvictionObstacle::GracePeriod { since, until } => format!(
             "terminating for {}, its grace period ends in {}",
@@ -73,6 +76,16 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
             ago(*since)
         ),
     }
+}
+
+/// What would keep a pod, in words, if the taint evicted from `now` on: no part of a toleration's time has passed then.
+#[must_use]
+pub fn why_if_evicting(obstacle: &EvictionObstacle, now: Timestamp) -> String {
+    if let EvictionObstacle::Tolerates { until } = obstacle {
+        let time = human_duration(until.duration_since(now));
+        return format!("tolerates the taint for {time}, until {until}");
+    }
+    why(obstacle, now)
 }
 
 /// Since when the pod waits for what keeps it, and until when at most.
@@ -503,7 +516,7 @@ mod tests {
                 EvictionObstacle::Tolerates {
                     until: testing::after(300),
                 },
-                "team-a/train-0 on node-7: tolerates the taint for 5m, until 2026-11-21T01:05:34Z",
+                "team-a/train-0 on node-7: tolerates the taint for another 5m, until 2026-11-21T01:05:34Z",
             ),
             (
                 EvictionObstacle::GracePeriod {

@@ -19,7 +19,7 @@ fn the_lines_that_tolerate_a_taint_need_no_cluster() {
       operator: Equal
       value: research
     [stderr]
-    add the lines to each request of a claim, and to each alternative under firstAvailable
+    add the lines under `exactly` of each request, or to each entry of its `firstAvailable` (in resource.k8s.io/v1beta1, to the request itself)
     keep `effect: NoExecute`; without it the toleration applies to scheduling only: each replacement pod is scheduled to the device and evicted again
     [exit status: 0]
     ");

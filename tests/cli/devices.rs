@@ -176,29 +176,29 @@ fn parts_of_hardware_are_listed_with_a_part_and_are_not_free_while_others_need_i
 fn tainted_devices_name_whose_taint_it_is() {
     assert_snapshot!(devices("--tainted").shown(), @r"
       DEVICE                          NODE      ALLOCATED        TAINTS                                                           CLAIMS                                      PODS
-    node-10: 4 devices, 1 allocated, 4 tainted
+    node-10: 4 selected devices, 1 allocated, 4 tainted
       gpu.example.com/node-10/gpu-0   node-10   yes              example.com/decommission:NoExecute (rule node-10-decommission)   research/fold-jsg5p-gpu-ktkm8               research/fold-jsg5p
       gpu.example.com/node-10/gpu-1   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
       gpu.example.com/node-10/gpu-2   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
       gpu.example.com/node-10/gpu-3   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
-    node-3: 1 device, 1 allocated, 1 tainted
+    node-3: 1 selected device, 1 allocated, 1 tainted
       gpu.example.com/node-3/gpu-2    node-3    yes (+1 admin)   gpu.example.com/ecc-errors=correctable:None (driver)             training/llm-1-gpus-rsbmk (+1 admin)        training/llm-1 (+1 admin)
-    node-4: 1 device, 0 allocated, 1 tainted
+    node-4: 1 selected device, 0 allocated, 1 tainted
       gpu.example.com/node-4/gpu-2    node-4    no               gpu.example.com/ecc-errors=uncorrectable:NoSchedule (driver)     <none>                                      <none>
-    node-6: 4 devices, 3 allocated, 4 tainted
+    node-6: 4 selected devices, 3 allocated, 4 tainted
       gpu.example.com/node-6/gpu-0    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/chat-7d9c6b5f4d-bg695-gpu-qndgx     serving/chat-7d9c6b5f4d-bg695
       gpu.example.com/node-6/gpu-1    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx   serving/speech-8479d6bcf-jh2lt
       gpu.example.com/node-6/gpu-2    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx   serving/speech-8479d6bcf-jh2lt
       gpu.example.com/node-6/gpu-3    node-6    no               example.com/maintenance=firmware:None (rule node-6-firmware)     <none>                                      <none>
-    node-8: 4 devices, 1 allocated, 4 tainted
+    node-8: 4 selected devices, 1 allocated, 4 tainted
       gpu.example.com/node-8/gpu-0    node-8    yes              example.com/maintenance=power:NoSchedule (rule node-8-power)     serving/chat-7d9c6b5f4d-qvwlt-gpu-qg224     serving/chat-7d9c6b5f4d-qvwlt
       gpu.example.com/node-8/gpu-1    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
       gpu.example.com/node-8/gpu-2    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
       gpu.example.com/node-8/gpu-3    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
-    node-9: 1 device, 1 allocated, 1 tainted
+    node-9: 1 selected device, 1 allocated, 1 tainted
       gpu.example.com/node-9/gpu-1    node-9    yes              gpu.example.com/unhealthy=xid-79:NoExecute (driver)              research/xid-triage                         research/xid-triage
 
-    6 nodes: 15 devices, 7 allocated, 15 tainted
+    6 nodes: 15 selected devices, 7 allocated, 15 tainted
     [exit status: 0]
     ");
 }
@@ -207,7 +207,7 @@ fn tainted_devices_name_whose_taint_it_is() {
 fn free_devices_are_held_by_no_claim() {
     assert_snapshot!(devices("--free gpu.example.com/node-9/*").shown(), @r"
       DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS   PODS
-    node-9: 1 device, 0 allocated, 0 tainted
+    node-9: 1 selected device, 0 allocated, 0 tainted
       gpu.example.com/node-9/gpu-3   node-9   no          <none>   <none>   <none>
     [exit status: 0]
     ");
@@ -353,7 +353,7 @@ fn devices_of_which_it_cannot_be_said_are_named() {
 fn attributes_have_columns_and_unknown_ones_get_the_nearest() {
     assert_snapshot!(devices("gpu.example.com/node-7/* --columns model,memory --allocated").shown(), @r"
       DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS                                     PODS                             MODEL   MEMORY
-    node-7: 2 devices, 2 allocated, 0 tainted
+    node-7: 2 selected devices, 2 allocated, 0 tainted
       gpu.example.com/node-7/gpu-0   node-7   yes (5)     <none>   research/evals-98wpf-gpu-75n4d (+4)        research/evals-98wpf (+5)        L40S    48Gi
       gpu.example.com/node-7/gpu-1   node-7   yes         <none>   serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm   serving/embed-5f6b8c9d77-f6ln5   L40S    48Gi
     [exit status: 0]

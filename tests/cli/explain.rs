@@ -120,9 +120,7 @@ fn a_device_and_a_rule_are_explained() {
         allocated to claim research/fold-jsg5p-gpu-ktkm8
           pod research/fold-jsg5p: evicted in 20m, at 2026-11-20T10:35:00Z
       3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, not allocated
-      past evictions: unknown
-        unknown: evicted pods, because the input holds no Event: past evictions are
-            unknown
+      unknown: past evictions, because the input holds no Event
     [exit status: 0]
     ");
 }

@@ -462,7 +462,7 @@ fn preview_as_names_of_the_evicted_pods() {
 fn devices_as_table() {
     assert_snapshot!(devices("-o table").shown(), @r"
       DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS
-    node-9: 2 devices, 1 allocated, 1 tainted
+    node-9: 2 selected devices, 1 allocated, 1 tainted
       gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage
       gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>
     [exit status: 0]
@@ -473,7 +473,7 @@ fn devices_as_table() {
 fn devices_as_wide_table() {
     assert_snapshot!(devices("-o wide").shown(), @r"
       DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS                  PUBLISHED   DEDICATED
-    node-9: 2 devices, 1 allocated, 1 tainted
+    node-9: 2 selected devices, 1 allocated, 1 tainted
       gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage   yes         <none>
       gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>                yes         <none>
     [exit status: 0]
@@ -642,7 +642,7 @@ fn devices_as_yaml() {
 #[test]
 fn devices_as_markdown() {
     assert_snapshot!(devices("-o markdown").shown(), @r"
-    node-9: 2 devices, 1 allocated, 1 tainted
+    node-9: 2 selected devices, 1 allocated, 1 tainted
 
     | DEVICE | NODE | ALLOCATED | TAINTS | CLAIMS | PODS | PUBLISHED | DEDICATED |
     | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -30,7 +30,7 @@ fn help_of_the_program() {
       explain       Explain why a pod is evicted or waits, what uses a device, what a rule selects
       wait          Wait for evictions, idle devices, or recovered workloads
       devices       List devices with their taints, claims and pods
-      drain         Take devices out of service, node by node, without gaps
+      drain         Drain devices node by node, within PodDisruptionBudgets
       restore       Undo a drain: make its devices schedulable again
       dedicate      Dedicate devices to the claims of some namespaces
       undedicate    End a dedication: remove its taint, then its policies
@@ -186,7 +186,7 @@ fn exit_codes_are_explained() {
          since --expect; nothing was changed; or a device is not safe to pull
       5  the wait ended before its condition was met (timeout, pods evicted again, a
          unit that cannot be drained, or an unconfirmed device release); a change
-         made by the same command was applied
+         made by the same command stays, unless --on-timeout revert undid it
       6  the report is incomplete (with --strict or -o name) or not confirmed by the
          controller (with --publish); or one of several clusters gave no report
      75  retry: the network, a busy or failing server, or a concurrent change

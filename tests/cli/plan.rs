@@ -155,17 +155,17 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     ");
     assert_snapshot!(plan("gpu.example.com --count 41").shown(), @r"
     [stderr]
-    error: --count 41 is more than there is to choose from: 40 devices
+    error: --count 41 exceeds the number of candidates: 40 devices
     [exit status: 2]
     ");
     assert_snapshot!(plan("gpu.example.com --nodes 99").shown(), @r"
     [stderr]
-    error: --nodes 99 is more than there is to choose from: 9 nodes
+    error: --nodes 99 exceeds the number of candidates: 9 nodes
     [exit status: 2]
     ");
     assert_snapshot!(plan("gpu.example.com --per-pool 5").shown(), @r"
     [stderr]
-    error: --per-pool 5 is more than some pools have to choose from: gpu.example.com/node-1 has 4, gpu.example.com/node-10 has 4, gpu.example.com/node-2 has 4, gpu.example.com/node-4 has 4, gpu.example.com/node-6 has 4, 3 more
+    error: --per-pool 5 exceeds the number of candidates in some pools: gpu.example.com/node-1 has 4, gpu.example.com/node-10 has 4, gpu.example.com/node-2 has 4, gpu.example.com/node-4 has 4, gpu.example.com/node-6 has 4, 3 more
     [exit status: 2]
     ");
     assert_snapshot!(plan("gpu.example.com --node nod-7 --count 1").shown(), @r"
@@ -176,7 +176,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     ");
     assert_snapshot!(plan("gpu.example.com --count 4 --keep-available 'devices.available>=100'").shown(), @r#"
     [stderr]
-    error: --keep-available "devices.available>=100" does not hold even without a plan: 15 devices of class dedicated-gpu.example.com, gpu.example.com, h200.example.com, shared-gpu.example.com can be allocated now
+    error: --keep-available "devices.available>=100" is not met even without a plan: 15 devices of class dedicated-gpu.example.com, gpu.example.com, h200.example.com, shared-gpu.example.com can be allocated now
     [exit status: 4]
     "#);
     assert_snapshot!(plan("gpu.example.com --count 1 --keep-available 'devices.available<4'").shown(), @r#"
@@ -187,7 +187,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     "#);
     assert_snapshot!(plan("gpu.example.com --count 1 --exclude gpu.example.com").shown(), @r"
     [stderr]
-    error: nothing to choose from: --exclude leaves no device of 40 selected devices
+    error: --exclude leaves no device of 40 selected devices
     [exit status: 2]
     ");
     assert_snapshot!(plan("gpu.example.com/node-77/gpu-0 --count 1").shown(), @r"
@@ -199,7 +199,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     ");
     assert_snapshot!(plan("gpu.example.com --count 1 --exclude example.com/a=b:NoExecute").shown(), @r"
     [stderr]
-    error: --exclude names no devices: no devices specified
+    error: --exclude: no devices specified
     hint: specify devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");

@@ -379,8 +379,7 @@ fn several_rules_are_one_question() {
     Timeline:
     FROM   EVICTED   CHART                            FREE-AGAIN
     now      1 pod   ██████████████████████████████
-    +20m     1 pod   ██████████████████████████████
-    +20m                                              1 device
+    +20m     1 pod   ██████████████████████████████   1 device
 
     Not evicted:
       serving/speech-8479d6bcf-jh2lt: tolerates the taint

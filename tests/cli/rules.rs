@@ -322,7 +322,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
       of the current generation of the rule
 
     NAMESPACE   POD          NODE      WAITS-FOR
-    research    fold-jsg5p   node-10   tolerates the taint for 20m, until 2026-11-20T10:35:00Z
+    research    fold-jsg5p   node-10   tolerates the taint for another 20m, until 2026-11-20T10:35:00Z
 
     Incomplete:
       events: the input holds no Event: past evictions are unknown

@@ -329,7 +329,7 @@ const SHARED: [(&str, &str); 79] = [
     ("condition", "The condition EvictionInProgress of a rule."),
     ("context", "Name of the kubeconfig context."),
     ("cpus", "CPU IDs."),
-    ("createdBy", "User that created a rule, or began a drain."),
+    ("createdBy", "User that created a rule, or started a drain."),
     ("defect", "Name of a known defect of Kubernetes."),
     (
         "device",

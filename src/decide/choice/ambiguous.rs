@@ -65,7 +65,7 @@ impl AmbiguousNumber {
     pub fn describe(&self) -> String {
         let names: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
         format!(
-            "{} is ambiguous: several devices have it: {}",
+            "{} is ambiguous: {} have it",
             self.hardware,
             names.join(" and ")
         )

@@ -137,7 +137,8 @@ pub fn toleration_document(taints: &[Taint], what: TolerationFor) -> Value {
 pub fn traps(taints: &[Taint]) -> Vec<String> {
     let evicts = taints.iter().any(|taint| taint.effect.evicts());
     let mut lines = vec![
-        "add the lines to each request of a claim, and to each alternative under firstAvailable"
+        "add the lines under `exactly` of each request, or to each entry of its `firstAvailable` \
+         (in resource.k8s.io/v1beta1, to the request itself)"
             .to_owned(),
     ];
     if evicts {

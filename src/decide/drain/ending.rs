@@ -1,23 +1,23 @@
-//! The end of a drain, in words.
+//! Result of a drain, in words.
 
 use super::unit_run::UnitEnd;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::phrase::{counted, few};
 use crate::naming::shell::word;
 
-/// How the units of one run of a drain ended, in their order.
+/// Results of the units in one run of a drain, in order.
 #[derive(Clone, Debug, Default)]
 pub struct DrainEnd {
-    /// What the drain is called.
+    /// Name of the drain.
     pub name: String,
-    /// The units that are over, each with how.
+    /// The finished units with their results.
     pub units: Vec<(String, UnitEnd)>,
-    /// Units that the run did not come to.
+    /// Units that the run did not start.
     pub waiting: Vec<String>,
 }
 
 impl DrainEnd {
-    /// A line for each unit that is over.
+    /// The line for a finished unit.
     #[must_use]
     pub fn line(unit: &str, end: &UnitEnd) -> String {
         match end {
@@ -25,21 +25,21 @@ impl DrainEnd {
                 format!("unit {unit}: no claim holds its devices, and its workloads are ready")
             }
             UnitEnd::Held(pods) => format!(
-                "unit {unit}: drained, but not idle: {} left alone: {}",
+                "unit {unit}: drained, except for {} that the drain does not evict ({})",
                 counted(pods.len(), "pod"),
                 few(pods)
             ),
-            UnitEnd::Blocked(reasons) => format!("unit {unit}: blocked: {}", few(reasons)),
-            UnitEnd::Reversed(why) => format!("unit {unit}: left out: {why}"),
+            UnitEnd::Blocked(reasons) => format!("unit {unit} is blocked: {}", few(reasons)),
+            UnitEnd::Reversed(why) => format!("unit {unit} is skipped: {why}"),
             UnitEnd::TakenOver(by) => format!("unit {unit}: continued by {by}"),
         }
     }
 
-    /// How the command ends.
+    /// Exit status of the command.
     ///
     /// # Errors
     ///
-    /// A unit is blocked, or another run goes on with it.
+    /// A unit is blocked, or another run has taken it over.
     pub fn status(&self) -> Result<ExitStatus, Failure> {
         let Some((unit, end)) = self.units.last() else {
             return Ok(ExitStatus::Success);
@@ -65,7 +65,7 @@ impl DrainEnd {
                 let failure = if self.waiting.is_empty() {
                     failure
                 } else {
-                    failure.detail(format!("not begun: {}", few(&self.waiting)))
+                    failure.detail(format!("not started: {}", few(&self.waiting)))
                 };
                 let advice = interrupted(&self.name).into_iter();
                 Err(advice.fold(failure, Failure::hint))
@@ -74,7 +74,7 @@ impl DrainEnd {
     }
 }
 
-/// What whoever leaves a drain has to know: what goes on by itself, and how it is continued and undone.
+/// Advice for an interrupted drain: what continues without the command, and how to continue or undo the drain.
 #[must_use]
 pub fn interrupted(name: &str) -> Vec<String> {
     vec![
@@ -89,11 +89,11 @@ pub fn interrupted(name: &str) -> Vec<String> {
     ]
 }
 
-/// What comes after a drain that is over.
+/// The next command after a finished drain.
 #[must_use]
 pub fn next_line(name: &str) -> String {
     format!(
-        "next: when the work is done: kubectl devicetaint restore {}",
+        "next: when the work is done, run kubectl devicetaint restore {}",
         word(name)
     )
 }
@@ -140,7 +140,7 @@ mod tests {
             failure.details(),
             [
                 "left: pod team-a/web-1: the budget needs 3",
-                "not begun: node-2"
+                "not started: node-2"
             ]
         );
         assert_eq!(failure.hints().len(), 3);
@@ -156,12 +156,15 @@ mod tests {
             ),
             (
                 UnitEnd::Held(vec!["a/b".to_owned()]),
-                "unit n: drained, but not idle: 1 pod left alone: a/b",
+                "unit n: drained, except for 1 pod that the drain does not evict (a/b)",
             ),
-            (UnitEnd::Blocked(vec!["x".to_owned()]), "unit n: blocked: x"),
+            (
+                UnitEnd::Blocked(vec!["x".to_owned()]),
+                "unit n is blocked: x",
+            ),
             (
                 UnitEnd::Reversed("rule r was removed".to_owned()),
-                "unit n: left out: rule r was removed",
+                "unit n is skipped: rule r was removed",
             ),
             (
                 UnitEnd::TakenOver("bob".to_owned()),

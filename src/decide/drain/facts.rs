@@ -1,4 +1,4 @@
-//! What one unit knows at one moment.
+//! Facts about one unit, as observed at one time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::engine::workloads::Owners;
 use crate::engine::{Impact, Verdict};
 use crate::model::{JobEnd, Kind, NamespacedName, Pod, Reading, Uid, Workload};
 
-/// What is known of a unit at one moment.
+/// Facts about a unit at one time.
 #[derive(Clone, Debug, Default)]
 pub struct UnitFacts {
     /// Whether the rules of the unit are as this drain made them.
@@ -19,25 +19,25 @@ pub struct UnitFacts {
     pub pods: Vec<UnitPod>,
     /// Claims that hold its devices, each with no pod of `pods` that it is reserved for.
     pub other_claims: Vec<NamespacedName>,
-    /// The workloads of pods that this run has seen, by UID.
+    /// The workloads of pods that this run has observed, by UID.
     pub workloads: BTreeMap<Uid, WorkloadState>,
-    /// Pods of these workloads that the scheduler finds no place for, with what it says, by workload.
+    /// Unschedulable pods of these workloads, with the scheduler's message, by workload.
     pub unschedulable: BTreeMap<Uid, String>,
     /// What could not be read.
     pub unread: Vec<String>,
-    /// Whether a wait has seen that no claim holds the devices, also not under other names of the hardware.
+    /// Whether a wait has observed that no claim holds the devices, under any name of their hardware.
     pub is_idle: bool,
 }
 
 /// Whether the rules of a unit are as the drain made them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RuleState {
-    /// They keep new pods off.
+    /// They block new pods.
     #[default]
     AsMade,
     /// Another user or program removed or weakened one.
     Reversed(String),
-    /// Another run goes on with this unit.
+    /// Another run has taken over this unit.
     TakenOver(String),
 }
 
@@ -48,34 +48,34 @@ pub struct UnitPod {
     pub name: NamespacedName,
     /// Distinguishes it from a later pod of the same name.
     pub uid: Uid,
-    /// What becomes of it when it is evicted.
+    /// What its eviction means for its workload.
     pub class: PodClass,
     /// How harmful its eviction is.
     pub harm: Harm,
-    /// Whether it is on its way out.
+    /// Whether it is terminating.
     pub is_terminating: bool,
-    /// The workload whose recovery is waited for; absent where nothing is known to make the pod again.
+    /// The workload whose recovery the drain waits for; absent if nothing is known to recreate the pod.
     pub workload: Option<Uid>,
 }
 
 impl UnitPod {
-    /// Whether the drain has it evicted.
+    /// Whether the drain evicts it.
     #[must_use]
     pub fn is_evicted(&self, included: Inclusions) -> bool {
         !self.is_terminating && self.class.treatment(included) == Treatment::Evicted
     }
 }
 
-/// How a workload is.
+/// Readiness of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadState {
     /// `KIND NAMESPACE/NAME`
     pub name: String,
-    /// How many of its pods are ready; absent where that is not known.
+    /// Ready pods; absent if unknown.
     pub ready: Option<i32>,
-    /// How many it wants; absent where that is not known.
+    /// Desired pods; absent if unknown.
     pub wanted: Option<i32>,
-    /// Whether it makes no more pods: it has ended, or was deleted.
+    /// Whether it creates no more pods: it has ended, or was deleted.
     pub has_ended: bool,
 }
 
@@ -94,7 +94,7 @@ impl WorkloadState {
         }
     }
 
-    /// How many of its pods are ready, in words.
+    /// Ready and desired pods, in words.
     #[must_use]
     pub fn describe(&self) -> String {
         match (self.ready, self.wanted) {
@@ -108,7 +108,7 @@ impl WorkloadState {
 
 /// The pods of `impact`, which is that of a NoExecute taint on the devices of a unit.
 ///
-/// Pods whose containers have ended are none: their claims are given back without an eviction.
+/// Pods that have ended are left out: their claims are released without an eviction.
 #[must_use]
 pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
     let owners = Owners::new(basis.reading);
@@ -146,7 +146,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
                     }
                 },
                 workload: workload_of(pod, &owners)
-                    // A DaemonSet makes its pod again on the same devices, where it waits until the drain is undone.
+                    // A DaemonSet recreates its pod on the same node, where it stays pending until the drain is undone.
                     .filter(|_| class != PodClass::DaemonSet)
                     .map(|workload| workload.uid.clone()),
             }
@@ -156,7 +156,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
     pods
 }
 
-/// The topmost workload above a pod that says how many pods it wants and has; else the nearest that was read.
+/// The topmost owner of a pod that reports desired and ready pods; else the nearest owner that was read.
 fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
     let above = owners.above(pod);
     let telling = above.iter().rev();
@@ -164,8 +164,8 @@ fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
     telling.or_else(|| above.first().copied())
 }
 
-/// How the workloads of `pods` are in `reading`, by UID, and what could not be read of them. The pods may be gone: what
-/// made them is asked for by its name.
+/// Readiness of the workloads of `pods` in `reading`, by UID, and the workloads that could not be read. The pods may be
+/// gone: their owners are found by name.
 #[must_use]
 pub fn workload_states(
     pods: &[Pod],

@@ -1,31 +1,31 @@
-//! Drains: devices out of service unit by unit, and back.
+//! Drains: decisions that take devices out of service unit by unit, and back.
 //!
 //! A drain taints all its devices with NoSchedule first, so that no replacement is placed on a device that is drained
 //! later. Then it takes one unit after the other: its pods are evicted, the least harmful first, and the next
-//! pod of a workload only when the workload is whole again. What was done is in the labels and annotations of the
+//! pod of a workload only when the workload is ready again. Progress is recorded in labels and annotations of the
 //! rules, so that the same command continues from any machine.
 //!
 //! ```text
 //! rules ─▶ drain state ─▶ next unit ─▶ facts, elapsed ─▶ Evict | RaiseEffect | WaitUntil | Finished ─▶ rules
 //! ```
 //!
-//! Functions of facts and time: no I/O, no clock. What could not be read is never taken for idle, whole or done.
+//! Functions of facts and time: no I/O, no clock. Data that could not be read never counts as idle, ready or done.
 //!
 //! | what | module |
 //! |---|---|
 //! | Units: the devices that are taken out of service together | `unit` |
-//! | The state of drains, as the rules of the cluster note it | `state` |
+//! | State of drains, as recorded on the rules of the cluster | `state` |
 //! | Classes of pods, and which of them a drain evicts | `pod_class` |
 //! | Whether a plan is still that of the cluster | `planned` |
 //! | The pods of a unit in the order in which they are evicted | `order` |
-//! | What a drain is refused for before anything is tainted | `start` |
+//! | Reasons to refuse a drain before anything is tainted | `start` |
 //! | The next step of one unit | `unit_run` |
-//! | What one unit knows at one moment | `facts` |
-//! | What others did to the rules of a unit, and whether the scheduler knows them | `watch` |
-//! | What keeps the devices of a drain that was undone from being allocated | `released` |
+//! | Facts about one unit, as observed at one time | `facts` |
+//! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
+//! | Reasons why restored devices cannot be allocated | `released` |
 //! | A drain as reports show it | `reported` |
 //! | Name and taint of a drain | `terms` |
-//! | The end of a drain, in words | `ending` |
+//! | Result of a drain, in words | `ending` |
 
 mod ending;
 mod facts;

@@ -7,10 +7,10 @@
 use super::pod_class::PodClass;
 use crate::model::{NamespacedName, Pod, QosClass};
 
-/// A grace period up to which a pod leaves quickly, as hazards have it.
+/// Longest grace period that counts as short, as for hazards.
 const SHORT_GRACE_SECONDS: i64 = 10;
 
-/// How harmful the eviction of a pod is; the least first.
+/// Rank of the harm that the eviction of a pod does; least first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Harm {
     class: PodClass,
@@ -24,9 +24,9 @@ pub struct Harm {
 /// Whether the budgets of a pod allow its eviction now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetState {
-    /// They do, or there are none.
+    /// All of them allow it, or there are none.
     Allows,
-    /// One of them does not.
+    /// One of them refuses it.
     Refuses,
 }
 

@@ -4,28 +4,28 @@ use crate::engine::workloads::Owners;
 use crate::engine::{PodImpact, Verdict};
 use crate::model::{Kind, Pod, Workload};
 
-/// What becomes of a pod that is evicted, the least harmful first.
+/// Consequence of a pod's eviction, the least harmful first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PodClass {
-    /// One of several of its workload.
+    /// Its workload has several replicas.
     Replicated,
     /// The only pod of a StatefulSet: nothing serves until its replacement is ready.
     SingleReplica,
-    /// Of a Job, which may fail of it.
+    /// Of a Job, which may fail.
     Job,
-    /// Nothing is known to make it again.
+    /// Nothing is known to recreate it.
     Unmanaged,
-    /// Of a DaemonSet, which makes it again on the same node.
+    /// Of a DaemonSet, which recreates it on the same node.
     DaemonSet,
-    /// It only looks at the devices, with administrative access.
+    /// It uses the devices with admin access only.
     Monitor,
-    /// It tolerates the taint of the drain: its replacement would come back.
+    /// It tolerates the taint of the drain: its replacement would be scheduled here again.
     Tolerant,
-    /// Evictions do not concern it, for example because it has no node yet.
+    /// The controller does not evict it, for example because it has no node yet.
     NotEvicted,
 }
 
-/// Which classes of pods are evicted that are not evicted unasked.
+/// Classes of pods that are evicted only with a flag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inclusions {
     /// `--include-singletons`
@@ -38,12 +38,12 @@ pub struct Inclusions {
     pub daemon_sets: bool,
 }
 
-/// What a drain does about the pods of a class.
+/// How a drain treats the pods of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
     /// They are evicted.
     Evicted,
-    /// They stay, and the drain goes on without them.
+    /// They stay, and the drain continues without them.
     Kept,
     /// The drain does not begin without a flag.
     NeedsConsent(&'static str),
@@ -69,7 +69,7 @@ impl PodClass {
 
     fn of_owner<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Self {
         let Some(kind) = pod.controller.as_ref().and_then(|it| it.workload_kind()) else {
-            // Whether an owner of another kind makes the pod again is not known.
+            // Whether an owner of another kind recreates the pod is unknown.
             return Self::Unmanaged;
         };
         let owner = owners.above(pod).into_iter().next();
@@ -86,7 +86,7 @@ impl PodClass {
         Self::Replicated
     }
 
-    /// What is done about pods of the class.
+    /// How pods of the class are treated.
     #[must_use]
     pub fn treatment(self, included: Inclusions) -> Treatment {
         let by_consent = |is_included: bool, flag| {
@@ -113,7 +113,7 @@ impl PodClass {
     pub fn describe(self) -> &'static str {
         match self {
             Self::Replicated => "pods of workloads with several replicas",
-            Self::SingleReplica => "only pods of their StatefulSets",
+            Self::SingleReplica => "pods of single-replica StatefulSets",
             Self::Job => "pods of Jobs",
             Self::Unmanaged => "pods that no known workload recreates",
             Self::DaemonSet => "pods of DaemonSets",

@@ -1,4 +1,4 @@
-//! What keeps the devices of a drain that was undone from being allocated.
+//! Reasons why restored devices cannot be allocated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use crate::engine::rule_lifecycle::{DeviceRelease, NodeSchedulability};
 use crate::model::DeviceId;
 use crate::naming::phrase::{counted, few};
 
-/// Why the `devices` cannot be allocated although the drain is undone, a line for each reason; none where all can be.
-/// A device that a claim has is allocated, and nothing keeps it.
+/// Why the `devices` cannot be allocated although the drain is undone, a line for each reason; none if all can be.
+/// A device that a claim holds has no reason: it has been allocated.
 #[must_use]
 pub fn kept_back(released: &[DeviceRelease<'_>], devices: &BTreeSet<DeviceId>) -> Vec<String> {
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -35,9 +35,9 @@ fn reason(found: &DeviceRelease<'_>) -> Option<String> {
     if let Some(taint) = found.remaining.first() {
         return Some(match taint.origin {
             Origin::Rule(name) => format!("tainted by rule {name}"),
-            Origin::ResourceSlice(_) => format!("tainted by the driver: {}", taint.taint),
-            // What is proposed here is what was removed.
-            Origin::Proposed(_) => format!("tainted: {}", taint.taint),
+            Origin::ResourceSlice(_) => format!("tainted by the driver ({})", taint.taint),
+            // The proposed taints are those that were removed.
+            Origin::Proposed(_) => format!("tainted ({})", taint.taint),
         });
     }
     let node = found.node.as_ref()?;
@@ -110,7 +110,7 @@ mod tests {
             (Origin::Rule(&rule), "tainted by rule other"),
             (
                 Origin::ResourceSlice(&slice),
-                "tainted by the driver: example.com/maintenance:NoExecute",
+                "tainted by the driver (example.com/maintenance:NoExecute)",
             ),
         ] {
             let mut kept = released(NodeSchedulability::Open);

@@ -10,7 +10,7 @@ use crate::model::{DeviceId, RuleMetadata};
 use crate::report::drains::{Drain, DrainUnit};
 use crate::report::reference::ObjectReference;
 
-/// The drain, with what holds its devices by now.
+/// The drain, with the claims and pods that hold its devices now.
 #[must_use]
 pub fn reported(drain: &DrainState, basis: &Basis<'_>) -> Drain {
     Drain {

@@ -1,4 +1,4 @@
-//! What a drain is refused for before anything is tainted.
+//! Reasons to refuse a drain before anything is tainted.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,29 @@ use crate::assess::Replacements;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::phrase::{counted, few};
 
-/// What a drain is going to do.
+/// The work of a drain.
 #[derive(Clone, Copy, Debug)]
 pub struct DrainPlan<'a> {
-    /// What it is called.
+    /// Name of the drain.
     pub name: &'a str,
-    /// Its units that are not over.
+    /// Its units that are not done.
     pub units: &'a [Unit],
     /// The pods that use their devices.
     pub pods: &'a [UnitPod],
-    /// Where the claims of the pods that leave could be placed again, with all units tainted.
+    /// Whether the claims of evicted pods can be reallocated with all units tainted.
     pub replacements: &'a Replacements,
-    /// What may be done about each unit.
+    /// The limits of each unit.
     pub limits: &'a UnitLimits,
-    /// What could not be read.
+    /// Data that could not be read.
     pub unread: &'a [String],
 }
 
-/// Refuses a drain that cannot end well, or of which that is not known.
+/// Refuses a drain that cannot succeed, or of which that is unknown.
 ///
 /// # Errors
 ///
-/// Something could not be read, pods leave that need a flag, or claims have no other devices and that was not accepted.
+/// Data could not be read, pods would be evicted that need a flag, or claims have no other devices and
+/// `--accept-unplaceable` was not given.
 pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     if !plan.unread.is_empty() {
         let failure = Failure::new(
@@ -51,14 +52,15 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     if lines.is_empty() {
         return Ok(());
     }
-    let failure = Failure::refused("pods would stay without a device; nothing was changed");
+    let failure =
+        Failure::refused("replacements would stay pending without a device; nothing was changed");
     Err(lines
         .into_iter()
         .fold(failure, Failure::detail)
-        .hint("to drain all the same: --accept-unplaceable"))
+        .hint("to drain anyway: --accept-unplaceable"))
 }
 
-/// Refuses classes of pods that are only evicted where somebody said so.
+/// Refuses to evict classes of pods whose flag was not given.
 fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     let included = plan.limits.included;
     let mut unasked: BTreeMap<(PodClass, &str), Vec<String>> = BTreeMap::new();
@@ -72,17 +74,16 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     let flags: Vec<&str> = unasked.keys().map(|(_, flag)| *flag).collect();
-    let hint = format!("to evict them, last: {}", flags.join(" "));
-    let failure = Failure::refused(
-        "the drain would evict pods that are not evicted unasked; nothing was changed",
-    );
+    let hint = format!("to evict them, after all others: {}", flags.join(" "));
+    let failure =
+        Failure::refused("the drain would evict pods that need a flag; nothing was changed");
     let failure = unasked.iter().fold(failure, |failure, ((class, _), pods)| {
         failure.detail(format!("{}: {}", class.describe(), few(pods)))
     });
     Err(failure.hint(hint))
 }
 
-/// Which claims have no other devices, or may have none.
+/// Claims that have no other devices, or may have none.
 fn unplaced(replacements: &Replacements) -> Vec<String> {
     let mut lines = replacements.lines();
     let unknown = replacements.claims.iter();
@@ -98,7 +99,7 @@ fn unplaced(replacements: &Replacements) -> Vec<String> {
     lines
 }
 
-/// What is going to be done, as it is told above the question.
+/// The plan of the drain, as shown before the prompt.
 #[must_use]
 pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     let DrainPlan {
@@ -120,12 +121,12 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     };
     let mut lines = vec![
         format!(
-            "Drain {name}: {} in {}, one after the other: {}",
+            "Drain {name}: {} in {}, one unit at a time ({})",
             counted(devices, "device"),
             counted(units.len(), "unit"),
             few(&names)
         ),
-        format!("Pods leave {how}"),
+        format!("Pods are evicted {how}"),
     ];
     let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
     for pod in pods {
@@ -153,7 +154,7 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
 fn verb(class: PodClass, included: Inclusions) -> &'static str {
     match class.treatment(included) {
         Treatment::Evicted => "evicts",
-        Treatment::Kept | Treatment::Stays(_) | Treatment::NeedsConsent(_) => "leaves alone",
+        Treatment::Kept | Treatment::Stays(_) | Treatment::NeedsConsent(_) => "does not evict",
     }
 }
 
@@ -243,10 +244,10 @@ mod tests {
             assert_eq!(refused(&[], &found, &accepting), None, "{name}");
         }
         insta::assert_snapshot!(refused(&[], &replacements(&[yes, None], 1), &limits()).unwrap(), @"
-        pods would stay without a device; nothing was changed
+        replacements would stay pending without a device; nothing was changed
         together, at most 1 of the 2 claims can be reallocated
         whether other devices are available is unknown for 1 claim: team-a/claim-1
-        to drain all the same: --accept-unplaceable
+        to drain anyway: --accept-unplaceable
         ");
     }
 
@@ -263,10 +264,10 @@ mod tests {
         ];
         let none = replacements(&[], 0);
         insta::assert_snapshot!(refused(&pods, &none, &limits()).unwrap(), @"
-        the drain would evict pods that are not evicted unasked; nothing was changed
+        the drain would evict pods that need a flag; nothing was changed
         pods of Jobs: team-a/train
         pods that no known workload recreates: team-a/bare
-        to evict them, last: --include-jobs --include-unmanaged
+        to evict them, after all others: --include-jobs --include-unmanaged
         ");
         let mut both = limits();
         both.included.jobs = true;
@@ -316,11 +317,11 @@ mod tests {
             unread: &[],
         };
         insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"
-        Drain fw: 2 devices in 1 unit, one after the other: node-7
-        Pods leave by the Eviction API, and after 30s by effect NoExecute, which ignores budgets
+        Drain fw: 2 devices in 1 unit, one unit at a time (node-7)
+        Pods are evicted by the Eviction API, and after 30s by effect NoExecute, which ignores budgets
           evicts pods of workloads with several replicas: team-a/web
           evicts pods of Jobs: team-a/train
-          leaves alone pods of DaemonSets: team-a/agent
+          does not evict pods of DaemonSets: team-a/agent
           accepted: whether other devices are available is unknown for 1 claim: team-a/claim-0
         ");
     }

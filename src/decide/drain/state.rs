@@ -1,8 +1,8 @@
-//! The state of drains, as the rules of the cluster note it.
+//! State of drains, as recorded on the rules of the cluster.
 //!
-//! The name of the drain is a label of its rules, their unit and its stage are annotations, and who changed them last
-//! is noted as on every rule. A rule that was removed leaves nothing: once a unit of a drain has begun, all rules had
-//! been made, so that one that is missing then was removed by somebody, and its unit is left out.
+//! The name of the drain is a label of its rules; their unit and its stage are annotations; the last user that changed
+//! them is recorded as on every rule. A removed rule leaves no trace. But a unit starts only when all rules exist: a
+//! rule that is missing after that was removed by another user or program, and its unit is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,25 +13,25 @@ use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::report::drains::UnitStage;
 
-/// How far a unit is.
+/// Stage of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitProgress {
-    /// New pods are kept off; it has not begun.
+    /// New pods are blocked; no pod has been evicted.
     Waiting,
-    /// Its pods are leaving.
+    /// Its pods are being evicted.
     Draining,
-    /// Pods could not leave.
+    /// Pods could not be evicted.
     Blocked,
-    /// No claim held its devices when it was over.
+    /// No claim held its devices when it was done.
     Idle,
-    /// Only pods held them that the drain leaves alone.
+    /// Only pods that the drain does not evict held them.
     Held,
-    /// Another user or program removed or weakened a rule, as is said here.
+    /// Another user or program removed or weakened a rule: the reason.
     Reversed(String),
 }
 
 impl UnitProgress {
-    /// As an annotation has it; a reversal is what is seen, and not noted.
+    /// The value of the annotation; a reversal is observed and never recorded.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -50,12 +50,12 @@ impl UnitProgress {
             Some("Held") => Self::Held,
             Some("Blocked") => Self::Blocked,
             None | Some("Waiting") => Self::Waiting,
-            // What a later version may note is something that has begun and is not known to be over.
+            // A value of a later version: the unit has started and may not be done.
             Some(_) => Self::Draining,
         }
     }
 
-    /// As reports have it.
+    /// The stage in reports.
     #[must_use]
     pub fn stage(&self) -> UnitStage {
         match self {
@@ -74,7 +74,7 @@ impl UnitProgress {
         *self != Self::Waiting
     }
 
-    /// Whether nothing is to be done about it any more.
+    /// Whether there is nothing left to do.
     #[must_use]
     pub fn is_over(&self) -> bool {
         match self {
@@ -83,7 +83,7 @@ impl UnitProgress {
         }
     }
 
-    /// The change of a rule that notes it.
+    /// The patch that records it on a rule.
     #[must_use]
     pub fn patch(&self) -> RulePatch {
         RulePatch {
@@ -104,7 +104,7 @@ pub struct UnitState {
     pub name: String,
     /// Its rules, by name.
     pub rules: Vec<DeviceTaintRule>,
-    /// How far it is.
+    /// Its stage.
     pub progress: UnitProgress,
 }
 
@@ -118,12 +118,12 @@ pub struct DrainState {
 }
 
 impl DrainState {
-    /// Whether a unit of it has begun: all rules had been made then.
+    /// Whether one of its units has started, which proves that all rules had been created.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         let mut units = self.units.iter();
         units.any(|unit| match &unit.progress {
-            // Only the stage proves it: a rule may be reversed while others are still being made.
+            // Only the stage proves it: a rule may be reversed while others are still being created.
             UnitProgress::Reversed(_) => unit.rules.iter().any(|rule| stage(rule).has_begun()),
             progress @ (UnitProgress::Waiting
             | UnitProgress::Draining
@@ -139,7 +139,7 @@ impl DrainState {
         self.units.iter().find(|unit| unit.name == name)
     }
 
-    /// Who began it, as far as its rules note that.
+    /// The user that started it, if recorded on its rules.
     #[must_use]
     pub fn created_by(&self) -> Option<&str> {
         let mut rules = self.units.iter().flat_map(|unit| &unit.rules);
@@ -151,7 +151,7 @@ fn stage(rule: &DeviceTaintRule) -> UnitProgress {
     UnitProgress::parse(rule.metadata.annotation(RuleMetadata::DRAIN_STAGE))
 }
 
-/// Why the rule does not keep new pods off any more.
+/// Why the rule no longer blocks new pods.
 pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
     let by = rule.metadata.annotation(RuleMetadata::CHANGED_BY);
     let by = by.map_or_else(String::new, |user| format!(" by {user}"));
@@ -162,7 +162,7 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
         .then(|| format!("rule {} was set to {}{by}", rule.name, rule.taint.effect))
 }
 
-/// How far a unit is that has these rules. The least of what its rules say: a run may be stopped between two of them.
+/// Stage of the unit with these rules: the least of their stages, since a run may be interrupted between two of them.
 fn progress(rules: &[DeviceTaintRule]) -> UnitProgress {
     if let Some(reversed) = rules.iter().find_map(reversal) {
         return UnitProgress::Reversed(reversed);
@@ -185,7 +185,7 @@ pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {
             continue;
         };
         let unit = rule.metadata.annotation(RuleMetadata::DRAIN_UNIT);
-        // Somebody may have taken the annotation away: the rule is a unit by itself then.
+        // Another client may have removed the annotation: then the rule is a unit by itself.
         let unit = unit.unwrap_or(rule.name.as_str()).to_owned();
         let units = found.entry(name.clone()).or_default();
         units.entry(unit).or_default().push(rule.clone());
@@ -207,8 +207,8 @@ pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {
     drains.collect()
 }
 
-/// What is to be made of the `drafts` of a drain, each of which is about one of `units` by its place, and the units that
-/// are left out, with why: those that another user or program reversed.
+/// The rules to create from the `drafts` of a drain, each with the index of its unit in `units`; and the skipped units
+/// with the reason: those that another user or program reversed.
 ///
 /// # Errors
 ///
@@ -257,7 +257,7 @@ pub fn wanted(
         draft
             .annotations
             .insert(RuleMetadata::DRAIN_UNIT.to_owned(), unit.name.clone());
-        // A run with --force may have raised it before it was stopped.
+        // A run with --force may have raised the effect before it was interrupted.
         let state = drain.and_then(|drain| drain.unit(&unit.name));
         let mut rules = state.into_iter().flat_map(|state| &state.rules);
         if let Some(rule) = rules.find(|rule| rule.name.as_str() == draft.name) {
@@ -280,7 +280,7 @@ fn refuse_shared(drafts: &[(usize, RuleDraft)], other: &DrainState) -> Result<()
     };
     let devices = crate::naming::device::format(&draft.selector);
     let by = other.created_by();
-    let by = by.map_or_else(String::new, |user| format!(", begun by {user}"));
+    let by = by.map_or_else(String::new, |user| format!(", started by {user}"));
     let name = &other.name;
     Err(Failure::refused(format!(
         "{devices} is part of drain {name}{by}; nothing was changed"
@@ -291,14 +291,14 @@ fn refuse_shared(drafts: &[(usize, RuleDraft)], other: &DrainState) -> Result<()
     .hint(format!("to undo it: kubectl devicetaint restore {name}")))
 }
 
-/// What is to be restored, as it was typed.
+/// Argument of `restore`.
 #[derive(Clone, Copy, Debug)]
 pub struct RestoreTarget<'a> {
     /// A drain, or a unit of one: a node, a pool or a device.
     pub name: &'a str,
 }
 
-/// The rules of a drain or a unit of one, and how far each unit is.
+/// The units of a drain, or one of its units, with rules and stages.
 ///
 /// # Errors
 ///
@@ -359,7 +359,7 @@ impl UnitState {
         unit
     }
 
-    /// Whether its rules evict by now.
+    /// Whether its rules have effect NoExecute.
     #[must_use]
     pub fn is_raised(&self) -> bool {
         let mut rules = self.rules.iter();
@@ -508,7 +508,7 @@ mod tests {
         let refused = wanted(drafts(&["a"]), &units(&["node-1"]), &known, "mine").unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "gpu.example.com/node-7/a is part of drain fw, begun by anna; nothing was changed"
+            "gpu.example.com/node-7/a is part of drain fw, started by anna; nothing was changed"
         );
         assert_eq!(refused.status(), crate::error::ExitStatus::Refused);
         assert!(wanted(drafts(&["b"]), &units(&["node-1"]), &known, "mine").is_ok());

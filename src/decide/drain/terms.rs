@@ -9,7 +9,7 @@ use crate::naming::{labels, rule};
 /// The key of the taint of every drain; the value is the drain's name.
 pub const TAINT_KEY: &str = in_group!("drain");
 
-/// What a drain is called.
+/// Name of a drain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrainTerms {
     /// Its name: a label of its rules, and the value of their taint.
@@ -17,11 +17,11 @@ pub struct DrainTerms {
 }
 
 impl DrainTerms {
-    /// The name that was typed, or one that the same nodes or devices always get, so that the same command continues.
+    /// The given name, or a name derived from the nodes or devices, so that the same command continues the drain.
     ///
     /// # Errors
     ///
-    /// A name that can be no value of a label.
+    /// A name that is not a valid label value.
     pub fn new(
         typed: Option<&str>,
         nodes: &BTreeSet<String>,
@@ -48,7 +48,7 @@ impl DrainTerms {
         Ok(Self { name })
     }
 
-    /// The taint that keeps new pods off.
+    /// The taint that blocks new pods.
     #[must_use]
     pub fn taint(&self) -> Taint {
         taint(&self.name)

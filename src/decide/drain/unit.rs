@@ -7,7 +7,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
 use crate::naming::phrase::few;
 
-/// What is taken out of service together.
+/// Kind of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitKind {
     /// Each device by itself.
@@ -23,7 +23,7 @@ pub enum UnitKind {
 pub struct Unit {
     /// The node, DRIVER/POOL or DRIVER/POOL/DEVICE.
     pub name: String,
-    /// Those of its devices that are drained.
+    /// The devices to drain.
     pub devices: BTreeSet<DeviceId>,
 }
 
@@ -31,7 +31,7 @@ pub struct Unit {
 ///
 /// # Errors
 ///
-/// Units are nodes, and a device is local to none: several nodes may use it, or it is not published.
+/// Units are nodes, and a device is not local to a node: several nodes may use it, or it is not published.
 pub fn units(
     devices: &BTreeSet<DeviceId>,
     inventory: &[DeviceState<'_>],

@@ -1,11 +1,11 @@
 //! The next step of one unit.
 //!
-//! Takes what is known of the unit and for how long it has lasted, and says what to do next. Pods leave one after the
-//! other within a workload: the next one only when the workload has as many ready pods as before. Pods that are not
-//! made again without harm come last. A pod whose eviction was refused is tried again later, ever less often.
+//! From the facts about the unit and the elapsed time, decides what to do next. Pods are evicted one after the
+//! other within a workload: the next one only when the workload has as many ready pods as before. Pods whose loss does
+//! harm come last. A refused eviction is retried with a growing delay.
 //!
 //! Without `force` nothing but the Eviction API removes a pod, so that budgets hold. A unit is idle when no claim
-//! holds its devices, and no pod that this run sees; what could not be read keeps it from being anything.
+//! holds its devices, and no pod that this run observes uses them. Data that could not be read makes it not idle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,67 +15,67 @@ use super::pod_class::{Inclusions, PodClass, Treatment};
 use super::state::UnitProgress;
 use crate::model::{NamespacedName, Uid};
 
-/// How long to wait before a refused eviction is tried again, the first time.
+/// Delay before the first retry of a refused eviction.
 const FIRST_RETRY: Duration = Duration::from_secs(2);
-/// How long at the most; `kubectl drain` waits 5 seconds each time.
+/// Longest delay between retries; `kubectl drain` waits 5 seconds each time.
 const LONGEST_RETRY: Duration = Duration::from_secs(15);
-/// How often a unit is looked at although nothing is due.
+/// Longest time between two observations of a unit.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// By what pods leave.
+/// Mechanism by which pods are evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
     /// The Eviction API, which respects budgets.
     Eviction,
-    /// Effect NoExecute, which respects nothing.
+    /// Effect NoExecute, which ignores budgets.
     Taint,
 }
 
-/// What a unit may do, and for how long.
+/// Limits of a unit: which pods it evicts, by which mechanism, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitLimits {
-    /// By what pods leave.
+    /// Mechanism by which pods are evicted.
     pub means: Means,
-    /// Which pods leave that are not evicted unasked.
+    /// Classes of pods that are evicted only with a flag.
     pub included: Inclusions,
-    /// After how long pods that could not be evicted are removed by effect NoExecute; absent where they never are.
+    /// When pods that could not be evicted are evicted by effect NoExecute; absent if never.
     pub force_after: Option<Duration>,
-    /// When the unit is given up.
+    /// When the unit ends as blocked.
     pub timeout: Duration,
-    /// Whether workloads may stay without replacements for want of devices.
+    /// Whether replacements may stay pending because no device is available.
     pub accepts_unplaceable: bool,
 }
 
-/// What to do next about a unit.
+/// Next step of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitStep {
     /// Ask the Eviction API to evict this pod.
     Evict(NamespacedName, Uid),
     /// Give the rules of the unit effect NoExecute.
     RaiseEffect,
-    /// Look again, at the latest when the unit has lasted this long.
+    /// Observe the unit again, at the latest after this elapsed time.
     WaitUntil(Duration),
-    /// The unit is over.
+    /// The unit has ended.
     Finished(UnitEnd),
 }
 
-/// How a unit ends.
+/// Result of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitEnd {
-    /// No claim holds its devices, and the workloads of its pods are whole.
+    /// No claim holds its devices, and the workloads of its pods are ready.
     Idle,
-    /// Only pods hold its devices that the drain leaves alone.
+    /// Only pods that the drain does not evict hold its devices.
     Held(Vec<String>),
-    /// Pods cannot leave, or workloads are not whole, for these reasons.
+    /// Pods could not be evicted, or workloads are not ready, for these reasons.
     Blocked(Vec<String>),
     /// Another user or program has reversed it.
     Reversed(String),
-    /// Another run goes on with it.
+    /// Another run has taken it over.
     TakenOver(String),
 }
 
 impl UnitEnd {
-    /// What its rules note of it; nothing where others have them.
+    /// The stage to record on its rules; none if another user or run has changed them.
     #[must_use]
     pub fn progress(&self) -> Option<UnitProgress> {
         match self {
@@ -87,16 +87,16 @@ impl UnitEnd {
     }
 }
 
-/// What the Eviction API said.
+/// Response of the Eviction API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvictionReply {
-    /// The pod is on its way out.
+    /// The pod is terminating.
     Accepted,
-    /// It was gone, or is another pod by now.
+    /// The pod no longer exists, or another pod has its name.
     Gone,
-    /// A budget keeps it, in the server's words.
+    /// A budget refuses the eviction: the server's message.
     Refused(String),
-    /// It is not known whether the pod was evicted.
+    /// Whether the pod was evicted is unknown.
     Unknown,
 }
 
@@ -112,7 +112,7 @@ struct Refusal {
 #[derive(Clone, Debug)]
 pub struct UnitRun {
     limits: UnitLimits,
-    /// Whether an earlier run has evicted pods: how their workloads were before is not known then.
+    /// Whether an earlier run has evicted pods: then the number of ready pods before the drain is unknown.
     is_resumed: bool,
     refused: BTreeMap<Uid, Refusal>,
     /// Workloads of pods that were evicted, also by taint.
@@ -123,7 +123,7 @@ pub struct UnitRun {
 }
 
 impl UnitRun {
-    /// A unit that begins.
+    /// A unit that starts.
     #[must_use]
     pub fn new(limits: UnitLimits) -> Self {
         Self {
@@ -136,7 +136,7 @@ impl UnitRun {
         }
     }
 
-    /// A unit that an earlier run has begun.
+    /// A unit that an earlier run has started.
     #[must_use]
     pub fn resumed(limits: UnitLimits) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl UnitRun {
         self.is_raised = true;
     }
 
-    /// Notes what became of the eviction of a pod of `workload`, after the unit has lasted for `elapsed`.
+    /// Notes the reply to the eviction of a pod, at `elapsed` since the start of the unit.
     pub fn replied(&mut self, pod: &UnitPod, reply: &EvictionReply, elapsed: Duration) {
         match reply {
             EvictionReply::Accepted | EvictionReply::Unknown => {
@@ -173,7 +173,7 @@ impl UnitRun {
         }
     }
 
-    /// What to do next, after the unit has lasted for `elapsed`.
+    /// The next step, at `elapsed` since the start of the unit.
     pub fn next(&mut self, facts: &UnitFacts, elapsed: Duration) -> UnitStep {
         match &facts.rules {
             RuleState::AsMade => {}
@@ -185,7 +185,7 @@ impl UnitRun {
             }
         }
         let is_over = elapsed >= self.limits.timeout;
-        // Nobody knows who would be hit, or is left.
+        // Without this data, the pods that would be evicted, and those that are left, are unknown.
         if !facts.unread.is_empty() {
             let reasons = facts.unread.iter();
             let reasons = reasons.map(|what| format!("unknown: {what}")).collect();
@@ -205,8 +205,8 @@ impl UnitRun {
         if staying.is_empty() || self.is_raised {
             return self.without_evictions(facts, &leaving, is_over, elapsed);
         }
-        // Its replacement has no device: more evictions could only add to those without one, and a budget that
-        // counts it will never allow one.
+        // A replacement has no device: each further eviction would add another pending pod, and a budget that counts
+        // the pending pod never allows an eviction.
         let is_starved = self.first_unplaced(facts).is_some() && !self.refused.is_empty();
         if is_starved && self.limits.force_after.is_none() {
             return UnitStep::Finished(UnitEnd::Blocked(self.reasons(facts, &leaving)));
@@ -220,7 +220,7 @@ impl UnitRun {
         self.wait_or_block(is_over, elapsed, self.reasons(facts, &leaving))
     }
 
-    /// Notes how workloads are before the first of their pods is evicted.
+    /// Notes the ready pods of workloads before the first of their pods is evicted.
     fn note(&mut self, facts: &UnitFacts) {
         if self.is_resumed {
             // An earlier run may have evicted pods of any of them.
@@ -241,7 +241,7 @@ impl UnitRun {
     }
 
     fn leaves(&self, pod: &UnitPod) -> bool {
-        // What is on its way out leaves, whoever deleted it.
+        // A terminating pod leaves, regardless of the client that deleted it.
         pod.is_terminating || pod.class.treatment(self.limits.included) == Treatment::Evicted
     }
 
@@ -267,7 +267,7 @@ impl UnitRun {
         let mut first: Option<&UnitPod> = None;
         for pod in open {
             let is_careful = pod.class != PodClass::Replicated;
-            // The last ones wait until everything before them is whole again.
+            // The pods that come last wait until all other workloads are ready again.
             let waits = if is_careful {
                 leaving.iter().any(|other| other.is_terminating)
                     || leaving.iter().any(|other| other.class < pod.class)
@@ -285,7 +285,7 @@ impl UnitRun {
                 let refused = self.refused.get(&pod.uid);
                 refused.map_or(Duration::ZERO, |refused| refused.retry_at)
             };
-            // One that was refused does not keep those behind it waiting.
+            // A refused eviction does not delay the evictions after it.
             if first.is_none_or(|known| retry_at(pod) < retry_at(known)) {
                 first = Some(pod);
             }
@@ -293,14 +293,14 @@ impl UnitRun {
         first
     }
 
-    /// The workloads that lost pods to this drain and are not as they were.
+    /// The workloads that lost pods to this drain and are not ready again.
     fn broken<'a>(&'a self, facts: &'a UnitFacts) -> impl Iterator<Item = &'a Uid> {
         let touched = self.touched.iter();
         touched.filter(|uid| !self.is_whole(facts, uid))
     }
 
     fn is_whole(&self, facts: &UnitFacts, uid: &Uid) -> bool {
-        // What could be read and is not there was deleted.
+        // Workloads were read: one that is missing was deleted.
         let Some(workload) = facts.workloads.get(uid) else {
             return true;
         };
@@ -315,13 +315,13 @@ impl UnitRun {
         as_wanted || self.before.get(uid).is_some_and(|before| ready >= *before)
     }
 
-    /// A workload of this drain of which a pod finds no place.
+    /// A workload of this drain with an unschedulable pod.
     fn first_unplaced<'a>(&'a self, facts: &'a UnitFacts) -> Option<(&'a Uid, &'a String)> {
         let mut unplaced = facts.unschedulable.iter();
         unplaced.find(|(uid, _)| self.touched.contains(*uid))
     }
 
-    /// What to do where nobody has to be evicted any more, or the controller evicts.
+    /// The next step if no pod is left to evict, or if the controller evicts the pods.
     fn without_evictions(
         &self,
         facts: &UnitFacts,
@@ -362,7 +362,7 @@ impl UnitRun {
         UnitStep::WaitUntil(elapsed.saturating_add(LOOK).min(limit))
     }
 
-    /// Why the unit is not over, a line each.
+    /// Why the unit is not done, one line for each reason.
     fn reasons(&self, facts: &UnitFacts, leaving: &[&UnitPod]) -> Vec<String> {
         let mut reasons = Vec::new();
         for pod in leaving {
@@ -376,7 +376,7 @@ impl UnitRun {
         for uid in self.broken(facts) {
             let workload = facts.workloads.get(uid);
             let line = workload.map(|workload| match facts.unschedulable.get(uid) {
-                Some(why) => format!("{}: a pod has no place: {why}", workload.describe()),
+                Some(why) => format!("{}, a pod is unschedulable ({why})", workload.describe()),
                 None => workload.describe(),
             });
             reasons.extend(line);
@@ -495,7 +495,7 @@ mod tests {
         assert_eq!(evicts(&run.next(&one_fewer, seconds(1))), None);
         let as_before = facts(vec![two.clone()], ready(2));
         assert_eq!(evicts(&run.next(&as_before, seconds(1))), Some("web-2"));
-        // After an interruption nobody knows how it was before.
+        // After an interruption, the number of ready pods before the drain is unknown.
         let mut resumed = UnitRun::resumed(limits());
         assert_eq!(evicts(&resumed.next(&as_before, seconds(1))), None);
         let whole = facts(vec![two], ready(3));
@@ -640,10 +640,10 @@ mod tests {
             reasons,
             [
                 "pod team-a/web-2: no",
-                "ReplicaSet team-a/web: 2 of 3 ready: a pod has no place: no device"
+                "ReplicaSet team-a/web: 2 of 3 ready, a pod is unschedulable (no device)"
             ]
         );
-        // With force it goes on until its time has come.
+        // With --force, it continues until --grace has passed.
         let mut forced = begun(UnitLimits {
             force_after: Some(seconds(10)),
             ..limits()
@@ -701,7 +701,7 @@ mod tests {
             by_taint.next(&at, seconds(0)),
             UnitStep::WaitUntil(seconds(2))
         );
-        // The workload has to be whole again all the same.
+        // The workload has to be ready again nevertheless.
         let gone = UnitFacts {
             is_idle: true,
             ..facts(Vec::new(), ready(2))

@@ -1,8 +1,8 @@
 //! Random clusters with faults, drained in virtual time.
 //!
-//! A cluster here is devices, workloads with budgets, a scheduler and an Eviction API, a second a step. The laws: no
-//! budget is violated unless NoExecute was asked for, no unit is called idle while a device of it is held, a workload
-//! loses no pod while it is not whole, and whatever happens, the run ends, and what it leaves can be undone.
+//! A simulated cluster has devices, workloads with budgets, a scheduler and an Eviction API; each step is a second. The
+//! invariants: no budget is violated without NoExecute, no unit is reported idle while one of its devices is held, a
+//! workload loses no pod while it is not ready, every run ends, and its result can be undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl Simulation {
         for _ in 0..12 {
             simulation.tick();
         }
-        // Workloads without enough devices had never been whole: of these nothing can be shown.
+        // Workloads without enough devices were never ready: they can show nothing.
         let pods = std::mem::take(&mut simulation.pods);
         simulation.pods = pods
             .into_iter()
@@ -400,7 +400,7 @@ fn drain_unit(
     }
 }
 
-/// Whatever is left: without the taints every workload is whole again, where no pod is stuck.
+/// Without the taints, every workload becomes ready again, unless a pod is stuck.
 fn check_undone(mut simulation: Simulation, seed: u64) {
     if simulation.sticks {
         return;

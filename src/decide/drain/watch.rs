@@ -1,4 +1,4 @@
-//! What others did to the rules of a unit, and whether the scheduler knows them.
+//! Changes of a unit's rules by other users, and the time until the scheduler has observed the rules.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::facts::RuleState;
 use super::state::reversal;
 use crate::model::{DeviceTaintRule, RuleMetadata};
 
-/// Whether the rules that are there are those that this `run` has noted its work on.
+/// Whether the existing rules are unchanged since this `run` recorded its work on them.
 #[must_use]
 pub fn rule_state(
     noted: &[DeviceTaintRule],
@@ -30,7 +30,7 @@ pub fn rule_state(
             return RuleState::Reversed(why);
         }
         let last = now.metadata.annotation(RuleMetadata::CHANGED_BY_RUN);
-        // A run without a UID cannot tell itself from others.
+        // Without a UID, a run cannot distinguish itself from others.
         if run.is_some() && last.is_some() && last != run {
             let by = now.metadata.annotation(RuleMetadata::CHANGED_BY);
             let by = by.map_or_else(
@@ -43,8 +43,8 @@ pub fn rule_state(
     RuleState::AsMade
 }
 
-/// How long the scheduler may still place pods on the devices of `rules`, which it learns of within `settle` after they
-/// were made; the whole of it where the server does not say when that was.
+/// How long the scheduler may still place pods on the devices of `rules`. It observes them within `settle` after their
+/// creation; all of `settle` if the creation time is unknown.
 ///
 /// Upstream: KEP-5055 on the scheduler's race.
 #[must_use]

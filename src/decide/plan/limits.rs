@@ -17,24 +17,24 @@ use crate::naming::phrase::{counted, few};
 /// Upstream: `LabelTopologyZone` in `k8s.io/api/core/v1`.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// What a plan is chosen from.
+/// The search space of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanSpace {
     /// The units, each with its domain and the devices that can be allocated now.
     pub units: Vec<PlanUnit>,
-    /// What a set of them has to be like.
+    /// The limits that a set of units must meet.
     pub limits: SetLimits,
-    /// The devices that can be allocated now, where some of them have to stay so.
+    /// The devices that can be allocated now; absent without `--keep-available`.
     pub allocatable: Option<AllocatableDevices>,
-    /// What there is to say about units that are left out.
+    /// Notes about units that are left out.
     pub notes: Vec<String>,
 }
 
-/// The units with the limits of what is asked for.
+/// The units with the requested limits.
 ///
 /// # Errors
 ///
-/// When there are too few units, or what the limits depend on is not known.
+/// There are too few units, or data that the limits depend on is unknown.
 pub fn plan_space(
     request: &PlanRequest,
     units: Vec<PlanUnit>,
@@ -66,7 +66,7 @@ pub fn plan_space(
             )));
         };
         let now = found.devices.len();
-        // Of classes of which not all is known there may be more, of which a share is more too.
+        // Unread data may hide more devices, of which a percentage is more, too.
         let least = floor.least(found.whole.most);
         let Some(spare) = now.checked_sub(least) else {
             return Err(too_few_allocatable(floor.expression(), &found));
@@ -91,13 +91,13 @@ fn refuse_too_few(size: PlanSize, units: &[PlanUnit]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{} {number} is more than there is to choose from: {}",
+        "{} {number} exceeds the number of candidates: {}",
         size.flag(),
         counted(there, size.noun())
     )))
 }
 
-/// So many devices of each pool.
+/// Limits for the requested number of devices of each pool.
 fn of_each_pool(space: &mut PlanSpace, number: usize) -> Result<(), Failure> {
     let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
     let pool_of = |unit: &PlanUnit| {
@@ -115,7 +115,7 @@ fn of_each_pool(space: &mut PlanSpace, number: usize) -> Result<(), Failure> {
         .collect();
     if !small.is_empty() {
         return Err(Failure::usage(format!(
-            "--per-pool {number} is more than some pools have to choose from: {}",
+            "--per-pool {number} exceeds the number of candidates in some pools: {}",
             few(&small)
         )));
     }
@@ -129,7 +129,7 @@ fn of_each_pool(space: &mut PlanSpace, number: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As few units of each zone or node as there can be.
+/// Limits that spread the units evenly over zones or nodes.
 fn spread_over(
     space: &mut PlanSpace,
     size: PlanSize,
@@ -159,13 +159,13 @@ fn spread_over(
     let left_out = all.saturating_sub(space.units.len());
     if left_out > 0 {
         let what = match spread {
-            Spread::Zone => "the zone of their nodes is unknown",
-            Spread::Node => "they are not local to a node",
+            Spread::Zone => "because the zone of the node is unknown",
+            Spread::Node => "which are not local to a node",
         };
         let units = counted(left_out, size.noun());
         space
             .notes
-            .push(format!("--spread leaves out {units}: {what}"));
+            .push(format!("--spread leaves out {units}, {what}"));
     }
     refuse_too_few(size, &space.units)?;
     let most = evenly(&sizes, space.limits.count);
@@ -173,7 +173,7 @@ fn spread_over(
     Ok(())
 }
 
-/// The least that every domain may give at the most so that all together give so many.
+/// The smallest maximum for each domain with which all domains together give `count` units.
 fn evenly(sizes: &[usize], count: usize) -> usize {
     let gives = |most: usize| {
         let given = sizes.iter().map(|size| *size.min(&most));
@@ -184,7 +184,7 @@ fn evenly(sizes: &[usize], count: usize) -> usize {
         .unwrap_or(count)
 }
 
-/// The zone or the node of each unit, where it is known.
+/// The zone or the node of each unit; absent if unknown.
 fn domains(
     units: &[PlanUnit],
     spread: Spread,
@@ -222,7 +222,7 @@ fn domains(
 
 fn too_few_allocatable(expression: &str, found: &AllocatableDevices) -> Failure {
     Failure::refused(format!(
-        "--keep-available {expression:?} does not hold even without a plan: {} of class {} can be allocated now",
+        "--keep-available {expression:?} is not met even without a plan: {} of class {} can be allocated now",
         counted(found.devices.len(), "device"),
         few(&found.classes)
     ))
@@ -297,7 +297,7 @@ mod tests {
         let of = |size| request(size, None, None);
         assert_eq!(
             refused(&of(PlanSize::Devices(6)), &reading),
-            "--count 6 is more than there is to choose from: 5 devices"
+            "--count 6 exceeds the number of candidates: 5 devices"
         );
         assert_eq!(
             space(&of(PlanSize::Devices(5)), &reading)
@@ -308,7 +308,7 @@ mod tests {
         );
         assert_eq!(
             refused(&of(PlanSize::PerPool(3)), &reading),
-            "--per-pool 3 is more than some pools have to choose from: gpu.example.com/node-0 has 2"
+            "--per-pool 3 exceeds the number of candidates in some pools: gpu.example.com/node-0 has 2"
         );
         let each = space(&of(PlanSize::PerPool(2)), &reading).unwrap();
         assert_eq!(each.limits.count, 4);
@@ -327,11 +327,11 @@ mod tests {
         assert_eq!(zones.limits.domains, [limits(0, 2); 2]);
         assert_eq!(
             zones.notes,
-            ["--spread leaves out 1 device: the zone of their nodes is unknown"]
+            ["--spread leaves out 1 device, because the zone of the node is unknown"]
         );
         assert_eq!(
             refused(&over(Spread::Zone, 7), &reading),
-            "--count 7 is more than there is to choose from: 6 devices"
+            "--count 7 exceeds the number of candidates: 6 devices"
         );
         let nodes = space(&over(Spread::Node, 3), &reading).unwrap();
         assert_eq!(nodes.limits.domains, [limits(0, 1); 4]);
@@ -357,10 +357,10 @@ mod tests {
         assert_eq!(found.limits.spare, Some(1));
         assert_eq!(
             refused(&keeping("devices.available>4"), &reading),
-            "--keep-available \"devices.available>4\" does not hold even without a plan: 4 devices of \
+            "--keep-available \"devices.available>4\" is not met even without a plan: 4 devices of \
              class gpu can be allocated now"
         );
-        // What may hold any of them was not read: none is known to stay.
+        // Claims, which may hold any of the devices, were not read: no device is known to be allocatable.
         reading.known.remove(&Kind::ResourceClaim);
         assert!(
             refused(&keeping("devices.available>=1"), &reading).contains("0 devices of class gpu")

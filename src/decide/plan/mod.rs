@@ -1,11 +1,11 @@
-//! What a plan is asked for, the units that it chooses among, and the limits of a choice.
+//! Request, candidate units and limits of a plan.
 //!
 //! | what | module |
 //! |---|---|
-//! | What is asked for: how many units of which kind, and what has to hold | [`mod@request`] |
-//! | The units: devices, or whole nodes, without what was excluded | `units` |
+//! | Request: number and kind of units, and conditions | [`mod@request`] |
+//! | Candidate units: devices, or complete nodes, without excluded ones | `units` |
 //! | Limits of a set: pools, zones, nodes, and devices that stay allocatable | `limits` |
-//! | Why there is no such set | `refusal` |
+//! | Why no set meets the limits | `refusal` |
 
 mod limits;
 mod refusal;

@@ -1,4 +1,4 @@
-//! Why there is no set that keeps the limits.
+//! Why no set meets the limits.
 
 use super::limits::PlanSpace;
 use super::request::PlanRequest;
@@ -6,7 +6,7 @@ use crate::engine::set_search::SearchResult;
 use crate::error::Failure;
 use crate::naming::phrase::{counted, few};
 
-/// Why no set was found, and whether there is known to be none.
+/// The failure for a search that found no set; says whether none exists.
 #[must_use]
 pub fn no_set(request: &PlanRequest, space: &PlanSpace, result: &SearchResult) -> Failure {
     let units = counted(space.limits.count, request.size.noun());
@@ -15,13 +15,13 @@ pub fn no_set(request: &PlanRequest, space: &PlanSpace, result: &SearchResult) -
     };
     let (expression, now) = (floor.expression(), counted(found.devices.len(), "device"));
     let classes = few(&found.classes);
-    // What the search could not rule out is not impossible.
+    // With a lower bound, the search ended early: a set may exist.
     let verb = match result.lower_bound {
         Some(_) => "found no set",
         None => "there is no set",
     };
     Failure::refused(format!(
-        "{verb} of {units} that keeps {expression:?}: {now} of class {classes} can be allocated now"
+        "{verb} of {units} that meets {expression:?}: {now} of class {classes} can be allocated now"
     ))
-    .hint("plan fewer, or lower --keep-available")
+    .hint("choose fewer, or lower --keep-available")
 }

@@ -1,20 +1,20 @@
-//! What a plan is asked for: how many units of which kind, and what has to hold.
+//! Request of a plan: number and kind of units, and conditions.
 
 use crate::assess::AvailabilityFloor;
 use crate::error::Failure;
 
-/// What a plan is asked for.
+/// Request of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanRequest {
-    /// How many units, and of which kind.
+    /// Number and kind of units.
     pub size: PlanSize,
-    /// Over what they are spread.
+    /// Domains over which they are spread.
     pub spread: Option<Spread>,
-    /// How many devices stay allocatable.
+    /// Devices that must stay allocatable.
     pub keeps: Option<AvailabilityFloor>,
 }
 
-/// How many units, and of which kind.
+/// Number and kind of units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanSize {
     /// Any devices (`--count`).
@@ -25,7 +25,7 @@ pub enum PlanSize {
     PerPool(usize),
 }
 
-/// Over what the units of a plan are spread: none gives more of them than it has to.
+/// Domains over which the units of a plan are spread as evenly as possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// Zones of nodes, by the label `topology.kubernetes.io/zone`.
@@ -35,12 +35,12 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// The words by which it is typed.
+    /// Values of `--spread`.
     pub const ALL: [(&'static str, Self); 2] = [("zone", Self::Zone), ("node", Self::Node)];
 }
 
 impl PlanSize {
-    /// The number that was typed.
+    /// The given number.
     #[must_use]
     pub fn number(self) -> usize {
         match self {
@@ -48,7 +48,7 @@ impl PlanSize {
         }
     }
 
-    /// The flag by which it is typed.
+    /// The flag that sets it.
     #[must_use]
     pub fn flag(self) -> &'static str {
         match self {
@@ -69,11 +69,11 @@ impl PlanSize {
 }
 
 impl PlanRequest {
-    /// Refuses what contradicts itself, without a cluster.
+    /// Refuses contradictory requests; needs no cluster.
     ///
     /// # Errors
     ///
-    /// No units at all; units that are spread over what they are, or over what already says how many.
+    /// Zero units; nodes spread over nodes; `--per-pool`, which sets the number of each pool, together with a spread.
     pub fn check(&self) -> Result<(), Failure> {
         let flag = self.size.flag();
         if self.size.number() == 0 {

@@ -1,4 +1,4 @@
-//! The units of a plan: devices, or whole nodes, without what was excluded.
+//! Candidate units of a plan: devices, or complete nodes, without excluded ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ pub fn devices_of(units: &[PlanUnit]) -> BTreeSet<DeviceId> {
     units.iter().flat_map(|unit| unit.devices.clone()).collect()
 }
 
-/// The units that can be chosen: of the `candidates` each, or every node that holds one with all of its devices. One
+/// The candidate units: each of the `candidates`, or each node that has one of them, with all of its devices. A unit
 /// with an `excluded` device is left out.
 ///
 /// # Errors
 ///
-/// When nothing is left to choose from.
+/// No candidate unit is left.
 pub fn plan_units(
     size: PlanSize,
     candidates: &BTreeSet<DeviceId>,
@@ -66,7 +66,7 @@ fn whole_nodes(
         ))
         .hint("plan devices instead of nodes: --count"));
     }
-    // A node is taken wholly: one device that has to stay keeps all of it.
+    // A node is chosen with all of its devices, so that one excluded device excludes the node.
     nodes.retain(|_, devices| !devices.iter().any(|id| excluded.contains(id)));
     let units = nodes.into_iter().map(|(node, devices)| PlanUnit {
         name: node.to_string(),
@@ -82,9 +82,7 @@ fn nothing_left(size: PlanSize, candidates: usize) -> Failure {
         PlanSize::Devices(_) | PlanSize::PerPool(_) => "device",
         PlanSize::Nodes(_) => "node",
     };
-    Failure::usage(format!(
-        "nothing to choose from: --exclude leaves no {left} of {devices}"
-    ))
+    Failure::usage(format!("--exclude leaves no {left} of {devices}"))
 }
 
 #[cfg(test)]
@@ -170,12 +168,12 @@ mod tests {
             (
                 PlanSize::Devices(1),
                 one.clone(),
-                "nothing to choose from: --exclude leaves no device of 1 selected device",
+                "--exclude leaves no device of 1 selected device",
             ),
             (
                 PlanSize::Nodes(1),
                 one.clone(),
-                "nothing to choose from: --exclude leaves no node of 1 selected device",
+                "--exclude leaves no node of 1 selected device",
             ),
             (
                 PlanSize::Nodes(1),

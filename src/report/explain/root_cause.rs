@@ -198,8 +198,7 @@ pub(super) fn root_cause(
         RootCause::Fails(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
             format!(
-                "waits for devices: the scheduler fails with an error when it evaluates an \
-                 expression: {}",
+                "waits for devices, because the scheduler fails to evaluate an expression: {}",
                 why.join("; ")
             )
         }

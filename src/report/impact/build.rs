@@ -202,7 +202,7 @@ fn taint(
             CountSubject::Pods,
         ];
         format!(
-            "unknown: the message needs data that could not be read: {}",
+            "unknown, because data for the message could not be read: {}",
             completeness.missing(&subjects)
         )
     };

@@ -43,8 +43,8 @@ pub enum UnreadableReport {
     },
     /// Not what `metadata.digest` of a report says.
     #[error(
-        "it is not a digest as printed by `preview`: sha256: or hardware: and 16 to 64 hexadecimal \
-         digits"
+        "it is not a digest as printed by `preview`, which is `sha256:` or `hardware:` with 16 to 64 \
+         hexadecimal digits"
     )]
     NotADigest,
     /// What is in it does not fit together.

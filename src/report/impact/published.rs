@@ -48,16 +48,16 @@ impl Published {
     pub fn line(&self, expected: Option<&str>) -> String {
         let rule = &self.rule;
         match (&self.condition, self.agrees) {
-            (Some(condition), Some(true)) => format!("{rule}: agrees: {}", condition.message),
+            (Some(condition), Some(true)) => format!("{rule} agrees: {}", condition.message),
             (Some(condition), Some(false)) => format!(
-                "{rule}: differs: the controller reports {:?} ({} {}), this preview {:?}",
+                "{rule} differs: the controller reports {:?} ({} {}), this preview {:?}",
                 condition.message,
                 condition.status,
                 condition.reason,
                 expected.unwrap_or_default()
             ),
             (Some(condition), None) => format!(
-                "{rule}: not compared, because some numbers of this preview are unknown: {}",
+                "{rule} is not compared, because some numbers of this preview are unknown: {}",
                 condition.message
             ),
             (None, _) => format!("{rule}: no controller responded"),
@@ -116,7 +116,7 @@ mod tests {
         );
         assert_eq!(
             differs.line(Some("1 pod")),
-            r#"r: differs: the controller reports "2 pods" (False NoEffect), this preview "1 pod""#
+            r#"r differs: the controller reports "2 pods" (False NoEffect), this preview "1 pod""#
         );
         let silent = Published::new("r", 1, None, Some("1 pod"));
         assert_eq!(silent.line(None), "r: no controller responded");
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(unknown.agrees, None);
         assert_eq!(
             unknown.line(None),
-            "r: not compared, because some numbers of this preview are unknown: 2 pods"
+            "r is not compared, because some numbers of this preview are unknown: 2 pods"
         );
     }
 }

@@ -45,6 +45,13 @@ struct TimelineEntry {
     devices: usize,
 }
 
+impl TimelineEntry {
+    fn add(&mut self, pods: usize, devices: usize) {
+        self.pods = self.pods.saturating_add(pods);
+        self.devices = self.devices.saturating_add(devices);
+    }
+}
+
 /// The nodes on which pods cannot end as things are, each once.
 fn nodes_of_stuck(leaving: &[Departure<'_>]) -> Vec<String> {
     let stuck = leaving.iter().filter(|departure| is_stuck(departure.pod));
@@ -100,7 +107,7 @@ impl Timeline {
         // A pod that cannot end has no time, so that there is none for the last of all.
         if stuck > 0 {
             return Some(format!(
-                "Completion time unknown: {} cannot terminate until the nodes and drivers are running again: {}.",
+                "Completion time unknown, because {} cannot terminate until the nodes and drivers are running again: {}.",
                 counted(stuck, "pod"),
                 few(&self.stuck_on)
             ));
@@ -147,6 +154,20 @@ impl Timeline {
         charts.filter(|chart| !chart.moments.is_empty()).collect()
     }
 
+    /// The moments as the FROM column names them. From ten minutes on, times are shown in whole minutes: moments of
+    /// the same minute are one row, since their rows would have the same time.
+    fn rows(&self) -> Vec<(String, TimelineEntry)> {
+        let mut rows: Vec<(String, TimelineEntry)> = Vec::new();
+        for (seconds, entry) in &self.moments {
+            let time = when(*seconds);
+            match rows.last_mut() {
+                Some((known, sum)) if *known == time => sum.add(entry.pods, entry.devices),
+                _ => rows.push((time, *entry)),
+            }
+        }
+        rows
+    }
+
     fn bars(&self, noun: &str, number: impl Fn(&TimelineEntry) -> usize) -> Vec<Moment> {
         let moments = self.moments.iter();
         let moments = moments.map(|(seconds, entry)| (*seconds, number(entry)));
@@ -156,7 +177,8 @@ impl Timeline {
 
     /// The evictions as a chart, with the devices that are free again; `None` where all are at once.
     pub(super) fn chart(&self) -> Option<Table> {
-        let moments = || self.moments.values();
+        let rows = self.rows();
+        let moments = || rows.iter().map(|(_, entry)| entry);
         let most = moments().map(|entry| entry.pods).max()?;
         let times =
             |number: fn(&TimelineEntry) -> usize| moments().map(number).filter(|it| *it > 0);
@@ -169,11 +191,11 @@ impl Timeline {
             0 => String::new(),
             some => counted(some, noun),
         };
-        let row = |(seconds, entry): (&i64, &TimelineEntry)| {
+        let row = |(time, entry): &(String, TimelineEntry)| {
             let length = entry.pods.saturating_mul(LONGEST);
             // Rounded up, so that one pod beside hundreds has a bar, too.
             let bar = "█".repeat(length.div_ceil(most.max(1)));
-            let mut cells = vec![when(*seconds), cell(entry.pods, "pod"), bar];
+            let mut cells = vec![time.clone(), cell(entry.pods, "pod"), bar];
             if frees > 0 {
                 cells.push(cell(entry.devices, "device"));
             }
@@ -189,7 +211,7 @@ impl Timeline {
         }
         Some(Table {
             columns,
-            rows: self.moments.iter().map(row).collect(),
+            rows: rows.iter().map(row).collect(),
         })
     }
 }
@@ -231,8 +253,7 @@ fn sums(entries: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, Tim
     let mut moments: BTreeMap<i64, TimelineEntry> = BTreeMap::new();
     for (seconds, pods, devices) in entries {
         let sum = moments.entry(seconds).or_default();
-        sum.pods = sum.pods.saturating_add(pods);
-        sum.devices = sum.devices.saturating_add(devices);
+        sum.add(pods, devices);
     }
     moments
 }
@@ -312,7 +333,10 @@ mod tests {
             .find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().hazards.push(Hazard::DriverDown.into());
         let told = sentence(&report).unwrap();
-        assert!(told.contains("unknown: 1 pod cannot terminate"), "{told}");
+        assert!(
+            told.contains("unknown, because 1 pod cannot terminate"),
+            "{told}"
+        );
         assert!(told.ends_with("running again: node-7."), "{told}");
         assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);
     }
@@ -390,6 +414,10 @@ mod tests {
         let rows = chart.unwrap().rows;
         assert_eq!(rows[0], ["now", "3 pods", &"█".repeat(30)]);
         assert_eq!(rows[1], ["+90s", "1 pod", &"█".repeat(10)]);
+        let chart = timeline(&[(0, 1), (1_200, 1), (1_230, 1)]).unwrap().chart();
+        let rows = chart.unwrap().rows;
+        assert_eq!(rows[1], ["+20m", "2 pods", &"█".repeat(30)]);
+        assert_eq!(rows.len(), 2, "a time is shown once");
         let many: Vec<(i64, i64)> = (0..100).map(|seconds| (seconds * 10, 1)).collect();
         let chart = timeline(&many).unwrap().chart().unwrap();
         assert_eq!(chart.rows.len(), MOMENTS);

@@ -1,4 +1,4 @@
-//! Construction of a plan from what the search found.
+//! Construction of a plan from the search result.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +11,26 @@ use crate::report::ImpactReport;
 use crate::report::answer::Answer;
 use crate::report::metadata::{API_VERSION, Incomplete, Warning};
 
-/// What a plan is written from.
+/// Data from which a plan is built.
 pub struct PlanFindings<'f> {
-    /// The units that there were to choose from.
+    /// The candidate units.
     pub units: &'f [assess::PlanUnit],
-    /// What was searched.
+    /// The search problem.
     pub problem: &'f SearchProblem,
-    /// What was found.
+    /// The search result.
     pub result: &'f SearchResult,
-    /// What was asked for.
+    /// The request.
     pub requested: RequestedPlan,
-    /// How many devices can be allocated now, of which some have to stay; absent where none have to.
+    /// Number of devices that can be allocated now; absent without `--keep-available`.
     pub allocatable: Option<usize>,
 }
 
 impl PlanFindings<'_> {
-    /// Places of the units of a set, those that cost least by themselves first.
+    /// Indices of the units of a set, the cheapest first.
     #[must_use]
     pub fn in_order(&self, set: &FoundSet) -> Vec<usize> {
         let mut units = set.units.clone();
-        // By place where they cost the same, which is by name.
+        // Units of equal cost by index, which is the order of their names.
         units.sort_by_key(|place| (self.problem.cost(&[*place]), *place));
         units
     }
@@ -55,7 +55,7 @@ impl PlanFindings<'_> {
 }
 
 impl PlanReport {
-    /// The plan of the `best` set, of which `impact` is the assessment; `nodes` are those of devices.
+    /// The plan of the `best` set with its assessment `impact`; `nodes` maps devices to nodes.
     #[must_use]
     pub fn new(
         findings: PlanFindings<'_>,
@@ -87,7 +87,7 @@ impl PlanReport {
             requested_plan: findings.requested,
             cost: best.cost.into(),
             optimality,
-            // Of a set that was found there is a bound; without one the cost would be said to be proven.
+            // The search gives a bound for every set that it finds; the default, zero, never claims too much.
             lower_bound: result.lower_bound.unwrap_or_default().into(),
             runner_up,
             allocatable_device_count: findings.allocatable.map(|now| now.saturating_sub(spare)),

@@ -1,4 +1,4 @@
-//! What a set costs, as reports write it.
+//! Cost of a set, as reports show it.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,13 +1,13 @@
-//! Digest over what decides, by which an edited plan is found.
+//! Digest of a plan, which detects edits.
 
 use super::view::PlanUnit;
 use crate::report::impact::{Device, Pod, fields, hash};
 use crate::report::metadata::Metadata;
 
-/// What the digest of a plan begins with.
+/// Prefix of the digest.
 const ALGORITHM: &str = "sha256:";
 
-/// What a digest is made of.
+/// Input of a digest.
 pub(super) struct DigestInput<'p> {
     pub(super) metadata: &'p Metadata,
     pub(super) units: &'p [PlanUnit],
@@ -15,8 +15,8 @@ pub(super) struct DigestInput<'p> {
     pub(super) pods: &'p [Pod],
 }
 
-/// `sha256:` and the hash of the cluster, the units in their order with their devices, what these devices are, and the
-/// pods that use them with their outcomes. What is hashed is text, a line for each, as in impact reports.
+/// `sha256:` and the hash of the cluster, the units in their order with their devices, the identity of these devices, and the
+/// pods that use them with their outcomes. The input of the hash is text, one line for each, as in impact reports.
 pub(super) fn digest(plan: &DigestInput<'_>) -> String {
     let cluster = [
         Some("cluster"),
@@ -24,7 +24,7 @@ pub(super) fn digest(plan: &DigestInput<'_>) -> String {
         plan.metadata.server.as_deref(),
     ];
     let mut lines = vec![fields(cluster)];
-    // The order of the units is the order in which they are taken, so that it decides.
+    // Units are drained in this order, so that another order is another plan.
     lines.extend(plan.units.iter().map(|unit| {
         let devices = unit.devices.iter().map(|device| Some(device.as_str()));
         fields(

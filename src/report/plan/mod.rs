@@ -1,13 +1,13 @@
-//! Plan: the set of devices or nodes whose loss costs least, as users see it and as a file.
+//! Plan: the set of devices or nodes that cost least to drain, as a report and as a file.
 //!
 //! | what | module |
 //! |---|---|
 //! | Fields of a plan | [`view`] |
-//! | What a set costs, as reports write it | [`cost`] |
-//! | Construction of a plan from what the search found | [`mod@build`] |
-//! | Digest over what decides, by which an edited plan is found | `digest` |
-//! | A plan that is read back | `file` |
-//! | Sections of a plan, for people | `sections` |
+//! | Cost of a set, as reports show it | [`cost`] |
+//! | Construction of a plan from the search result | [`mod@build`] |
+//! | Digest of a plan, which detects edits | `digest` |
+//! | Parser of plan files | `file` |
+//! | Sections of a plan in tables and pages | `sections` |
 
 pub mod build;
 pub mod cost;

@@ -1,4 +1,4 @@
-//! Sections of a plan, for people.
+//! Sections of a plan in tables and pages.
 
 use super::cost::Cost;
 use super::view::{Optimality, PlanReport, PlanUnit, UnitKind};
@@ -9,7 +9,7 @@ impl View for PlanReport {
     fn sections(&self) -> Vec<Section> {
         let units = Section::table(units(&self.planned_units)).titled("Units, in order".to_owned());
         let mut sections = vec![Section::sentences(vec![self.question()]), units];
-        // The assessment of the set, as a preview shows it; what the plan says stands at the end.
+        // The assessment of the set, as a preview shows it; the verdict of the plan comes last.
         sections.extend(self.impact.sections().into_iter().map(|section| Section {
             is_verdict: false,
             ..section
@@ -40,7 +40,7 @@ impl View for PlanReport {
         }
     }
 
-    /// The devices, in the order in which they are taken.
+    /// The devices, in the order of their units.
     fn names(&self) -> Vec<String> {
         let units = self.planned_units.iter();
         units.flat_map(|unit| unit.devices.clone()).collect()
@@ -56,7 +56,7 @@ impl View for PlanReport {
 }
 
 impl PlanReport {
-    /// What was asked for.
+    /// The requested number of units, and the limits.
     fn question(&self) -> String {
         let asked = &self.requested_plan;
         let (unit, limits) = (self.noun(), self.limits());
@@ -65,7 +65,7 @@ impl PlanReport {
         format!("{number} of {of}{limits}")
     }
 
-    /// The limits that a set has to keep, behind how many units were asked for.
+    /// The requested limits of a set, as they follow the requested number of units.
     fn limits(&self) -> String {
         let asked = &self.requested_plan;
         let pools = asked
@@ -90,7 +90,7 @@ impl PlanReport {
         }
     }
 
-    /// The set, what it costs, and how good it is.
+    /// The set, its cost, and whether it is optimal.
     fn verdict(&self) -> Vec<String> {
         let names: Vec<String> = self
             .planned_units
@@ -115,7 +115,7 @@ impl PlanReport {
         match self.optimality {
             Optimality::Optimal => "Optimal: no other set costs less.".to_owned(),
             Optimality::Bounded => format!(
-                "Not proven optimal: another set may cost less, but none less than: {}.",
+                "Not proven optimal, another set may cost less. Lower bound of the cost: {}.",
                 bound.line()
             ),
         }

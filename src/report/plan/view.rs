@@ -11,7 +11,7 @@ use crate::report::guard::GuardResult;
 use crate::report::impact::{Budget, Device, Pod, Replacements, Sibling, Summary, Workload};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 
-/// The set of devices or nodes whose loss costs least, and what it costs.
+/// The set of devices or nodes that cost least to drain, and its cost.
 ///
 /// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
 /// know.
@@ -29,15 +29,15 @@ pub struct PlanReport {
     /// `sha256:` and a hash of the cluster, the units in their order with their devices, the identity of
     /// these devices, and the UIDs and outcomes of the pods that use them.
     pub digest: String,
-    /// What was asked for.
+    /// The request.
     pub requested_plan: RequestedPlan,
-    /// The units of the set, those that cost least first.
+    /// The units of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
-    /// What the units cost together.
+    /// Total cost of the units.
     pub cost: Cost,
     /// Whether another set may cost less.
     pub optimality: Optimality,
-    /// What every set costs at least; the cost itself if the set is optimal.
+    /// Lower bound of the cost of every set; the cost itself if the set is optimal.
     pub lower_bound: Cost,
     /// The next best set; null if there is no other set, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
@@ -71,25 +71,25 @@ pub struct PlanReport {
     pub(super) impact: ImpactReport,
 }
 
-/// What a plan was asked for.
+/// Request of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestedPlan {
-    /// What a unit is: Device or Node.
+    /// Kind of the units: Device or Node.
     pub unit_kind: UnitKind,
-    /// How many units are chosen.
+    /// Number of units to choose.
     pub unit_count: usize,
-    /// How many are chosen of each pool; null without --per-pool.
+    /// Number of units to choose of each pool; null without --per-pool.
     pub pool_unit_count: Option<usize>,
-    /// Over what they are spread: Zone or Node; null without --spread.
+    /// Domains over which they are spread: Zone or Node; null without --spread.
     pub spread_over: Option<SpreadOver>,
-    /// What has to stay allocatable, as written; null without --keep-available.
+    /// The condition on allocatable devices, as written; null without --keep-available.
     pub keep_available: Option<String>,
-    /// How many units there were to choose from.
+    /// Number of candidate units.
     pub candidate_unit_count: usize,
 }
 
-/// What a unit of a plan is.
+/// Kind of a unit of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UnitKind {
     /// A device.
@@ -98,7 +98,7 @@ pub enum UnitKind {
     Node,
 }
 
-/// Over what the units of a plan are spread.
+/// Domains over which the units of a plan are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum SpreadOver {
     /// Zones of nodes.
@@ -108,7 +108,7 @@ pub enum SpreadOver {
 }
 
 impl SpreadOver {
-    /// What it is over, in the plural.
+    /// The domains in words.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {
@@ -127,17 +127,17 @@ pub enum Optimality {
     Bounded,
 }
 
-/// Devices that are taken together.
+/// Devices that are chosen together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanUnit {
     /// The device as DRIVER/POOL/DEVICE, or the node.
     pub unit: String,
-    /// Its node; null when its devices are not local to one.
+    /// Its node; null if its devices are not local to a node.
     pub node: Option<String>,
     /// The devices, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// Pods that are or would be evicted with it, other units aside.
+    /// Pods that are or would be evicted if only this unit were drained.
     pub evicted_pod_count: usize,
 }
 
@@ -145,8 +145,8 @@ pub struct PlanUnit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
-    /// The units of the set, those that cost least first.
+    /// The units of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
-    /// What the units cost together.
+    /// Total cost of the units.
     pub cost: Cost,
 }

@@ -45,7 +45,7 @@ fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
     stage
         .run(&line)
         .ended(4)
-        .saying("only pods of their StatefulSets")
+        .saying("pods of single-replica StatefulSets")
         .saying("--include-singletons");
     let dry = stage.run(&format!("{line} --include-singletons --dry-run"));
     dry.ended(0).saying("Drain ");
@@ -132,7 +132,7 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
     let output = running.join().expect("no panic");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{messages}");
-    let removed = format!("left out: rule {name} was removed");
+    let removed = format!("is skipped: rule {name} was removed");
     assert!(messages.contains(&removed), "{messages}");
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
 }

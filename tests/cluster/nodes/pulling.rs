@@ -243,7 +243,7 @@ fn devices_of_a_node_are_known_from_claims_while_their_driver_is_away() {
     assert_eq!(told["items"][0]["published"], false);
     let warning = told["warnings"][0]["message"].as_str().unwrap_or_default();
     assert!(
-        warning.contains("not published: the driver is not running"),
+        warning.contains("not published, because the driver is not running"),
         "{told}"
     );
     let key = "example.com/away:NoExecute";

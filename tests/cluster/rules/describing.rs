@@ -155,7 +155,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
             "NAMESPACE d-gone NODE-gone terminating, its node does not exist",
             "NAMESPACE e-held NODE-up terminating, waits for finalizer example.com/hold",
             "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG",
-            "NAMESPACE g-patient NODE tolerates the taint for LONG, until TIME",
+            "NAMESPACE g-patient NODE tolerates the taint for another LONG, until TIME",
             "",
             "Events:",
         ],

@@ -134,7 +134,7 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     let shown = world.run(&format!("devices {card}")).ended(0).stdout;
     for said in [
         "no (1 pod on partitions)",
-        "1 device, 0 allocated, 1 in use through partitions, 0 tainted",
+        "1 selected device, 0 allocated, 1 in use through partitions, 0 tainted",
     ] {
         assert!(shown.contains(said), "{said}: {shown}");
     }

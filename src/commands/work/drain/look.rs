@@ -1,4 +1,4 @@
-//! What is looked at while a unit is drained.
+//! Observations of a unit while it is drained.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +14,20 @@ use crate::model::{
     DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Snapshot, Uid,
 };
 
-/// Looks at one unit again and again, and remembers the pods that it has seen.
+/// Observes one unit repeatedly, and remembers the observed pods.
 pub(super) struct UnitObserver<'a> {
     pub(super) live: &'a Live,
     pub(super) version: Version,
     pub(super) unit: &'a Unit,
     /// The UID of this run.
     pub(super) run: Option<&'a str>,
-    /// The pods of the unit that were seen, with the workload of each.
+    /// The observed pods of the unit, each with its workload.
     pub(super) seen: BTreeMap<Uid, (Pod, Option<Uid>)>,
 }
 
 impl UnitObserver<'_> {
-    /// What is known of the unit now; `rules` are those on which this run noted its work. Whether the devices are idle
-    /// is what a wait says.
+    /// Facts about the unit now; `rules` are those on which this run recorded its work. A wait determines whether the
+    /// devices are idle.
     pub(super) async fn facts(&mut self, rules: &[DeviceTaintRule]) -> Result<UnitFacts, Failure> {
         let view = ClusterView::of(self.live.clone(), self.version).await?;
         let rules_now = rule_state(rules, view.rules()?, self.run);
@@ -37,7 +37,7 @@ impl UnitObserver<'_> {
             .collect();
         let mut view = view.with_pods_of(&proposed).await?;
         let Live { client, served } = self.live;
-        // By budgets pods are put in order, and by workloads it is known whether they are whole.
+        // Budgets decide the order of pods; workloads show whether their pods are ready.
         let read = read_optional::<PodDisruptionBudget>(client, served, view.reading).await;
         let read = Box::pin(read_workloads(client, served, read.map_err(failed)?)).await;
         view.reading = read.map_err(failed)?;
@@ -75,7 +75,7 @@ impl UnitObserver<'_> {
         })
     }
 
-    /// What these pods belong to, which are gone themselves, and nothing else.
+    /// The owners of these pods, which no longer exist themselves, and nothing else.
     async fn workloads_of(&self, pods: Vec<Pod>, from: &Reading) -> Result<Reading, Failure> {
         let reading = Reading {
             snapshot: Snapshot {
@@ -105,7 +105,7 @@ impl UnitObserver<'_> {
         }
     }
 
-    /// The pods that were seen and are among `pods`, or are not. Those whose workload is not waited for tell nothing.
+    /// The observed pods that are among `pods`, or are not; only those whose workload the drain waits for.
     fn pods_among(&self, pods: &[UnitPod], wanted: bool) -> Vec<Pod> {
         let uids: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.uid).collect();
         let seen = self.seen.iter();
@@ -114,7 +114,7 @@ impl UnitObserver<'_> {
             .collect()
     }
 
-    /// What the scheduler says of pods of the workloads that were seen, which find no place, by workload; and what could
+    /// The scheduler's message about unschedulable pods of the observed workloads, by workload; and the data that could
     /// not be read.
     async fn unschedulable(
         &self,
@@ -158,7 +158,7 @@ impl UnitObserver<'_> {
     }
 }
 
-/// What of a reading is missing that a drain cannot do without, a line each.
+/// Missing data that a drain requires, one line for each kind.
 pub(super) fn unread(reading: &Reading) -> Vec<String> {
     let needed = [
         Kind::Pod,

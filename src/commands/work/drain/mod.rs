@@ -2,10 +2,10 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | What a drain is going to do, and what it is refused for before anything is tainted | `prepare` |
-//! | What is drained, and how | `order` |
-//! | What is looked at while a unit is drained | `look` |
-//! | One unit, from its first eviction until it is over | `unit` |
+//! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
+//! | The units to drain, and how | `order` |
+//! | Observations of a unit while it is drained | `look` |
+//! | One unit, from its first eviction until it is done | `unit` |
 //! | All units of a drain, one after the other | `units` |
 
 mod look;

@@ -1,4 +1,4 @@
-//! What is drained, and how.
+//! The units to drain, and how.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use crate::decide::Version;
 use crate::decide::drain::{Unit, UnitLimits, UnitProgress};
 use crate::engine::Semantics;
 
-/// What is drained, and how.
+/// Parameters that all units of a drain share.
 pub(crate) struct DrainOrder<'a> {
-    /// What the drain is called.
+    /// Name of the drain.
     pub(crate) name: &'a str,
     pub(crate) live: &'a Live,
     pub(crate) version: Version,
     pub(crate) semantics: Semantics,
     pub(crate) limits: UnitLimits,
-    /// How long devices have to be idle, and the scheduler has to learn of taints.
+    /// How long devices must be idle, and how long the scheduler has to observe taints.
     pub(crate) settle: Duration,
     pub(crate) context: &'a Context,
 }
 
-/// A unit that is to be drained.
+/// A unit to drain.
 pub(crate) struct DrainRun {
     pub(crate) unit: Unit,
     /// The names of its rules.
     pub(crate) rules: Vec<String>,
-    /// How far an earlier run came.
+    /// Stage that an earlier run has reached.
     pub(crate) progress: UnitProgress,
 }

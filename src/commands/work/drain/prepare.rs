@@ -1,4 +1,4 @@
-//! What a drain is going to do, and what it is refused for before anything is tainted.
+//! The work of a drain, and reasons to refuse it before anything is tainted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ use crate::model::{DeviceId, DeviceSelector, Effect, RuleMetadata, Source};
 use crate::naming::phrase::few;
 use crate::report::plan::PlanFile;
 
-/// What is to be drained, as it was typed.
+/// Flags and arguments of a drain.
 pub(crate) struct DrainRequest {
     /// Devices.
     pub(crate) targets: Vec<String>,
@@ -43,7 +43,7 @@ pub(crate) struct DrainRequest {
     pub(crate) reason: Option<String>,
     pub(crate) ticket: Option<String>,
     pub(crate) limits: UnitLimits,
-    /// How changes are sent, if they are.
+    /// How changes are sent; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
 
@@ -54,10 +54,10 @@ pub(crate) struct NamedPlan {
     pub(crate) file: PlanFile,
 }
 
-/// What a drain is going to do, once that is known.
+/// The work of a drain.
 pub(crate) struct Prepared {
     pub(crate) terms: DrainTerms,
-    /// Units that are not over and not left out.
+    /// Units that are neither done nor skipped.
     pub(crate) units: Vec<Unit>,
     pub(crate) steps: Vec<AddStep>,
     pub(crate) runs: Vec<DrainRun>,
@@ -66,7 +66,7 @@ pub(crate) struct Prepared {
 }
 
 impl DrainRequest {
-    /// What was typed to mean devices: one choice for each node, or one for all devices.
+    /// The selected devices: one choice for each node, or one for all devices.
     pub(crate) fn choices(&self) -> Result<Vec<Choice>, Failure> {
         let filters = |node: Option<&String>| DeviceFilterFlags {
             node: node.cloned(),
@@ -92,7 +92,7 @@ impl DrainRequest {
         self.nodes.iter().map(|node| choice(Some(node))).collect()
     }
 
-    /// The devices that are meant.
+    /// The selected devices.
     pub(crate) async fn devices(
         &self,
         choices: Vec<Choice>,
@@ -133,7 +133,7 @@ impl DrainRequest {
         Ok((mutation, devices))
     }
 
-    /// The units, and what is to be done about each rule.
+    /// The units, and the step for each rule.
     pub(crate) fn prepare(
         &self,
         devices: &BTreeSet<DeviceId>,
@@ -151,7 +151,7 @@ impl DrainRequest {
         for (unit, why) in &left_out {
             context
                 .printer
-                .warn(&format!("unit {unit} is left out: {why}"));
+                .warn(&format!("unit {unit} is skipped: {why}"));
         }
         let drafts = with_identities(drafts, view.snapshot(), &view.semantics, &[]);
         let existing = Terms {
@@ -183,7 +183,7 @@ impl DrainRequest {
             units: runs.iter().map(|run| run.unit.clone()).collect(),
             terms,
             steps,
-            // What has begun is ended first.
+            // Units that an earlier run has started come first.
             runs: begun_first(runs),
             settled,
         })
@@ -245,7 +245,7 @@ impl DrainRequest {
         refuse_outdated(&plan.name, &plan.file, &facts)
     }
 
-    /// The rules of the drain, one for each device, each with the place of its unit.
+    /// The rules of the drain, one for each device, each with the index of its unit.
     fn drafts(
         &self,
         units: &[Unit],
@@ -271,7 +271,7 @@ impl DrainRequest {
         Ok(all)
     }
 
-    /// Refuses what cannot end well, before anything is tainted, and says what is going to be done.
+    /// Refuses a drain that cannot succeed, before anything is tainted, and prints the plan.
     pub(crate) async fn check(
         &self,
         prepared: &Prepared,
@@ -296,7 +296,7 @@ impl DrainRequest {
             .filter(|pod| pod.is_evicted(limits.included))
             .collect();
         let uids: BTreeSet<_> = leaving.iter().map(|pod| &pod.uid).collect();
-        // Pods that are left alone need no other device.
+        // Pods that are not evicted need no other device.
         let of_leaving = Impact {
             pods: impact
                 .pods
@@ -328,7 +328,7 @@ impl DrainRequest {
         leaving: &[&UnitPod],
         mutation: &MutationContext,
     ) -> Result<(), Failure> {
-        // A dry run by this plugin sends nothing that could change anything.
+        // A client-side dry run sends no write request.
         if self.limits.means == Means::Taint || self.mode.is_none() {
             return Ok(());
         }
@@ -339,7 +339,7 @@ impl DrainRequest {
             }
             let client = &mutation.live.client;
             let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
-            // A budget that refuses now is no reason not to begin.
+            // A budget that refuses now may allow the eviction later.
             tried.map_err(|error| failed(error).detail("nothing was changed"))?;
         }
         Ok(())
@@ -370,7 +370,7 @@ impl DrainRequest {
         }
     }
 
-    /// Taints all units, before the first pod leaves.
+    /// Taints all units, before the first pod is evicted.
     pub(crate) async fn taint(
         &self,
         prepared: &Prepared,
@@ -390,10 +390,10 @@ impl DrainRequest {
     }
 }
 
-/// Stands for the taint of the drain, whose name is known only with its devices.
+/// Placeholder for the taint of the drain, whose value depends on its devices.
 const TAINT: &str = "drain:NoSchedule";
 
-/// The taint that a pod has to leave for, on these devices.
+/// A NoExecute taint on these devices, as if the drain evicted by taint.
 fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> ProposedTaint {
     let taint = DrainTerms {
         name: String::new(),

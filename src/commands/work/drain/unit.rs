@@ -1,8 +1,8 @@
-//! One unit, from its first eviction until it is over.
+//! One unit, from its first eviction until it is done.
 //!
-//! Two things go on side by side: pods are evicted as `decide::drain` says, and a wait watches the devices until no
-//! claim holds them. What the wait has seen counts: a pod that was deleted by force is gone from the API, and its
-//! device is not known to be released.
+//! Two tasks run concurrently: pods are evicted as `decide::drain` decides, and a wait observes the devices until no
+//! claim holds them. The result of the wait decides: a force-deleted pod is gone from the API, although its device may
+//! not be released.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,23 +26,23 @@ use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, NamespacedName};
 use crate::report::blocker::Blocker;
 
-/// What the wait beside the evictions has come to.
+/// Result of the wait that runs beside the evictions.
 type Idleness = RefCell<Option<Result<WaitResult, Failure>>>;
 
 /// One unit that is being drained.
 pub(super) struct UnitDrain<'a> {
     pub(super) order: &'a DrainOrder<'a>,
     pub(super) unit: &'a Unit,
-    /// Its rules, as this run has noted its work on them.
+    /// Its rules, as last patched by this run.
     pub(super) rules: Vec<DeviceTaintRule>,
 }
 
 impl UnitDrain<'_> {
-    /// Drains the unit, and says how that ended.
+    /// Drains the unit, and returns the result.
     ///
     /// # Errors
     ///
-    /// When the cluster cannot be asked any more, or does not let the user evict.
+    /// When the cluster cannot be read, or does not permit the user to evict.
     pub(super) async fn drain(
         &mut self,
         run: UnitRun,
@@ -59,7 +59,7 @@ impl UnitDrain<'_> {
             expected: Vec::new(),
             patience: Patience {
                 settle: order.settle,
-                // The unit ends in its own time, and with its own words.
+                // The unit has its own timeout and its own messages: the wait must not end before it.
                 timeout: order.limits.timeout.saturating_mul(2),
             },
             advice: &|_| interrupted(&name),
@@ -137,7 +137,7 @@ impl UnitDrain<'_> {
         })
     }
 
-    /// Says what became of an eviction; of one that is refused again and again in the same words, once.
+    /// Prints the result of an eviction; a repeated refusal with an unchanged message once.
     fn tell(
         &self,
         pod: &NamespacedName,
@@ -149,14 +149,16 @@ impl UnitDrain<'_> {
         match reply {
             EvictionReply::Accepted => printer.note(&format!("unit {unit}: evicted pod {pod}")),
             EvictionReply::Refused(message) if told.get(pod) != Some(message) => {
-                printer.note(&format!("unit {unit}: pod {pod} stays for now: {message}"));
+                printer.note(&format!(
+                    "unit {unit}: eviction of pod {pod} refused, will retry ({message})"
+                ));
                 told.insert(pod.clone(), message.clone());
             }
             EvictionReply::Refused(_) | EvictionReply::Gone | EvictionReply::Unknown => {}
         }
     }
 
-    /// Gives the rules effect NoExecute, which was agreed to before the drain began.
+    /// Gives the rules effect NoExecute, which was confirmed before the drain started.
     async fn raise(&mut self, changer: &mut Changer<'_>) -> Result<(), Failure> {
         let order = self.order;
         order.context.printer.note(&format!(
@@ -177,13 +179,13 @@ impl UnitDrain<'_> {
     }
 }
 
-/// Fills in whether the devices are idle, as far as the wait has come; how the unit ends where the wait has seen that
-/// devices may not be released.
+/// Notes whether the wait has found the devices idle; returns the result of the unit if the wait has found that devices
+/// may not be released.
 fn is_idle(idleness: &Idleness, facts: &mut UnitFacts) -> Result<Option<UnitEnd>, Failure> {
     let waited = idleness.borrow_mut().take();
     match waited {
         None => Ok(None),
-        // The wait ends where a rule is not as it was, which the facts say in this run's own words.
+        // The wait ends if a rule was changed, which the facts report with a better message.
         Some(Err(failure)) => match facts.rules {
             RuleState::AsMade => Err(failure),
             RuleState::Reversed(_) | RuleState::TakenOver(_) => Ok(None),
@@ -197,7 +199,7 @@ fn is_idle(idleness: &Idleness, facts: &mut UnitFacts) -> Result<Option<UnitEnd>
                 WaitEnd::TimedOut(_) => None,
                 WaitEnd::NotReleased(left) => Some(UnitEnd::Blocked(messages(left))),
             };
-            // It stays so: new pods are kept off.
+            // This cannot change any more: the taints block new pods.
             idleness.replace(Some(Ok(waited)));
             Ok(end)
         }

@@ -20,11 +20,11 @@ use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
 
 impl DrainOrder<'_> {
-    /// Drains the units in their order, until one of them cannot be.
+    /// Drains the units in order, until one of them cannot be drained.
     ///
     /// # Errors
     ///
-    /// When a unit does not begin, and when the cluster cannot be asked any more. What was done is noted on the rules.
+    /// When a unit cannot start, and when the cluster cannot be read. Progress is recorded on the rules.
     pub(crate) async fn drain(
         &self,
         units: &[DrainRun],
@@ -41,7 +41,7 @@ impl DrainOrder<'_> {
         self.settle(units, mutation).await?;
         for (place, run) in units.iter().enumerate() {
             end.waiting.retain(|name| *name != run.unit.name);
-            // What was shown and agreed to is that of the first; later ones may have changed meanwhile.
+            // The confirmed report is from the start: later units may have changed since.
             if place > 0 {
                 self.check(run, mutation, safety).await?;
             }
@@ -62,7 +62,7 @@ impl DrainOrder<'_> {
         Ok(end)
     }
 
-    /// Waits until the scheduler knows the taints of all units.
+    /// Waits until the scheduler has observed the taints of all units.
     async fn settle(&self, units: &[DrainRun], mutation: &MutationContext) -> Result<(), Failure> {
         let names: Vec<String> = units.iter().flat_map(|run| run.rules.clone()).collect();
         let rules = by_name(&names, &mutation.rules).await.map_err(failed)?;
@@ -78,7 +78,7 @@ impl DrainOrder<'_> {
         Ok(())
     }
 
-    /// Guards and policies, for a unit that is about to begin.
+    /// Evaluates guards and policies for a unit before it starts.
     async fn check(
         &self,
         run: &DrainRun,
@@ -98,7 +98,7 @@ impl DrainOrder<'_> {
                 // Not "refused", which says that nothing was changed.
                 let failure = Failure::new(
                     ExitStatus::TimedOut,
-                    format!("{refusal}; unit {unit} was not begun"),
+                    format!("{refusal}; unit {unit} was not started"),
                 );
                 let advice = interrupted(self.name).into_iter();
                 Err(advice.fold(failure, Failure::hint))
@@ -117,7 +117,7 @@ impl DrainOrder<'_> {
         if let Some(missing) = missing(run, &rules) {
             return Ok(UnitEnd::Reversed(missing));
         }
-        // Before this run notes its work: whoever weakened a rule would be hidden by that.
+        // Before this run patches the rules: its patch would hide that another user weakened a rule.
         if let RuleState::Reversed(why) = rule_state(&rules, &rules, None) {
             return Ok(UnitEnd::Reversed(why));
         }
@@ -141,7 +141,7 @@ impl DrainOrder<'_> {
         };
         let end = Box::pin(unit.drain(unit_run, changer)).await?;
         if let Some(progress) = end.progress() {
-            // Read anew, since the wait may have noted something on them.
+            // Read again, since the wait may have recorded unreleased devices on them.
             let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
             self.note(rules, &progress, mutation).await?;
             self.happens(run, &progress, &DrainEnd::line(&run.unit.name, &end));
@@ -149,7 +149,7 @@ impl DrainOrder<'_> {
         Ok(end)
     }
 
-    /// Notes on the rules how far their unit is; the rules as they are then.
+    /// Records the stage of the unit on its rules, and returns the patched rules.
     async fn note(
         &self,
         rules: Vec<DeviceTaintRule>,
@@ -161,7 +161,7 @@ impl DrainOrder<'_> {
             error_unchanged: false,
         };
         let user = user_name(&self.live.client).await;
-        // Not among the changes that the command prints: nobody but this program reads it.
+        // Not printed as a change: only this program reads the annotation.
         let changer = Changer::new(&mutation.rules, change, self.context);
         let mut changer = changer.with_lines(Lines::Left).by(user);
         let patch = progress.patch();
@@ -184,7 +184,7 @@ impl DrainOrder<'_> {
     }
 }
 
-/// Why the rules of the unit are not all there.
+/// Why rules of the unit are missing.
 fn missing(run: &DrainRun, rules: &[DeviceTaintRule]) -> Option<String> {
     let is_there = |name: &&String| rules.iter().any(|rule| rule.name.as_str() == **name);
     let missing = run.rules.iter().find(|name| !is_there(name))?;
