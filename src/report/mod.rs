@@ -74,6 +74,7 @@ pub mod drains;
 mod event_chart;
 pub mod events;
 pub mod evicted;
+mod evicted_again;
 pub mod explain;
 pub mod guard;
 pub mod history;

@@ -16,7 +16,7 @@ use crate::page::{Page, Setting};
 use kubectl_devicetaint::model::Kind;
 
 /// What a reader does; the last goes on until it is told to stop.
-const READS: [&str; 14] = [
+const READS: [&str; 16] = [
     "describe hard --strict -o json",
     "describe hard --history --strict -o json",
     "wait hard --for recovered --timeout 1s --settle 0s",
@@ -30,15 +30,18 @@ const READS: [&str; 14] = [
     "wait hard --for observed --timeout 1s",
     "dedicate list --strict",
     "tolerations KEY:NoSchedule --who --strict",
+    "plan DRIVER --count 1 --strict -o json",
+    "drain status",
     WATCHING,
 ];
 
 /// What an operator does beside; nothing of it lasts.
-const WRITES: [&str; 6] = [
+const WRITES: [&str; 7] = [
     "add GPU1 KEY=new:NoExecute --yes --dry-run=server",
     "add GPU1 KEY=new --dry-run=server -o manifest",
     "escalate soft --to NoExecute --yes --dry-run=server",
     "deescalate hard --to None --dry-run=server",
+    "drain GPU0 --yes --accept-unplaceable --include-jobs --include-unmanaged --dry-run=server",
     "remove soft --yes --others --dry-run=server",
     "remove -l none=such --yes --others --wait --dry-run=server",
 ];
