@@ -217,7 +217,9 @@ mod tests {
         let rules = ["create", "delete", "patch"]
             .map(|verb| format!("{verb} devicetaintrules.resource.k8s.io"));
         let evictions = "create pods/eviction".to_owned();
-        let expected: Vec<String> = [evictions].into_iter().chain(rules).collect();
+        let restarts = "patch deployments.apps".to_owned();
+        let others = [evictions, restarts].into_iter();
+        let expected: Vec<String> = others.chain(rules).collect();
         assert_eq!(more, expected);
     }
 

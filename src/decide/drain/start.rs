@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::facts::UnitPod;
+use super::means::Means;
 use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::restart_plan::RestartPlan;
 use super::unit::Unit;
-use super::unit_run::{Means, UnitLimits};
+use super::unit_run::UnitLimits;
 use crate::assess::Replacements;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::phrase::{counted, few};
@@ -23,6 +25,8 @@ pub struct DrainPlan<'a> {
     pub replacements: &'a Replacements,
     /// What may be done about each unit.
     pub limits: &'a UnitLimits,
+    /// Which owners of these pods are restarted.
+    pub restarts: &'a RestartPlan,
     /// What could not be read.
     pub unread: &'a [String],
 }
@@ -44,6 +48,7 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         }));
     }
     refuse_unasked(plan)?;
+    plan.restarts.refuse_others(plan.limits.means)?;
     if plan.limits.accepts_unplaceable {
         return Ok(());
     }
@@ -106,18 +111,11 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         units,
         pods,
         limits,
+        restarts,
         ..
     } = *plan;
     let devices: usize = units.iter().map(|unit| unit.devices.len()).sum();
     let names: Vec<String> = units.iter().map(|unit| unit.name.clone()).collect();
-    let how = match (limits.means, limits.force_after) {
-        (Means::Taint, _) => "by effect NoExecute, which ignores budgets".to_owned(),
-        (Means::Eviction, None) => "by the Eviction API, which respects budgets".to_owned(),
-        (Means::Eviction, Some(after)) => format!(
-            "by the Eviction API, and after {}s by effect NoExecute, which ignores budgets",
-            after.as_secs()
-        ),
-    };
     let mut lines = vec![
         format!(
             "Drain {name}: {} in {}, one after the other: {}",
@@ -125,10 +123,12 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
             counted(units.len(), "unit"),
             few(&names)
         ),
-        format!("Pods leave {how}"),
+        format!("Pods leave {}", departure(limits, restarts)),
     ];
+    let lines_of_owners = restarts.lines().into_iter();
+    lines.extend(lines_of_owners.map(|line| format!("  {line}")));
     let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
-    for pod in pods {
+    for pod in pods.iter().filter(|pod| !restarts.restarts(pod)) {
         let names = classes.entry(pod.class).or_default();
         names.push(pod.name.to_string());
     }
@@ -148,6 +148,25 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         );
     }
     lines
+}
+
+/// By what pods leave, in words.
+fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
+    let means = match limits.means {
+        Means::Taint => return "by effect NoExecute, which ignores budgets".to_owned(),
+        Means::Restart => "by restarts of their Deployments, new pods first",
+        Means::Auto if !restarts.owners.is_empty() => {
+            "by restarts of their Deployments, new pods first, others by the Eviction API"
+        }
+        Means::Auto | Means::Eviction => "by the Eviction API",
+    };
+    match limits.force_after {
+        None => format!("{means}, which respects budgets"),
+        Some(after) => format!(
+            "{means}, and after {}s by effect NoExecute, which ignores budgets",
+            after.as_secs()
+        ),
+    }
 }
 
 fn verb(class: PodClass, included: Inclusions) -> &'static str {
@@ -216,6 +235,7 @@ mod tests {
             pods,
             replacements,
             limits,
+            restarts: &RestartPlan::default(),
             unread: &[],
         };
         let failure = refuse_start(&plan).err()?;
@@ -285,6 +305,7 @@ mod tests {
             pods: &[],
             replacements: &none,
             limits: &accepting,
+            restarts: &RestartPlan::default(),
             unread: &["pods".to_owned()],
         };
         let failure = refuse_start(&plan).unwrap_err();
@@ -313,6 +334,7 @@ mod tests {
             pods: &pods,
             replacements: &replacements(&[None], 1),
             limits: &limits,
+            restarts: &RestartPlan::default(),
             unread: &[],
         };
         insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"

@@ -10,8 +10,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::facts::{RuleState, UnitFacts, UnitPod};
+use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use super::means::Means;
 use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::restart::RestartState;
+use super::restart_run::{Departure, RestartReply, RestartRun};
 use super::state::UnitProgress;
 use crate::model::{NamespacedName, Uid};
 
@@ -21,15 +24,6 @@ const FIRST_RETRY: Duration = Duration::from_secs(2);
 const LONGEST_RETRY: Duration = Duration::from_secs(15);
 /// How often a unit is looked at although nothing is due.
 const LOOK: Duration = Duration::from_secs(2);
-
-/// By what pods leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
-    /// The Eviction API, which respects budgets.
-    Eviction,
-    /// Effect NoExecute, which respects nothing.
-    Taint,
-}
 
 /// What a unit may do, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +45,8 @@ pub struct UnitLimits {
 pub enum UnitStep {
     /// Ask the Eviction API to evict this pod.
     Evict(NamespacedName, Uid),
+    /// Restart the Deployment with this UID, which is among `restarts` of the facts.
+    Restart(Uid),
     /// Give the rules of the unit effect NoExecute.
     RaiseEffect,
     /// Look again, at the latest when the unit has lasted this long.
@@ -119,6 +115,7 @@ pub struct UnitRun {
     touched: BTreeSet<Uid>,
     /// Ready pods of each workload before its first eviction.
     before: BTreeMap<Uid, i32>,
+    restarts: RestartRun,
     is_raised: bool,
 }
 
@@ -132,7 +129,17 @@ impl UnitRun {
             refused: BTreeMap::new(),
             touched: BTreeSet::new(),
             before: BTreeMap::new(),
+            restarts: RestartRun::default(),
             is_raised: false,
+        }
+    }
+
+    /// As it is, and it may restart these owners, which was announced.
+    #[must_use]
+    pub fn restarting(self, owners: BTreeSet<Uid>) -> Self {
+        Self {
+            restarts: RestartRun::of(owners),
+            ..self
         }
     }
 
@@ -155,6 +162,7 @@ impl UnitRun {
         match reply {
             EvictionReply::Accepted | EvictionReply::Unknown => {
                 self.touched.extend(pod.workload.clone());
+                self.restarts.evicted(pod.workload.as_ref());
                 self.refused.remove(&pod.uid);
             }
             EvictionReply::Gone => drop(self.refused.remove(&pod.uid)),
@@ -171,6 +179,17 @@ impl UnitRun {
                 self.refused.insert(pod.uid.clone(), refusal);
             }
         }
+    }
+
+    /// Notes what became of the restart of a Deployment, after the unit has lasted for `elapsed`.
+    pub fn restarted(&mut self, owner: &Uid, reply: &RestartReply, elapsed: Duration) {
+        match reply {
+            RestartReply::Accepted | RestartReply::Unknown => {
+                self.touched.insert(owner.clone());
+            }
+            RestartReply::Changed | RestartReply::Refused(_) => {}
+        }
+        self.restarts.replied(owner, reply, elapsed);
     }
 
     /// What to do next, after the unit has lasted for `elapsed`.
@@ -210,6 +229,9 @@ impl UnitRun {
         let is_starved = self.first_unplaced(facts).is_some() && !self.refused.is_empty();
         if is_starved && self.limits.force_after.is_none() {
             return UnitStep::Finished(UnitEnd::Blocked(self.reasons(facts, &leaving)));
+        }
+        if !is_over && let Some(owner) = self.restart_candidate(facts, &staying, elapsed) {
+            return UnitStep::Restart(owner);
         }
         if let Some(pod) = self.candidate(facts, &leaving) {
             let retry_at = self.refused.get(&pod.uid).map(|refused| refused.retry_at);
@@ -251,11 +273,36 @@ impl UnitRun {
         }
         match self.limits.means {
             Means::Taint => true,
-            Means::Eviction => self
+            Means::Auto | Means::Restart | Means::Eviction => self
                 .limits
                 .force_after
                 .is_some_and(|after| elapsed >= after),
         }
+    }
+
+    /// The next owner to restart.
+    fn restart_candidate(
+        &self,
+        facts: &UnitFacts,
+        staying: &[&UnitPod],
+        elapsed: Duration,
+    ) -> Option<Uid> {
+        // New pods would only add to those without a device.
+        if self.first_unplaced(facts).is_some() && !self.limits.accepts_unplaceable {
+            return None;
+        }
+        staying
+            .iter()
+            .find_map(|pod| match self.departure(facts, pod) {
+                Departure::Restart(owner) if self.restarts.is_due(owner, elapsed) => {
+                    Some(owner.clone())
+                }
+                Departure::Restart(_) | Departure::Eviction | Departure::Waits(_) => None,
+            })
+    }
+
+    fn departure<'a>(&self, facts: &UnitFacts, pod: &'a UnitPod) -> Departure<'a> {
+        self.restarts.departure(self.limits.means, pod, facts)
     }
 
     /// The next pod to evict, whether its eviction was refused before or not.
@@ -263,7 +310,10 @@ impl UnitRun {
         if self.first_unplaced(facts).is_some() && !self.limits.accepts_unplaceable {
             return None;
         }
-        let open = leaving.iter().copied().filter(|pod| !pod.is_terminating);
+        let open = leaving
+            .iter()
+            .copied()
+            .filter(|pod| !pod.is_terminating && self.departure(facts, pod) == Departure::Eviction);
         let mut first: Option<&UnitPod> = None;
         for pod in open {
             let is_careful = pod.class != PodClass::Replicated;
@@ -307,6 +357,10 @@ impl UnitRun {
         let is_accepted = self.limits.accepts_unplaceable && facts.unschedulable.contains_key(uid);
         if workload.has_ended || is_accepted {
             return true;
+        }
+        // As many may be ready meanwhile as are wanted, of which old ones go.
+        if self.restarts.is_ongoing(uid, facts) {
+            return false;
         }
         let Some(ready) = workload.ready else {
             return false;
@@ -370,14 +424,16 @@ impl UnitRun {
             reasons.push(match self.refused.get(&pod.uid) {
                 _ if pod.is_terminating => format!("pod {name} is terminating"),
                 Some(refused) => format!("pod {name}: {}", refused.message),
-                None => format!("pod {name} was not evicted yet"),
+                None => self.why_it_stays(facts, pod),
             });
         }
         for uid in self.broken(facts) {
             let workload = facts.workloads.get(uid);
-            let line = workload.map(|workload| match facts.unschedulable.get(uid) {
-                Some(why) => format!("{}: a pod has no place: {why}", workload.describe()),
-                None => workload.describe(),
+            let ongoing = facts.restarts.get(uid).and_then(RestartState::ongoing);
+            let line = ongoing.or_else(|| workload.map(WorkloadState::describe));
+            let line = line.map(|line| match facts.unschedulable.get(uid) {
+                Some(why) => format!("{line}: a pod has no place: {why}"),
+                None => line,
             });
             reasons.extend(line);
         }
@@ -392,12 +448,24 @@ impl UnitRun {
         reasons.extend(claims.map(|claim| format!("claim {claim} holds a device")));
         reasons
     }
+
+    /// Why the pod is not on its way out.
+    fn why_it_stays(&self, facts: &UnitFacts, pod: &UnitPod) -> String {
+        let name = &pod.name;
+        match self.departure(facts, pod) {
+            Departure::Waits(why) => format!("pod {name}: {why}"),
+            Departure::Restart(owner) => match self.restarts.refusal(owner) {
+                Some(message) => format!("pod {name}: its owner cannot be restarted: {message}"),
+                None => format!("pod {name}: its owner was not restarted yet"),
+            },
+            Departure::Eviction => format!("pod {name} was not evicted yet"),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::facts::WorkloadState;
     use crate::decide::drain::order::{BudgetState, Harm};
     use crate::report::testing::pod as running;
 
@@ -452,7 +520,10 @@ mod tests {
     fn evicts(step: &UnitStep) -> Option<&str> {
         match step {
             UnitStep::Evict(name, _) => Some(name.name.as_str()),
-            UnitStep::RaiseEffect | UnitStep::WaitUntil(_) | UnitStep::Finished(_) => None,
+            UnitStep::Restart(_)
+            | UnitStep::RaiseEffect
+            | UnitStep::WaitUntil(_)
+            | UnitStep::Finished(_) => None,
         }
     }
 
@@ -594,7 +665,9 @@ mod tests {
                     run.replied(&one, &refused, seconds(second));
                 }
                 UnitStep::WaitUntil(until) => assert!(until > seconds(second)),
-                step @ (UnitStep::RaiseEffect | UnitStep::Finished(_)) => panic!("{step:?}"),
+                step @ (UnitStep::Restart(_) | UnitStep::RaiseEffect | UnitStep::Finished(_)) => {
+                    panic!("{step:?}")
+                }
             }
         }
         assert_eq!(tries, [0, 2, 6, 14, 29, 44, 59]);

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use super::means::Means;
 use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass};
-use super::unit_run::{EvictionReply, Means, UnitEnd, UnitLimits, UnitRun, UnitStep};
+use super::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
 use crate::model::{Pod, Uid};
 use crate::report::testing::pod as running;
 
@@ -249,6 +250,7 @@ impl Simulation {
             rules: RuleState::AsMade,
             other_claims: Vec::new(),
             workloads: workloads.collect(),
+            restarts: BTreeMap::new(),
             unschedulable: pending
                 .map(|pod| (key(pod.workload), "no device".to_owned()))
                 .collect::<BTreeMap<_, _>>(),

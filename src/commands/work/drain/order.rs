@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::commands::context::Context;
 use crate::commands::work::connect::Live;
 use crate::decide::Version;
-use crate::decide::drain::{Unit, UnitLimits, UnitProgress};
+use crate::decide::drain::{RestartPlan, Unit, UnitLimits, UnitProgress};
 use crate::engine::Semantics;
 
 /// What is drained, and how.
@@ -16,6 +16,8 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) version: Version,
     pub(crate) semantics: Semantics,
     pub(crate) limits: UnitLimits,
+    /// Which owners are restarted, as it was announced.
+    pub(crate) restarts: RestartPlan,
     /// How long devices have to be idle, and the scheduler has to learn of taints.
     pub(crate) settle: Duration,
     pub(crate) context: &'a Context,
