@@ -601,6 +601,7 @@ mod tests {
                 disruption: DisruptionAction::Count,
                 ended: Some(ended),
             }),
+            rollout: None,
         }
     }
 

@@ -330,3 +330,260 @@ fn allowed_by(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::testing::{Cluster, budget, owned, rolling};
+    use crate::model::{Amount, Gap, LabelOperator, LabelRequirement, LabelSelector};
+    use crate::report::testing::{controller, name, now};
+
+    fn web() -> Cluster {
+        let mut cluster = Cluster::default();
+        cluster.deployment("web", 4);
+        cluster
+    }
+
+    fn pod() -> Pod {
+        owned("web-1", Some(("ReplicaSet", "web-6d")))
+    }
+
+    fn found(cluster: &Cluster) -> RestartState {
+        let states = restart_states(&[pod()], &cluster.reading, Some(now()));
+        let mut states = states.into_iter();
+        let (uid, state) = states.next().expect("a Deployment");
+        assert_eq!((uid, states.next()), (Uid::from("uid-of-web"), None));
+        state
+    }
+
+    fn blocker(change: impl FnOnce(&mut Rollout)) -> Option<RestartBlocker> {
+        let mut cluster = web();
+        cluster.roll(change);
+        found(&cluster).blocker
+    }
+
+    fn part(text: &str) -> Amount {
+        Amount::Part(text.to_owned())
+    }
+
+    #[test]
+    fn a_deployment_that_brings_new_pods_up_first_can_be_restarted() {
+        let state = found(&web());
+        assert_eq!(state.blocker, None);
+        assert_eq!(state.progress, RestartProgress::NotBegun);
+        assert_eq!(state.describe(), "Deployment team-a/web");
+        assert_eq!((state.replicas, state.resource_version.as_str()), (4, "7"));
+        for (strategy, expected) in [
+            (RolloutStrategy::Recreate, Some(RestartBlocker::Recreate)),
+            (
+                RolloutStrategy::Unknown("Canary".to_owned()),
+                Some(RestartBlocker::UnknownStrategy("Canary".to_owned())),
+            ),
+            (
+                rolling(Amount::Pods(0), Amount::Pods(1)),
+                Some(RestartBlocker::NoSurge),
+            ),
+            (
+                rolling(part("0%"), part("25%")),
+                Some(RestartBlocker::NoSurge),
+            ),
+            (rolling(part("1%"), Amount::Pods(0)), None),
+            (
+                rolling(part("some"), Amount::Pods(0)),
+                Some(RestartBlocker::UnknownSurge),
+            ),
+            (
+                rolling(Amount::Pods(1), part("some")),
+                Some(RestartBlocker::UnknownSurge),
+            ),
+        ] {
+            let found = blocker(|rollout| rollout.strategy = strategy.clone());
+            assert_eq!(found, expected, "{strategy:?}");
+        }
+        assert_eq!(
+            blocker(|rollout| rollout.is_paused = true),
+            Some(RestartBlocker::Paused)
+        );
+        assert_eq!(
+            blocker(|rollout| rollout.available = 3),
+            Some(RestartBlocker::Unsettled)
+        );
+    }
+
+    #[test]
+    fn a_rollout_takes_no_pod_away_that_a_budget_needs() {
+        let name = || name("team-a", "budget");
+        let violated = |pods| Some(RestartBlocker::BudgetViolated(name(), pods));
+        let shared = Some(RestartBlocker::BudgetShared(name()));
+        for (unavailable, needed, ready, expected_pods, expected) in [
+            (Amount::Pods(1), 3, 4, 4, None),
+            (Amount::Pods(1), 4, 4, 4, violated(1)),
+            (Amount::Pods(2), 3, 4, 4, violated(2)),
+            // Rounded down to none, or to one.
+            (part("24%"), 4, 4, 4, None),
+            (part("25%"), 4, 4, 4, violated(1)),
+            (part("25%"), 3, 4, 4, None),
+            // What never lacks a pod violates nothing, and what is beyond the wanted pods goes again.
+            (Amount::Pods(0), 5, 4, 4, None),
+            (Amount::Pods(1), 4, 5, 4, violated(1)),
+            (Amount::Pods(0), 3, 5, 5, shared),
+        ] {
+            let mut cluster = web();
+            cluster.roll(|it| it.strategy = rolling(Amount::Pods(1), unavailable.clone()));
+            let budget = budget(needed, ready, expected_pods);
+            cluster.reading.snapshot.budgets = vec![budget];
+            assert_eq!(
+                found(&cluster).blocker,
+                expected,
+                "{unavailable:?} of {ready} of which {needed} are needed"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_of_budgets_keeps_a_deployment_from_being_restarted() {
+        let unknown = Some(RestartBlocker::BudgetUnknown(name("team-a", "budget")));
+        let with = |change: fn(&mut PodDisruptionBudget)| {
+            let mut cluster = web();
+            let mut budget = budget(3, 4, 4);
+            change(&mut budget);
+            cluster.reading.snapshot.budgets = vec![budget];
+            found(&cluster).blocker
+        };
+        assert_eq!(with(|_| {}), None);
+        assert_eq!(with(|budget| budget.generation = 2), unknown);
+        let failed = with(|budget| budget.status.failure = Some("x".to_owned()));
+        assert_eq!(failed, unknown);
+        let odd = with(|budget| {
+            budget.selector = Some(LabelSelector {
+                expressions: vec![LabelRequirement {
+                    key: "app".to_owned(),
+                    operator: LabelOperator::Unknown("Sounds".to_owned()),
+                    values: Vec::new(),
+                }],
+                ..LabelSelector::default()
+            });
+        });
+        assert_eq!(odd, unknown);
+        // One that covers other pods only says nothing.
+        let other = |budget: &mut PodDisruptionBudget| {
+            budget.generation = 2;
+            budget.name = name("team-b", "budget");
+        };
+        assert_eq!(with(other), None);
+        let mut unread = web();
+        let known = &mut unread.reading.known;
+        known.remove(&Kind::PodDisruptionBudget);
+        assert_eq!(found(&unread).blocker, Some(RestartBlocker::BudgetsUnread));
+    }
+
+    #[test]
+    fn a_restart_since_the_taints_counts_as_one_of_the_drain() {
+        let before = now() - jiff::SignedDuration::from_secs(1);
+        let after = now() + jiff::SignedDuration::from_secs(1);
+        let ongoing = RestartProgress::Ongoing {
+            updated: 2,
+            available: 4,
+        };
+        for (restarted, updated, expected) in [
+            (None, 2, RestartProgress::NotBegun),
+            (Some(before), 2, RestartProgress::NotBegun),
+            (Some(now()), 2, ongoing),
+            (Some(after), 2, ongoing),
+            (Some(after), 4, RestartProgress::Complete),
+        ] {
+            let mut cluster = web();
+            cluster.roll(|rollout| (rollout.restarted, rollout.updated) = (restarted, updated));
+            let state = found(&cluster);
+            assert_eq!(state.progress, expected, "{restarted:?}");
+            let line = "Deployment team-a/web: restarted, 2 of 4 pods updated, 4 available";
+            let line = (expected == ongoing).then(|| line.to_owned());
+            assert_eq!(state.ongoing(), line);
+        }
+        let mut cluster = web();
+        cluster.roll(|rollout| rollout.restarted = Some(after));
+        let states = restart_states(&[pod()], &cluster.reading, None);
+        let state = &states[&Uid::from("uid-of-web")];
+        assert_eq!(state.progress, RestartProgress::NotBegun, "no taints yet");
+    }
+
+    #[test]
+    fn the_taints_are_there_since_the_last_rule_and_unknown_where_one_does_not_say() {
+        let rule = |seconds: Option<i64>| {
+            let mut rule = crate::decide::testing::named("a", "NoSchedule");
+            rule.metadata.created =
+                seconds.map(|seconds| now() + jiff::SignedDuration::from_secs(seconds));
+            rule
+        };
+        let later = now() + jiff::SignedDuration::from_secs(5);
+        assert_eq!(tainted_since(&[rule(Some(5)), rule(Some(0))]), Some(later));
+        assert_eq!(tainted_since(&[rule(Some(5)), rule(None)]), None);
+        assert_eq!(tainted_since(&[]), None);
+    }
+
+    #[test]
+    fn only_a_deployment_at_the_top_can_be_restarted_so() {
+        let mut cluster = web();
+        cluster.replica_set("alone", 2, 2);
+        cluster.stateful_set("db", 2, 2);
+        let why = |owner, cluster: &Cluster| {
+            let pod = owned("x", owner);
+            let owners = Owners::new(&cluster.reading);
+            let found = deployment_of(&pod, &owners);
+            found.map(|it| it.name.to_string())
+        };
+        let other = |kind: &str| Err(RestartBlocker::OtherKind(kind.to_owned()));
+        for (owner, expected) in [
+            (Some(("ReplicaSet", "web-6d")), Ok("team-a/web".to_owned())),
+            (Some(("ReplicaSet", "alone")), other("ReplicaSet")),
+            (Some(("StatefulSet", "db")), other("StatefulSet")),
+            (Some(("Job", "train")), other("Job")),
+            (
+                Some(("Deployment", "gone")),
+                Err(RestartBlocker::OwnerUnknown),
+            ),
+            (None, Err(RestartBlocker::NoController)),
+        ] {
+            assert_eq!(why(owner, &cluster), expected, "{owner:?}");
+        }
+        let states = restart_states(
+            &[owned("x", Some(("StatefulSet", "db")))],
+            &cluster.reading,
+            None,
+        );
+        assert!(states.is_empty());
+        // What is above it may take the change back.
+        let above = &mut cluster.reading.snapshot.deployments[0].0.controller;
+        *above = Some(controller("Model", "llm"));
+        let web = Some(("ReplicaSet", "web-6d"));
+        assert_eq!(why(web, &cluster), other("Model"));
+        let mut unread = web_without_deployments();
+        assert_eq!(why(web, &unread), Err(RestartBlocker::OwnerUnknown));
+        unread.reading.gaps = vec![Gap::of(Kind::Deployment, "denied")];
+        assert_eq!(why(web, &unread), Err(RestartBlocker::OwnerUnknown));
+        let mut named = super::tests::web();
+        named.reading.snapshot.deployments[0].0.rollout = None;
+        assert_eq!(why(web, &named), Err(RestartBlocker::OwnerUnknown));
+    }
+
+    fn web_without_deployments() -> Cluster {
+        let mut cluster = web();
+        cluster.reading.snapshot.deployments.clear();
+        cluster.reading.known.remove(&Kind::Deployment);
+        cluster
+    }
+
+    #[test]
+    fn who_asks_for_restarts_gets_them_unless_a_budget_or_the_deployment_rules_them_out() {
+        for (blocker, is_preference) in [
+            (RestartBlocker::Unplaceable, true),
+            (RestartBlocker::Unsettled, true),
+            (RestartBlocker::NoSurge, false),
+            (RestartBlocker::BudgetsUnread, false),
+            (RestartBlocker::AlreadyRestarted, false),
+        ] {
+            assert!(blocker.applies(Means::Auto), "{blocker:?}");
+            assert_eq!(blocker.applies(Means::Restart), !is_preference);
+        }
+    }
+}

@@ -244,3 +244,230 @@ fn demand_of<'a>(pod: &'a PodImpact<'_>) -> BTreeMap<&'a DriverName, usize> {
     }
     demand
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess::{ClaimReplacement, RequestReplacement};
+    use crate::decide::drain::testing::{Cluster, owned};
+    use crate::engine::{ClaimUse, Verdict};
+    use crate::model::{Allocation, Controller, Count, ResourceClaim};
+    use crate::report::testing::{claim, impact, now, semantics, with_verdict};
+
+    /// Two of the four pods of Deployment web, and one of StatefulSet db, each with one device.
+    struct Scene {
+        cluster: Cluster,
+        pods: Vec<Pod>,
+        free: usize,
+        together: usize,
+        rules: Vec<DeviceTaintRule>,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let mut cluster = Cluster::default();
+            cluster.deployment("web", 4);
+            cluster.stateful_set("db", 2, 2);
+            let web = Some(("ReplicaSet", "web-6d"));
+            let pods = vec![
+                owned("web-1", web),
+                owned("web-2", web),
+                owned("db-0", Some(("StatefulSet", "db"))),
+            ];
+            let claims = pods.iter().map(|pod| ResourceClaim {
+                controller: Some(Controller {
+                    api_version: "v1".into(),
+                    kind: "Pod".into(),
+                    name: pod.name.name.clone(),
+                    uid: pod.uid.clone(),
+                }),
+                ..claim(pod)
+            });
+            cluster.reading.snapshot.claims = claims.collect();
+            Self {
+                cluster,
+                pods,
+                free: 4,
+                together: 3,
+                rules: Vec::new(),
+            }
+        }
+
+        fn plan(&self, means: Means) -> RestartPlan {
+            let claims = &self.cluster.reading.snapshot.claims;
+            let impacts = self.pods.iter().zip(claims).map(|(pod, claim)| {
+                let mut impact = with_verdict(pod, Verdict::Evicted { at: now() });
+                let allocation = claim.allocation.as_ref().map(|it: &Allocation| &it.results);
+                impact.claims = vec![ClaimUse {
+                    claim: &claim.name,
+                    results: allocation.into_iter().flatten().collect(),
+                }];
+                impact
+            });
+            let semantics = semantics(37);
+            let replacements = Replacements {
+                claims: claims.iter().map(|claim| self.replacement(claim)).collect(),
+                at_most_together: self.together,
+                available: None,
+            };
+            let facts = RestartFacts {
+                impact: &impact(impacts.collect()),
+                basis: &Basis {
+                    reading: &self.cluster.reading,
+                    semantics: &semantics,
+                    now: now(),
+                },
+                replacements: &replacements,
+                rules: &self.rules,
+            };
+            RestartPlan::of(means, &facts)
+        }
+
+        fn replacement(&self, claim: &ResourceClaim) -> ClaimReplacement {
+            ClaimReplacement {
+                name: claim.name.clone(),
+                placeable: Some(true),
+                unknown: BTreeSet::new(),
+                requests: vec![RequestReplacement {
+                    request: "gpu".to_owned(),
+                    needs: Some(1),
+                    devices: Count::known(self.free),
+                }],
+                not_modelled: Vec::new(),
+            }
+        }
+
+        /// Why the pods of the Deployment are not restarted.
+        fn blocker(&self, means: Means) -> Option<RestartBlocker> {
+            let plan = self.plan(means);
+            let mut others = plan.others.iter();
+            let of_web = others.find(|(pod, _)| pod.name.as_str() == "web-1");
+            assert_ne!(of_web.is_some(), !plan.owners.is_empty());
+            of_web.map(|(_, blocker)| blocker.clone())
+        }
+    }
+
+    #[test]
+    fn owners_that_bring_new_pods_up_first_are_restarted_and_said_with_all_their_pods() {
+        let plan = Scene::new().plan(Means::Auto);
+        assert_eq!(
+            plan.lines(),
+            ["restarts Deployment team-a/web (4 pods, 2 of them on other devices)"]
+        );
+        let other = RestartBlocker::OtherKind("StatefulSet".to_owned());
+        let db = crate::report::testing::name("team-a", "db-0");
+        assert_eq!(plan.others, [(db, other)]);
+        assert_eq!(
+            plan.refuse_others(Means::Auto)
+                .err()
+                .map(|it| it.to_string()),
+            None
+        );
+        let mut whole = Scene::new();
+        whole.cluster.reading.snapshot.deployments[0].0.replicas = Some(2);
+        whole
+            .cluster
+            .roll(|it| (it.total, it.updated, it.available) = (2, 2, 2));
+        assert_eq!(
+            whole.plan(Means::Auto).lines(),
+            ["restarts Deployment team-a/web (2 pods)"]
+        );
+        for means in [Means::Eviction, Means::Taint] {
+            let plan = Scene::new().plan(means);
+            assert!(plan.owners.is_empty() && plan.others.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_restart_needs_a_device_for_each_pod_that_leaves_and_one_more_for_those_elsewhere() {
+        let unplaceable = Some(RestartBlocker::Unplaceable);
+        let mut scene = Scene::new();
+        for (free, together, expected) in [
+            (4, 3, None),
+            (3, 3, unplaceable.clone()),
+            (4, 2, unplaceable.clone()),
+        ] {
+            (scene.free, scene.together) = (free, together);
+            assert_eq!(scene.blocker(Means::Auto), expected, "{free}, {together}");
+            // Who asks for it is refused by the claims themselves, or accepts it.
+            assert_eq!(scene.blocker(Means::Restart), None);
+        }
+        // All its pods leave: what they give back is not needed.
+        scene.cluster.reading.snapshot.deployments[0].0.replicas = Some(2);
+        scene
+            .cluster
+            .roll(|it| (it.total, it.updated, it.available) = (2, 2, 2));
+        (scene.free, scene.together) = (3, 3);
+        assert_eq!(scene.blocker(Means::Auto), None);
+        scene.free = 2;
+        assert_eq!(scene.blocker(Means::Auto), unplaceable);
+    }
+
+    #[test]
+    fn a_claim_that_outlives_its_pod_would_keep_the_device() {
+        for change in [
+            (|claim| claim.controller = None) as fn(&mut ResourceClaim),
+            |claim| claim.controller.as_mut().expect("a pod").uid = "other".into(),
+        ] {
+            let mut scene = Scene::new();
+            change(&mut scene.cluster.reading.snapshot.claims[0]);
+            let expected =
+                RestartBlocker::LastingClaim(crate::report::testing::name("team-a", "web-1-gpu"));
+            assert_eq!(scene.blocker(Means::Auto), Some(expected.clone()));
+            assert_eq!(scene.blocker(Means::Restart), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_the_deployment_itself_rules_out_comes_before_what_is_only_not_preferred() {
+        let mut scene = Scene::new();
+        scene.free = 0;
+        scene.cluster.roll(|rollout| rollout.is_paused = true);
+        assert_eq!(scene.blocker(Means::Auto), Some(RestartBlocker::Paused));
+        assert_eq!(scene.blocker(Means::Restart), Some(RestartBlocker::Paused));
+        let mut scene = Scene::new();
+        scene.cluster.roll(|rollout| rollout.available = 3);
+        assert_eq!(scene.blocker(Means::Auto), Some(RestartBlocker::Unsettled));
+        assert_eq!(scene.blocker(Means::Restart), None);
+    }
+
+    #[test]
+    fn an_owner_that_the_drain_has_restarted_is_not_restarted_again() {
+        let mut scene = Scene::new();
+        let mut rule = crate::decide::testing::named("a", "NoSchedule");
+        rule.metadata.created = Some(now());
+        scene.rules = vec![rule];
+        scene.cluster.roll(|it| it.restarted = Some(now()));
+        for means in [Means::Auto, Means::Restart] {
+            let expected = Some(RestartBlocker::AlreadyRestarted);
+            assert_eq!(scene.blocker(means), expected);
+        }
+        scene.cluster.roll(|rollout| rollout.updated = 1);
+        let plan = scene.plan(Means::Restart);
+        assert!(
+            plan.owners.is_empty(),
+            "its pods leave by the restart that goes on"
+        );
+        assert_eq!(plan.others.len(), 1);
+    }
+
+    #[test]
+    fn restarts_alone_are_refused_with_the_pods_that_would_stay() {
+        let mut scene = Scene::new();
+        scene.cluster.roll(|rollout| rollout.is_paused = true);
+        let failure = scene.plan(Means::Restart).refuse_others(Means::Restart);
+        let failure = failure.expect_err("pods would stay");
+        assert_eq!(failure.status(), crate::error::ExitStatus::Refused);
+        assert_eq!(
+            failure.details(),
+            [
+                "controlled by a StatefulSet: team-a/db-0",
+                "the Deployment is paused: team-a/web-1, team-a/web-2"
+            ]
+        );
+        assert_eq!(
+            failure.hints(),
+            ["to restart the others and evict these: --by auto"]
+        );
+    }
+}

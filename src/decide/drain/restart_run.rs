@@ -156,3 +156,165 @@ fn evicted_or<'a>(means: Means, why: String) -> Departure<'a> {
         Means::Auto | Means::Eviction | Means::Taint => Departure::Eviction,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::decide::drain::pod_class::PodClass;
+    use crate::report::testing::{name, pod as running};
+
+    const ONGOING: RestartProgress = RestartProgress::Ongoing {
+        updated: 1,
+        available: 3,
+    };
+
+    fn web() -> UnitPod {
+        let pod = running("team-a", "web-1");
+        UnitPod {
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            class: PodClass::Replicated,
+            harm: Harm::of(&pod, PodClass::Replicated, BudgetState::Allows),
+            is_terminating: false,
+            workload: Some("web".into()),
+        }
+    }
+
+    fn facts(progress: RestartProgress, blocker: Option<RestartBlocker>) -> UnitFacts {
+        let state = RestartState {
+            owner: name("team-a", "web"),
+            resource_version: "7".to_owned(),
+            replicas: 3,
+            blocker,
+            progress,
+        };
+        UnitFacts {
+            restarts: [("web".into(), state)].into(),
+            ..UnitFacts::default()
+        }
+    }
+
+    fn planned() -> RestartRun {
+        RestartRun::of(["web".into()].into())
+    }
+
+    #[derive(Debug, PartialEq)]
+    enum Way {
+        Evicted,
+        Restarted,
+        Waits(String),
+    }
+
+    fn way(run: &RestartRun, means: Means, facts: &UnitFacts) -> Way {
+        match run.departure(means, &web(), facts) {
+            Departure::Eviction => Way::Evicted,
+            Departure::Restart(owner) => {
+                assert_eq!(*owner, Uid::from("web"));
+                Way::Restarted
+            }
+            Departure::Waits(why) => Way::Waits(why),
+        }
+    }
+
+    fn waits(why: &str) -> Way {
+        Way::Waits(why.to_owned())
+    }
+
+    #[test]
+    fn how_a_pod_leaves_depends_on_the_means_and_on_its_owner() {
+        let restarting = "Deployment team-a/web: restarted, 1 of 3 pods updated, 3 available";
+        let none = || UnitFacts::default();
+        let new = |blocker| facts(RestartProgress::NotBegun, blocker);
+        let paused = || Some(RestartBlocker::Paused);
+        let unsettled = || Some(RestartBlocker::Unsettled);
+        let complete = || facts(RestartProgress::Complete, None);
+        for (facts, auto, restart) in [
+            (none(), Way::Evicted, waits("its owner cannot be restarted")),
+            (new(None), Way::Restarted, Way::Restarted),
+            (
+                new(paused()),
+                Way::Evicted,
+                waits("the Deployment is paused"),
+            ),
+            (new(unsettled()), Way::Evicted, Way::Restarted),
+            (facts(ONGOING, None), waits(restarting), waits(restarting)),
+            // What keeps another restart from beginning does not concern one that goes on.
+            (
+                facts(ONGOING, unsettled()),
+                waits(restarting),
+                waits(restarting),
+            ),
+            (
+                complete(),
+                Way::Evicted,
+                waits("the Deployment was already restarted"),
+            ),
+        ] {
+            let run = planned();
+            assert_eq!(way(&run, Means::Auto, &facts), auto, "{facts:?}");
+            assert_eq!(way(&run, Means::Restart, &facts), restart, "{facts:?}");
+            assert_eq!(way(&run, Means::Eviction, &facts), Way::Evicted);
+            assert_eq!(way(&run, Means::Taint, &facts), Way::Evicted);
+        }
+    }
+
+    #[test]
+    fn a_pod_without_an_owner_is_evicted_unless_only_restarts_are_asked_for() {
+        let bare = UnitPod {
+            workload: None,
+            ..web()
+        };
+        let facts = facts(RestartProgress::NotBegun, None);
+        let of = |means| planned().departure(means, &bare, &facts) == Departure::Eviction;
+        assert!(of(Means::Auto) && !of(Means::Restart));
+    }
+
+    #[test]
+    fn unasked_only_what_was_announced_is_restarted_and_nothing_that_was_evicted_or_refused() {
+        let facts = facts(RestartProgress::NotBegun, None);
+        let evicted = {
+            let mut run = planned();
+            run.evicted(Some(&"web".into()));
+            run
+        };
+        let refused = {
+            let mut run = planned();
+            let reply = RestartReply::Refused("no".to_owned());
+            run.replied(&"web".into(), &reply, Duration::ZERO);
+            assert_eq!(run.refusal(&"web".into()).map(String::as_str), Some("no"));
+            run
+        };
+        for run in [RestartRun::default(), evicted, refused] {
+            assert_eq!(way(&run, Means::Auto, &facts), Way::Evicted, "{run:?}");
+            assert_eq!(way(&run, Means::Restart, &facts), Way::Restarted);
+        }
+        let mut other = planned();
+        other.evicted(Some(&"api".into()));
+        other.evicted(None);
+        assert_eq!(way(&other, Means::Auto, &facts), Way::Restarted);
+    }
+
+    #[test]
+    fn a_restart_that_was_made_is_going_on_although_an_older_read_does_not_show_it() {
+        let before = facts(RestartProgress::NotBegun, None);
+        let uid = Uid::from("web");
+        for (reply, is_ongoing) in [
+            (RestartReply::Accepted, true),
+            (RestartReply::Changed, false),
+            (RestartReply::Unknown, false),
+            (RestartReply::Refused("no".to_owned()), false),
+        ] {
+            let mut run = planned();
+            assert!(run.is_due(&uid, Duration::ZERO));
+            run.replied(&uid, &reply, Duration::from_secs(1));
+            assert_eq!(run.is_ongoing(&uid, &before), is_ongoing, "{reply:?}");
+            assert!(!run.is_due(&uid, Duration::from_secs(5)));
+            assert!(run.is_due(&uid, Duration::from_secs(6)));
+            let complete = facts(RestartProgress::Complete, None);
+            assert!(!run.is_ongoing(&uid, &complete));
+            assert!(run.is_ongoing(&uid, &facts(ONGOING, None)));
+            assert!(!run.is_ongoing(&uid, &UnitFacts::default()));
+        }
+    }
+}

@@ -183,6 +183,8 @@ mod tests {
     use super::*;
     use crate::assess::ClaimReplacement;
     use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::decide::drain::restart::{RestartBlocker, RestartProgress, RestartState};
+    use crate::decide::drain::restart_plan::PlannedRestart;
     use crate::report::testing::{device, name, pod as running};
 
     fn limits() -> UnitLimits {
@@ -292,6 +294,57 @@ mod tests {
         both.included.jobs = true;
         both.included.unmanaged = true;
         assert_eq!(refused(&pods, &none, &both), None);
+    }
+
+    #[test]
+    fn restarts_are_told_in_place_of_the_pods_that_leave_by_them() {
+        let pods = [
+            pod("web", PodClass::Replicated),
+            pod("api", PodClass::Replicated),
+        ];
+        let state = RestartState {
+            owner: name("team-a", "web"),
+            resource_version: "7".to_owned(),
+            replicas: 3,
+            blocker: None,
+            progress: RestartProgress::NotBegun,
+        };
+        let planned = PlannedRestart {
+            state,
+            pods: [pods[0].uid.clone()].into(),
+        };
+        let restarts = RestartPlan {
+            owners: [("web".into(), planned)].into(),
+            others: vec![(name("team-a", "api"), RestartBlocker::NoSurge)],
+        };
+        let none = replacements(&[], 0);
+        let of = |means| {
+            let limits = UnitLimits { means, ..limits() };
+            let plan = DrainPlan {
+                name: "fw",
+                units: &[],
+                pods: &pods,
+                replacements: &none,
+                limits: &limits,
+                restarts: &restarts,
+                unread: &[],
+            };
+            let refused = refuse_start(&plan).err().map(|failure| failure.to_string());
+            (plan_lines(&plan).split_off(1).join("\n"), refused)
+        };
+        let (lines, refused) = of(Means::Auto);
+        assert_eq!(refused, None);
+        insta::assert_snapshot!(lines, @"
+        Pods leave by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
+          restarts Deployment team-a/web (3 pods, 2 of them on other devices)
+          evicts pods of workloads with several replicas: team-a/api
+        ");
+        let (lines, refused) = of(Means::Restart);
+        assert!(
+            lines.starts_with("Pods leave by restarts of their Deployments, new pods first, which")
+        );
+        let refused = refused.expect("a pod would stay");
+        assert!(refused.contains("cannot be restarted"), "{refused}");
     }
 
     #[test]

@@ -467,6 +467,7 @@ impl UnitRun {
 mod tests {
     use super::*;
     use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::decide::drain::restart::RestartProgress;
     use crate::report::testing::pod as running;
 
     fn seconds(seconds: u64) -> Duration {
@@ -895,5 +896,144 @@ mod tests {
         run.replied(&one, &EvictionReply::Gone, seconds(0));
         let step = run.next(&facts(vec![two], ready(2)), seconds(1));
         assert_eq!(evicts(&step), Some("web-2"));
+    }
+
+    fn deployment(progress: RestartProgress) -> RestartState {
+        RestartState {
+            owner: crate::report::testing::name("team-a", "web"),
+            resource_version: "7".to_owned(),
+            replicas: 3,
+            blocker: None,
+            progress,
+        }
+    }
+
+    fn restarting(pods: Vec<UnitPod>, progress: RestartProgress) -> UnitFacts {
+        UnitFacts {
+            restarts: [(Uid::from("web"), deployment(progress))].into(),
+            ..facts(pods, ready(3))
+        }
+    }
+
+    const ONGOING: RestartProgress = RestartProgress::Ongoing {
+        updated: 2,
+        available: 3,
+    };
+
+    fn by_restart(means: Means) -> UnitRun {
+        let run = UnitRun::new(UnitLimits { means, ..limits() });
+        run.restarting([Uid::from("web")].into())
+    }
+
+    #[test]
+    fn an_owner_is_restarted_once_while_others_are_evicted_and_waited_for_until_it_is_whole() {
+        let (one, two) = (web("web-1"), web("web-2"));
+        let api = pod("api-1", PodClass::Replicated, Some("api"));
+        let db = pod("db-0", PodClass::SingleReplica, None);
+        let mut run = by_restart(Means::Auto);
+        run.limits.included.single_replicas = true;
+        let pods = || vec![one.clone(), two.clone(), db.clone()];
+        let with_api = [pods(), vec![api.clone()]].concat();
+        let begun = restarting(with_api.clone(), RestartProgress::NotBegun);
+        let uid = Uid::from("web");
+        assert_eq!(run.next(&begun, seconds(0)), UnitStep::Restart(uid.clone()));
+        run.restarted(&uid, &RestartReply::Accepted, seconds(0));
+        let ongoing = restarting(with_api, ONGOING);
+        assert_eq!(evicts(&run.next(&ongoing, seconds(1))), Some("api-1"));
+        accept(&mut run, &api);
+        // As many are ready as before, and old ones among them: the careful pods wait.
+        let ongoing = restarting(pods(), ONGOING);
+        let step = run.next(&ongoing, seconds(9));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(11)));
+        let gone = |progress| UnitFacts {
+            is_idle: true,
+            ..restarting(vec![db.clone()], progress)
+        };
+        assert_eq!(evicts(&run.next(&gone(ONGOING), seconds(9))), None);
+        let complete = run.next(&gone(RestartProgress::Complete), seconds(9));
+        assert_eq!(evicts(&complete), Some("db-0"));
+        // No unit is over before the rollout is.
+        let mut run = by_restart(Means::Auto);
+        run.restarted(&uid, &RestartReply::Unknown, seconds(0));
+        let empty = |progress| UnitFacts {
+            is_idle: true,
+            ..restarting(Vec::new(), progress)
+        };
+        let step = run.next(&empty(ONGOING), seconds(1));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(3)));
+        let step = run.next(&empty(RestartProgress::Complete), seconds(1));
+        assert_eq!(step, UnitStep::Finished(UnitEnd::Idle));
+    }
+
+    #[test]
+    fn a_restarted_owner_that_is_not_ready_in_time_blocks_the_unit() {
+        let mut run = by_restart(Means::Auto);
+        run.restarted(&Uid::from("web"), &RestartReply::Accepted, seconds(0));
+        let starved = UnitFacts {
+            unschedulable: BTreeMap::from([(Uid::from("web"), "no device".to_owned())]),
+            ..restarting(vec![web("web-1")], ONGOING)
+        };
+        let step = run.next(&starved, seconds(59));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(60)));
+        assert_eq!(
+            blocked(run.next(&starved, seconds(60))),
+            [
+                "pod team-a/web-1: Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available",
+                "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available: \
+                 a pod has no place: no device"
+            ]
+        );
+        // With force it is raised like any other.
+        let mut forced = by_restart(Means::Restart);
+        forced.limits.force_after = Some(seconds(10));
+        assert_eq!(forced.next(&starved, seconds(10)), UnitStep::RaiseEffect);
+    }
+
+    #[test]
+    fn a_restart_that_was_not_made_is_tried_later_and_not_when_the_time_is_over() {
+        let begun = restarting(vec![web("web-1")], RestartProgress::NotBegun);
+        let uid = Uid::from("web");
+        let mut run = by_restart(Means::Restart);
+        run.restarted(&uid, &RestartReply::Changed, seconds(1));
+        assert_eq!(
+            run.next(&begun, seconds(5)),
+            UnitStep::WaitUntil(seconds(7))
+        );
+        let step = run.next(&begun, seconds(6));
+        assert_eq!(step, UnitStep::Restart(uid.clone()));
+        let reasons = blocked(run.next(&begun, seconds(60)));
+        assert_eq!(
+            reasons,
+            ["pod team-a/web-1: its owner was not restarted yet"]
+        );
+        run.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(50));
+        assert_eq!(
+            blocked(run.next(&begun, seconds(60))),
+            ["pod team-a/web-1: its owner cannot be restarted: no"]
+        );
+        let mut auto = by_restart(Means::Auto);
+        auto.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(0));
+        assert_eq!(evicts(&auto.next(&begun, seconds(1))), Some("web-1"));
+    }
+
+    #[test]
+    fn no_owner_is_restarted_while_a_replacement_waits_for_a_device() {
+        let one = web("web-1");
+        let api = pod("api-1", PodClass::Replicated, Some("api"));
+        let begun = UnitFacts {
+            unschedulable: BTreeMap::from([(Uid::from("api"), "no device".to_owned())]),
+            ..restarting(vec![one], RestartProgress::NotBegun)
+        };
+        let restart = UnitStep::Restart(Uid::from("web"));
+        let mut unrelated = by_restart(Means::Auto);
+        assert_eq!(unrelated.next(&begun, seconds(0)), restart);
+        let mut run = by_restart(Means::Auto);
+        accept(&mut run, &api);
+        assert_eq!(
+            run.next(&begun, seconds(0)),
+            UnitStep::WaitUntil(seconds(2))
+        );
+        run.limits.accepts_unplaceable = true;
+        assert_eq!(run.next(&begun, seconds(0)), restart);
     }
 }

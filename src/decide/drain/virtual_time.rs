@@ -1,19 +1,30 @@
 //! Random clusters with faults, drained in virtual time.
 //!
-//! A cluster here is devices, workloads with budgets, a scheduler and an Eviction API, a second a step. The laws: no
-//! budget is violated unless NoExecute was asked for, no unit is called idle while a device of it is held, a workload
-//! loses no pod while it is not whole, and whatever happens, the run ends, and what it leaves can be undone.
+//! A cluster here is devices, workloads with budgets, Deployments with their rollouts, a scheduler and an Eviction API, a
+//! second a step. The laws: no budget is violated unless NoExecute was asked for, no unit is called idle while a device
+//! of it is held, a workload loses no pod while it is not whole, a Deployment is restarted once at most, and whatever
+//! happens, the run ends, and what it leaves can be undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
 use super::means::Means;
 use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass};
+use super::restart::{RestartState, restart_states};
+use super::restart_run::RestartReply;
+use super::testing::budget;
 use super::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
-use crate::model::{Pod, Uid};
-use crate::report::testing::pod as running;
+use crate::model::{
+    Amount, Controller, Deployment, Kind, Pod, PodDisruptionBudget, ReplicaSet, Rollout,
+    RolloutStrategy, Uid, Workload,
+};
+use crate::report::testing::{
+    controller, name as name_of, pod as running, reading, workload as workload_of,
+};
 
 const CLUSTERS: u64 = 10_000;
 const TIMEOUT: u64 = 40;
@@ -52,6 +63,8 @@ struct SimulatedPod {
     workload: usize,
     device: Option<usize>,
     state: State,
+    /// The template that it was made of.
+    revision: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +72,25 @@ struct SimulatedWorkload {
     replicas: usize,
     min_available: usize,
     class: PodClass,
+    rollout: Option<SimulatedRollout>,
+}
+
+#[derive(Clone, Debug)]
+struct SimulatedRollout {
+    surge: usize,
+    unavailable: usize,
+    /// The template of new pods.
+    revision: u64,
+    observed: u64,
+    restarted: Option<u64>,
+    /// How often the drain has restarted it.
+    restarts: u64,
+}
+
+impl SimulatedWorkload {
+    fn revision(&self) -> u64 {
+        self.rollout.as_ref().map_or(0, |rollout| rollout.revision)
+    }
 }
 
 /// Device `d` is of unit `d / size` while that is a unit; the others are spare.
@@ -71,6 +103,7 @@ struct Simulation {
     size: usize,
     units: usize,
     is_tainted: bool,
+    tainted_at: u64,
     raised: BTreeSet<usize>,
     start_seconds: u64,
     sticks: bool,
@@ -94,6 +127,7 @@ impl Simulation {
                     } else {
                         PodClass::Replicated
                     },
+                    rollout: None,
                 }
             })
             .collect();
@@ -105,6 +139,7 @@ impl Simulation {
             size: usize::try_from(size).unwrap(),
             units: usize::try_from(units).unwrap(),
             is_tainted: false,
+            tainted_at: 0,
             raised: BTreeSet::new(),
             start_seconds: 1 + random.below(8),
             sticks: random.one_in(10),
@@ -126,9 +161,30 @@ impl Simulation {
             let workload = &mut simulation.workloads[number];
             workload.replicas = there;
             workload.min_available = workload.min_available.min(there);
+            if simulation.random.one_in(2) {
+                simulation.deploy(number);
+            }
         }
         simulation.is_tainted = true;
+        simulation.tainted_at = simulation.now;
         simulation
+    }
+
+    /// Makes a Deployment of the workload.
+    fn deploy(&mut self, number: usize) {
+        let surge = usize::try_from(self.random.below(3)).unwrap();
+        let unavailable = usize::try_from(self.random.below(3)).unwrap();
+        let workload = &mut self.workloads[number];
+        workload.class = PodClass::Replicated;
+        workload.rollout = Some(SimulatedRollout {
+            surge,
+            // As upstream has it where both are zero.
+            unavailable: unavailable.max(usize::from(surge == 0)),
+            revision: 0,
+            observed: 0,
+            restarted: self.random.one_in(2).then_some(0),
+            restarts: 0,
+        });
     }
 
     fn ready(&self, workload: usize) -> usize {
@@ -154,19 +210,9 @@ impl Simulation {
         }
         self.pods
             .retain(|pod| !matches!(pod.state, State::Terminating(Some(at)) if at <= now));
-        for (number, workload) in self.workloads.iter().enumerate() {
-            let alive = self.pods.iter().filter(|pod| {
-                pod.workload == number && !matches!(pod.state, State::Terminating(_))
-            });
-            for _ in alive.count()..workload.replicas {
-                self.next += 1;
-                self.pods.push(SimulatedPod {
-                    number: self.next,
-                    workload: number,
-                    device: None,
-                    state: State::Pending,
-                });
-            }
+        for number in 0..self.workloads.len() {
+            self.remove_old(number);
+            self.make_new(number);
         }
         let drained = if self.is_tainted {
             self.units * self.size
@@ -188,6 +234,178 @@ impl Simulation {
                 self.delete(number);
             }
         }
+    }
+
+    /// The pods of the workload that are not terminating, by their place.
+    fn alive(&self, workload: usize) -> Vec<usize> {
+        let pods = self.pods.iter().enumerate();
+        pods.filter(|(_, pod)| {
+            pod.workload == workload && !matches!(pod.state, State::Terminating(_))
+        })
+        .map(|(place, _)| place)
+        .collect()
+    }
+
+    /// What a Deployment does with pods of an older template.
+    ///
+    /// Upstream: `reconcileOldReplicaSets` in `pkg/controller/deployment/rolling.go`.
+    fn remove_old(&mut self, number: usize) {
+        let workload = self.workloads[number].clone();
+        let Some(rollout) = workload.rollout else {
+            return;
+        };
+        if let Some(rollout) = &mut self.workloads[number].rollout {
+            rollout.observed = rollout.revision;
+        }
+        let alive = self.alive(number);
+        let is_old = |place: &usize| self.pods[*place].revision != rollout.revision;
+        let is_ready = |place: &usize| self.pods[*place].state == State::Ready;
+        let (old, new): (Vec<usize>, Vec<usize>) = alive.iter().partition(|place| is_old(place));
+        let new_unavailable = new.iter().filter(|place| !is_ready(place)).count();
+        let needed = workload.replicas.saturating_sub(rollout.unavailable);
+        let room = alive.len().saturating_sub(needed + new_unavailable);
+        let (ready, unready): (Vec<usize>, Vec<usize>) =
+            old.into_iter().partition(|place| is_ready(place));
+        let spare = self.ready(number).saturating_sub(needed);
+        let unready = unready.into_iter().take(room).collect::<Vec<_>>();
+        let ready = ready.into_iter().take(if room == 0 { 0 } else { spare });
+        for place in unready.into_iter().chain(ready) {
+            self.delete(place);
+        }
+    }
+
+    /// New pods, as many as are wanted; while old ones are there, no more at a time than a Deployment may have.
+    fn make_new(&mut self, number: usize) {
+        let workload = &self.workloads[number];
+        let alive = self.alive(number);
+        let is_new = |place: &&usize| self.pods[**place].revision == workload.revision();
+        let new = alive.iter().filter(is_new).count();
+        let surge = workload.rollout.as_ref().map_or(0, |rollout| rollout.surge);
+        let room = (workload.replicas + surge).saturating_sub(alive.len());
+        let revision = workload.revision();
+        for _ in 0..room.min(workload.replicas.saturating_sub(new)) {
+            self.next += 1;
+            self.pods.push(SimulatedPod {
+                number: self.next,
+                workload: number,
+                device: None,
+                state: State::Pending,
+                revision,
+            });
+        }
+    }
+
+    /// What the API server does with the patch of a Deployment.
+    fn restart(&mut self, owner: &Uid) -> RestartReply {
+        let is_faulty = self.now < FAULTS_UNTIL;
+        if is_faulty && self.random.one_in(10) {
+            return if self.random.one_in(2) {
+                RestartReply::Changed
+            } else {
+                RestartReply::Refused("no".to_owned())
+            };
+        }
+        let is_lost = is_faulty && self.random.one_in(10);
+        if !is_lost || self.random.one_in(2) {
+            let now = self.now;
+            let number = (0..self.workloads.len()).find(|number| key(*number) == *owner);
+            let workload = &mut self.workloads[number.expect("a workload")];
+            let rollout = workload.rollout.as_mut().expect("a Deployment");
+            rollout.revision += 1;
+            rollout.restarts += 1;
+            rollout.restarted = Some(now);
+        }
+        if is_lost {
+            RestartReply::Unknown
+        } else {
+            RestartReply::Accepted
+        }
+    }
+
+    /// The Deployments, as their facts show them.
+    fn restarts(&mut self) -> BTreeMap<Uid, RestartState> {
+        let mut reading = reading();
+        let mut pods = Vec::new();
+        for (number, workload) in self.workloads.iter().enumerate() {
+            let Some(rollout) = &workload.rollout else {
+                continue;
+            };
+            let namespace = format!("team-{number}");
+            let set = controller("ReplicaSet", &format!("set-{number}"));
+            let deployment = Controller {
+                uid: key(number),
+                ..controller("Deployment", &format!("web-{number}"))
+            };
+            pods.push(Pod {
+                controller: Some(set.clone()),
+                ..running(&namespace, &format!("pod-{number}"))
+            });
+            let made = |name: &str| Workload {
+                name: name_of(&namespace, name),
+                ..workload_of(name, 0)
+            };
+            let snapshot = &mut reading.snapshot;
+            snapshot.replica_sets.push(ReplicaSet(Workload {
+                uid: set.uid.clone(),
+                controller: Some(deployment.clone()),
+                ..made(&set.name.to_string())
+            }));
+            snapshot.deployments.push(Deployment(Workload {
+                uid: deployment.uid.clone(),
+                replicas: i32::try_from(workload.replicas).ok(),
+                ready: i32::try_from(self.ready(number)).ok(),
+                rollout: Some(self.rollout(number, rollout)),
+                ..made(&deployment.name.to_string())
+            }));
+            let budget = budget(
+                i32::try_from(workload.min_available).unwrap(),
+                i32::try_from(self.ready(number)).unwrap(),
+                i32::try_from(workload.replicas).unwrap(),
+            );
+            snapshot.budgets.push(PodDisruptionBudget {
+                name: name_of(&namespace, "budget"),
+                ..budget
+            });
+        }
+        if self.random.one_in(20) {
+            reading.known.remove(&Kind::PodDisruptionBudget);
+        }
+        restart_states(&pods, &reading, Some(second(self.tainted_at)))
+    }
+
+    fn rollout(&self, number: usize, rollout: &SimulatedRollout) -> Rollout {
+        let pods = |count: usize| i32::try_from(count).unwrap();
+        let alive = self.alive(number);
+        let is_new = |place: &&usize| self.pods[**place].revision == rollout.revision;
+        Rollout {
+            resource_version: String::new(),
+            strategy: RolloutStrategy::RollingUpdate {
+                max_surge: Amount::Pods(pods(rollout.surge)),
+                max_unavailable: Amount::Pods(pods(rollout.unavailable)),
+            },
+            is_paused: false,
+            generation: i64::try_from(rollout.revision).unwrap(),
+            observed_generation: i64::try_from(rollout.observed).unwrap(),
+            total: pods(alive.len()),
+            updated: pods(alive.iter().filter(is_new).count()),
+            available: pods(self.ready(number)),
+            restarted: rollout.restarted.map(second),
+        }
+    }
+
+    /// The Deployments that a drain announces to restart: with enough devices, and sometimes without.
+    fn planned(&self, seed: u64) -> BTreeSet<Uid> {
+        let drained = self.units * self.size;
+        let used: Vec<usize> = self.pods.iter().filter_map(|pod| pod.device).collect();
+        let leaving = used.iter().filter(|device| **device < drained).count();
+        let spare = self.devices - drained - (used.len() - leaving);
+        let deployments = self.workloads.iter().enumerate();
+        let deployments = deployments.filter(|(_, workload)| workload.rollout.is_some());
+        let are_placeable = spare > leaving || seed.is_multiple_of(3);
+        deployments
+            .filter(|_| are_placeable)
+            .map(|(number, _)| key(number))
+            .collect()
     }
 
     fn delete(&mut self, place: usize) {
@@ -233,6 +451,7 @@ impl Simulation {
         } else {
             None
         };
+        let restarts = self.restarts();
         let mut pods: Vec<UnitPod> = of_unit.iter().map(|pod| self.unit_pod(pod)).collect();
         pods.sort_by(|left, right| left.harm.cmp(&right.harm));
         let workloads = self.workloads.iter().enumerate().map(|(number, workload)| {
@@ -250,7 +469,7 @@ impl Simulation {
             rules: RuleState::AsMade,
             other_claims: Vec::new(),
             workloads: workloads.collect(),
-            restarts: BTreeMap::new(),
+            restarts,
             unschedulable: pending
                 .map(|pod| (key(pod.workload), "no device".to_owned()))
                 .collect::<BTreeMap<_, _>>(),
@@ -300,19 +519,24 @@ fn uid(pod: &SimulatedPod) -> Uid {
     Uid::from(format!("pod-{}", pod.number).as_str())
 }
 
+fn second(second: u64) -> Timestamp {
+    Timestamp::from_second(i64::try_from(second).unwrap()).unwrap()
+}
+
 fn key(workload: usize) -> Uid {
     Uid::from(format!("workload-{workload}").as_str())
 }
 
-/// Drains all units of one cluster, and gives how the last one ended.
-fn drain(seed: u64) -> UnitEnd {
+/// Drains all units of one cluster, and gives how the last one ended, and how many Deployments were restarted.
+fn drain(seed: u64) -> (UnitEnd, u64) {
     let mut simulation = Simulation::new(seed);
     let is_forced = seed.is_multiple_of(5);
     let limits = UnitLimits {
-        means: if seed.is_multiple_of(11) {
-            Means::Taint
-        } else {
-            Means::Eviction
+        means: match seed % 11 {
+            0 => Means::Taint,
+            1 | 2 => Means::Eviction,
+            3 | 4 => Means::Restart,
+            _ => Means::Auto,
         },
         included: Inclusions {
             single_replicas: true,
@@ -337,8 +561,19 @@ fn drain(seed: u64) -> UnitEnd {
             }
         }
     }
+    let rollouts = simulation.workloads.iter();
+    let rollouts = rollouts.filter_map(|workload| workload.rollout.as_ref());
+    let restarts: Vec<u64> = rollouts.map(|rollout| rollout.restarts).collect();
+    let most = match limits.means {
+        Means::Auto | Means::Restart => 1,
+        Means::Eviction | Means::Taint => 0,
+    };
+    assert!(
+        restarts.iter().all(|restarts| *restarts <= most),
+        "seed {seed}: restarted {restarts:?}"
+    );
     check_undone(simulation, seed);
-    end
+    (end, restarts.iter().sum())
 }
 
 fn drain_unit(
@@ -348,7 +583,8 @@ fn drain_unit(
     may_violate: bool,
     seed: u64,
 ) -> UnitEnd {
-    let mut run = UnitRun::new(limits);
+    let planned = simulation.planned(seed);
+    let mut run = UnitRun::new(limits).restarting(planned.clone());
     let mut began = simulation.now;
     simulation.idle_since = None;
     loop {
@@ -359,7 +595,7 @@ fn drain_unit(
         );
         // The command is stopped, and run again.
         if simulation.now < FAULTS_UNTIL && simulation.random.one_in(60) {
-            run = UnitRun::resumed(limits);
+            run = UnitRun::resumed(limits).restarting(planned.clone());
             if simulation.raised.contains(&unit) {
                 run.raised();
             }
@@ -378,6 +614,11 @@ fn drain_unit(
                 let pod = pod.expect("a pod of the unit");
                 let reply = simulation.evict(&uid);
                 run.replied(pod, &reply, Duration::from_secs(elapsed));
+            }
+            UnitStep::Restart(owner) => {
+                assert!(facts.restarts.contains_key(&owner), "seed {seed}");
+                let reply = simulation.restart(&owner);
+                run.restarted(&owner, &reply, Duration::from_secs(elapsed));
             }
             UnitStep::RaiseEffect => {
                 assert!(may_violate, "seed {seed}: NoExecute without --force");
@@ -409,7 +650,7 @@ fn check_undone(mut simulation: Simulation, seed: u64) {
     }
     simulation.is_tainted = false;
     simulation.raised.clear();
-    for _ in 0..20 {
+    for _ in 0..100 {
         simulation.tick();
     }
     for (number, workload) in simulation.workloads.iter().enumerate() {
@@ -420,13 +661,16 @@ fn check_undone(mut simulation: Simulation, seed: u64) {
 #[test]
 fn no_budget_is_violated_unasked_and_nothing_is_idle_while_it_is_held() {
     let half = CLUSTERS / 2;
-    let ends: Vec<UnitEnd> = std::thread::scope(|scope| {
+    let ends: Vec<(UnitEnd, u64)> = std::thread::scope(|scope| {
         let other = scope.spawn(move || (half + 1..=CLUSTERS).map(drain).collect::<Vec<_>>());
-        let mut ends: Vec<UnitEnd> = (1..=half).map(drain).collect();
+        let mut ends: Vec<(UnitEnd, u64)> = (1..=half).map(drain).collect();
         ends.extend(other.join().expect("no law is broken"));
         ends
     });
-    let idle = ends.iter().filter(|end| **end == UnitEnd::Idle).count();
+    let idle = ends.iter().filter(|(end, _)| *end == UnitEnd::Idle);
+    let restarted = idle.clone().filter(|(_, restarts)| *restarts > 0).count();
+    assert!(restarted > 200, "{restarted}");
+    let idle = idle.count();
     // Both ends have to be reached often, or the laws are about nothing.
     assert!(idle > 2_000 && ends.len() - idle > 500, "{idle}");
 }
