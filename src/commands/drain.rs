@@ -68,7 +68,7 @@ pub(super) struct DrainArgs {
     )]
     unit: Option<UnitArg>,
 
-    /// How pods leave: auto, restart, evict, or taint to ignore budgets
+    /// How pods leave: auto, restart, evict or taint
     ///
     /// auto (the default) restarts a Deployment that brings new pods up before it removes old ones,
     /// where budgets and other devices allow it, and evicts all other pods. A restart replaces all
