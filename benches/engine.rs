@@ -222,6 +222,7 @@ fn replica_set(place: usize) -> ReplicaSet {
         ready: Some(8),
         min_members: None,
         failure: None,
+        rollout: None,
     })
 }
 

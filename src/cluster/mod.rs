@@ -66,5 +66,5 @@ pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{
     ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Listed, ObjectChange, ObjectVersion,
-    Objects, Removal, Stored, WriteMode, evict, run_uid, user_name,
+    Objects, Removal, RestartAnswer, Stored, WriteMode, evict, restart, run_uid, user_name,
 };

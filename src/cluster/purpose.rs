@@ -86,6 +86,7 @@ enum What {
     Templates,
     PodLogs,
     PodEvictions,
+    Deployments,
     Policies,
     Namespaces,
 }
@@ -114,6 +115,8 @@ const DEBUG_POD: Need = Need(&["create", "get", "delete"], What::Pods);
 const NAMESPACES: Need = Need(&["list"], What::Namespaces);
 /// Evictions that respect budgets.
 const EVICTIONS: Need = Need(&["create"], What::PodEvictions);
+/// Restarts, which note their time in the template of a Deployment.
+const RESTARTS: Need = Need(&["patch"], What::Deployments);
 const DEBUG_LOG: Need = Need(&["get"], What::PodLogs);
 const DEBUG_NODE: Need = Need(&["get"], What::Nodes);
 
@@ -273,7 +276,7 @@ impl Purpose {
             Self::Undedicate => ("undedicate", &[FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "delete"], What::Policies)]),
             Self::Dedications => ("dedicate-list", &[FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::Policies)]),
             Self::Tolerations => ("tolerations", &[FACTS, TEMPLATES]),
-            Self::Drain      => ("drain",      &[FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS]),
+            Self::Drain      => ("drain",      &[FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS, RESTARTS]),
             Self::DrainStatus => ("drain-status", &[FACTS, PODS]),
             Self::Restore    => ("restore",    &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
         }
@@ -309,6 +312,7 @@ impl What {
                 group: String::new(),
                 resource: "pods/eviction".to_owned(),
             }],
+            Self::Deployments => vec![of(Kind::Deployment)],
             Self::Templates => vec![of(Kind::ResourceClaimTemplate)],
             Self::Namespaces => vec![of(Kind::NamespaceObject)],
             Self::Policies => vec![

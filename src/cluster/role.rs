@@ -214,10 +214,13 @@ mod tests {
             .difference(&reader)
             .map(ToString::to_string)
             .collect();
-        let rules = ["create", "delete", "patch"]
-            .map(|verb| format!("{verb} devicetaintrules.resource.k8s.io"));
-        let evictions = "create pods/eviction".to_owned();
-        let expected: Vec<String> = [evictions].into_iter().chain(rules).collect();
+        let expected = [
+            "create pods/eviction",
+            "create devicetaintrules.resource.k8s.io",
+            "delete devicetaintrules.resource.k8s.io",
+            "patch deployments.apps",
+            "patch devicetaintrules.resource.k8s.io",
+        ];
         assert_eq!(more, expected);
     }
 

@@ -27,9 +27,10 @@ use crate::render::Format;
 /// Drain devices node by node, within PodDisruptionBudgets
 ///
 /// Taints all devices with NoSchedule first, so that no replacement is placed on a device that is
-/// drained later. Then evicts the pods of one unit after the other through the Eviction API, which
-/// respects PodDisruptionBudgets: the next pod of a workload only when its last replacement is
-/// ready. A unit is done when no claim holds its devices and its workloads are ready again.
+/// drained later. Then drains one unit after the other: restarts Deployments where that creates new
+/// pods first, and evicts all other pods through the Eviction API, which respects
+/// PodDisruptionBudgets, the next pod of a workload only when its last replacement is ready. A unit
+/// is done when no claim holds its devices and its workloads are ready again.
 ///
 /// Refuses to begin unless other devices are available for every claim. If pods of a unit cannot
 /// leave within --timeout, the command ends with code 5 and names them; the taints stay. The same
@@ -78,14 +79,17 @@ pub(super) struct DrainArgs {
     )]
     unit: Option<UnitArg>,
 
-    /// How pods are evicted: evict, or taint to ignore budgets
+    /// How pods are removed: auto, restart, evict or taint
     ///
-    /// evict (the default) uses the Eviction API, and tries again while a budget refuses. taint sets
-    /// effect NoExecute, which evicts all pods of a unit at once and ignores budgets.
+    /// auto (the default) restarts a Deployment that brings new pods up before it removes old ones,
+    /// where budgets and other devices allow it, and evicts all other pods. A restart replaces all
+    /// pods of the Deployment, also those on other devices. restart does nothing else, and is refused
+    /// where pods would stay. evict uses the Eviction API, and tries again while a budget refuses.
+    /// taint sets effect NoExecute, which evicts all pods of a unit at once and ignores budgets.
     #[arg(
         long,
         value_enum,
-        default_value = "evict",
+        default_value = "auto",
         hide_default_value = true,
         hide_possible_values = true,
         value_name = "HOW",
@@ -200,6 +204,10 @@ impl From<UnitArg> for UnitKind {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
+    /// Restarts where new pods come first, else the Eviction API
+    Auto,
+    /// Restarts of Deployments
+    Restart,
     /// The Eviction API
     Evict,
     /// Effect NoExecute
@@ -209,6 +217,8 @@ enum By {
 impl From<By> for Means {
     fn from(typed: By) -> Self {
         match typed {
+            By::Auto => Self::Auto,
+            By::Restart => Self::Restart,
             By::Evict => Self::Eviction,
             By::Taint => Self::Taint,
         }
@@ -289,7 +299,7 @@ impl DrainArgs {
                 .end(&prepared.terms.name, &mutation, format, context)
                 .await;
         }
-        Box::pin(request.check(&prepared, &mutation, context)).await?;
+        let restarts = Box::pin(request.check(&prepared, &mutation, context)).await?;
         let proposal = request.proposal(&prepared);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
@@ -305,6 +315,7 @@ impl DrainArgs {
             version: self.version.version(),
             semantics: mutation.view.semantics,
             limits: request.limits,
+            restarts,
             settle: self.settle,
             context,
         };

@@ -251,6 +251,7 @@ mod tests {
             ready: Some(ready),
             min_members: None,
             failure: None,
+            rollout: None,
         }
     }
 

@@ -27,6 +27,7 @@ mod minor;
 mod node;
 mod pod;
 mod request;
+mod rollout;
 mod rule;
 mod snapshot;
 mod source_node;
@@ -73,6 +74,7 @@ pub use request::{
     ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest, REDACTED,
     RequestKind, RequestTerms,
 };
+pub use rollout::{Rollout, RolloutStrategy};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};
 pub use source_node::{Content, Field, SourceNode};

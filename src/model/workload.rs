@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
-use super::{Controller, Kind, NamespacedName, Pod, Snapshot, Uid};
+use super::{Controller, Kind, NamespacedName, Pod, Rollout, Snapshot, Uid};
 
 /// What makes pods, directly or through others, or groups them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Workload {
     pub min_members: Option<i32>,
     /// What becomes of it when a pod fails, for a Job.
     pub failure: Option<FailurePolicy>,
+    /// How it replaces its pods, for a Deployment.
+    pub rollout: Option<Rollout>,
 }
 
 impl Workload {

@@ -602,6 +602,7 @@ mod tests {
                 disruption: DisruptionAction::Count,
                 ended: Some(ended),
             }),
+            rollout: None,
         }
     }
 

@@ -153,6 +153,7 @@ pub fn workload(workload: &str, ready: i32) -> Workload {
         ready: Some(ready),
         min_members: None,
         failure: None,
+        rollout: None,
     }
 }
 

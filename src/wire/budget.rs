@@ -99,7 +99,8 @@ fn policy(text: &str, context: &mut Context) -> model::UnhealthyPodEvictionPolic
     policy
 }
 
-fn amount(amount: IntOrString) -> model::Amount {
+/// A number of pods, or a part of them.
+pub(super) fn amount(amount: IntOrString) -> model::Amount {
     match amount {
         IntOrString::Int(pods) => model::Amount::Pods(pods),
         IntOrString::String(part) => model::Amount::Part(part),

@@ -51,6 +51,7 @@ mod quantity;
 mod repeat_detector;
 mod request;
 mod rest;
+mod rollout;
 mod rule;
 mod selector;
 mod shape;

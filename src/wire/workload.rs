@@ -12,6 +12,7 @@ use super::context::Context;
 use super::error::FieldError;
 use super::generated_kinds::{GeneratedKind, ToFact};
 use super::object::Object;
+use super::rollout;
 use crate::model::{self, DisruptionAction, FailurePolicy, JobEnd};
 
 /// The number of pods where a workload does not say, as the server fills it in.
@@ -59,6 +60,10 @@ pub(super) struct Spec {
     scheduling_policy: Option<SchedulingPolicy>,
     // Of a PodGroup of the coscheduling plugin.
     min_member: Option<i32>,
+    // Of a Deployment.
+    strategy: Option<rollout::Strategy>,
+    paused: Option<bool>,
+    template: Option<rollout::Template>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -100,6 +105,11 @@ struct ConditionPattern {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Status {
     ready_replicas: Option<i32>,
+    // Of a Deployment.
+    replicas: Option<i32>,
+    updated_replicas: Option<i32>,
+    available_replicas: Option<i32>,
+    observed_generation: Option<i64>,
     // Of a DaemonSet.
     desired_number_scheduled: Option<i32>,
     number_ready: Option<i32>,
@@ -141,11 +151,16 @@ impl<K: Scale> ToFact for Scaled<K> {
             ready: None,
             min_members: None,
             failure: None,
+            rollout: None,
         };
         // Who reads metadata alone learns nothing of numbers.
         if let Some(spec) = &self.plain.spec {
             let status = self.plain.status.unwrap_or_default();
             K::fill(spec, &status, &mut workload);
+            if let Some(rollout) = &mut workload.rollout {
+                rollout.generation = metadata.generation.unwrap_or_default();
+                rollout.resource_version = metadata.resource_version.clone().unwrap_or_default();
+            }
         }
         Ok(Some(K::object(workload)))
     }
@@ -155,6 +170,22 @@ impl<K: Scale> ToFact for Scaled<K> {
 fn replicated(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     workload.replicas = Some(spec.replicas.unwrap_or(ONE));
     workload.ready = Some(status.ready_replicas.unwrap_or_default());
+}
+
+/// What is said of the object itself, such as its generation, is filled in behind this.
+fn deployment(spec: &Spec, status: &Status, workload: &mut model::Workload) {
+    replicated(spec, status, workload);
+    workload.rollout = Some(model::Rollout {
+        resource_version: String::new(),
+        strategy: rollout::strategy(spec.strategy.as_ref()),
+        is_paused: spec.paused.unwrap_or_default(),
+        generation: 0,
+        observed_generation: status.observed_generation.unwrap_or_default(),
+        total: status.replicas.unwrap_or_default(),
+        updated: status.updated_replicas.unwrap_or_default(),
+        available: status.available_replicas.unwrap_or_default(),
+        restarted: spec.template.as_ref().and_then(rollout::restarted),
+    });
 }
 
 fn daemon(_: &Spec, status: &Status, workload: &mut model::Workload) {
@@ -302,7 +333,7 @@ macro_rules! scaled {
 
 scaled!(
     ReplicaSet by replicated,
-    Deployment by replicated,
+    Deployment by deployment,
     StatefulSet by replicated,
     DaemonSet by daemon,
     Job by job,

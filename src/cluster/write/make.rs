@@ -17,7 +17,8 @@ use crate::cluster::{ClusterError, Permission};
 use crate::model::RuleMetadata;
 use crate::wire::Fact;
 
-const MERGE_PATCH: &str = "application/merge-patch+json";
+/// A merge patch, which changes the fields that it names.
+pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// Whether a change is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod identity;
 mod make;
 mod objects;
 mod removal;
+mod restart;
 mod run;
 mod stored;
 
@@ -20,5 +21,6 @@ pub use identity::user_name;
 pub use make::{ChangeDoubt, ChangeResult, ConflictAction, ObjectChange, WriteMode};
 pub use objects::{Listed, Objects};
 pub use removal::Removal;
+pub use restart::{RestartAnswer, restart};
 pub use run::run_uid;
 pub use stored::{ObjectVersion, Stored};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::restart::RestartState;
 use crate::assess::Basis;
 use crate::engine::disruption::{BudgetAnswer, disruption};
 use crate::engine::workloads::Owners;
@@ -21,6 +22,8 @@ pub struct UnitFacts {
     pub other_claims: Vec<NamespacedName>,
     /// The workloads of pods that this run has observed, by UID.
     pub workloads: BTreeMap<Uid, WorkloadState>,
+    /// The Deployments among them, by UID, with how a restart would go and how far it is.
+    pub restarts: BTreeMap<Uid, RestartState>,
     /// Unschedulable pods of these workloads, with the scheduler's message, by workload.
     pub unschedulable: BTreeMap<Uid, String>,
     /// What could not be read.
@@ -162,6 +165,19 @@ fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
     let telling = above.iter().rev();
     let telling = telling.copied().find(|it| it.has_recovered().is_some());
     telling.or_else(|| above.first().copied())
+}
+
+/// The workloads of `pods` as far as they were read, each with an unschedulable pod of it.
+#[must_use]
+pub fn workloads_of_waiting<'a>(
+    pods: &'a [Pod],
+    reading: &'a Reading,
+) -> BTreeMap<&'a Uid, &'a Pod> {
+    let owners = Owners::new(reading);
+    let waiting = pods.iter().filter(|pod| pod.has_no_place().is_some());
+    waiting
+        .filter_map(|pod| Some((&workload_of(pod, &owners)?.uid, pod)))
+        .collect()
 }
 
 /// Readiness of the workloads of `pods` in `reading`, by UID, and the workloads that could not be read. The pods may be

@@ -18,8 +18,12 @@
 //! | Classes of pods, and which of them a drain evicts | `pod_class` |
 //! | Whether a plan is still that of the cluster | `planned` |
 //! | The pods of a unit in the order in which they are evicted | `order` |
+//! | Owners that a drain restarts | `restart_plan` |
 //! | Reasons to refuse a drain before anything is tainted | `start` |
+//! | Mechanisms by which pods are removed | `means` |
 //! | The next step of one unit | `unit_run` |
+//! | Deployments that create new pods first, and the progress of a restart | `restart` |
+//! | How each pod of a unit is removed: by a restart, an eviction, or not yet | `restart_run` |
 //! | Facts about one unit, as observed at one time | `facts` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
 //! | Reasons why restored devices cannot be allocated | `released` |
@@ -29,11 +33,15 @@
 
 mod ending;
 mod facts;
+mod means;
 mod order;
 mod planned;
 mod pod_class;
 mod released;
 mod reported;
+mod restart;
+mod restart_plan;
+mod restart_run;
 mod start;
 mod state;
 mod terms;
@@ -46,7 +54,10 @@ mod virtual_time;
 mod watch;
 
 pub use ending::{DrainEnd, interrupted, next_line};
-pub use facts::{RuleState, UnitFacts, UnitPod, WorkloadState, pods_of, workload_states};
+pub use facts::{
+    RuleState, UnitFacts, UnitPod, WorkloadState, pods_of, workload_states, workloads_of_waiting,
+};
+pub use means::Means;
 pub use planned::{
     Hardware, PlannedFacts, in_planned_order, plan_file, planned_devices, planned_kind,
     refuse_other_cluster, refuse_outdated,
@@ -54,9 +65,12 @@ pub use planned::{
 pub use pod_class::{Inclusions, PodClass};
 pub use released::kept_back;
 pub use reported::{devices_of, reported};
+pub use restart::{RestartState, restart_states, tainted_since};
+pub use restart_plan::{RestartFacts, RestartPlan};
+pub use restart_run::RestartReply;
 pub use start::{DrainPlan, plan_lines, refuse_start};
 pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, wanted};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
-pub use unit_run::{EvictionReply, Means, UnitEnd, UnitLimits, UnitRun, UnitStep};
+pub use unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
 pub use watch::{rule_state, settled_in};

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::facts::UnitPod;
+use super::means::Means;
 use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::restart_plan::RestartPlan;
 use super::unit::Unit;
-use super::unit_run::{Means, UnitLimits};
+use super::unit_run::UnitLimits;
 use crate::assess::Replacements;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::phrase::{counted, few};
@@ -23,6 +25,8 @@ pub struct DrainPlan<'a> {
     pub replacements: &'a Replacements,
     /// The limits of each unit.
     pub limits: &'a UnitLimits,
+    /// Owners of these pods that are restarted.
+    pub restarts: &'a RestartPlan,
     /// Data that could not be read.
     pub unread: &'a [String],
 }
@@ -45,6 +49,7 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         }));
     }
     refuse_unasked(plan)?;
+    plan.restarts.refuse_others(plan.limits.means)?;
     if plan.limits.accepts_unplaceable {
         return Ok(());
     }
@@ -107,18 +112,11 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         units,
         pods,
         limits,
+        restarts,
         ..
     } = *plan;
     let devices: usize = units.iter().map(|unit| unit.devices.len()).sum();
     let names: Vec<String> = units.iter().map(|unit| unit.name.clone()).collect();
-    let how = match (limits.means, limits.force_after) {
-        (Means::Taint, _) => "by effect NoExecute, which ignores budgets".to_owned(),
-        (Means::Eviction, None) => "by the Eviction API, which respects budgets".to_owned(),
-        (Means::Eviction, Some(after)) => format!(
-            "by the Eviction API, and after {}s by effect NoExecute, which ignores budgets",
-            after.as_secs()
-        ),
-    };
     let mut lines = vec![
         format!(
             "Drain {name}: {} in {}, one unit at a time ({})",
@@ -126,10 +124,12 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
             counted(units.len(), "unit"),
             few(&names)
         ),
-        format!("Pods are evicted {how}"),
+        format!("Pods are removed {}", departure(limits, restarts)),
     ];
+    let lines_of_owners = restarts.lines().into_iter();
+    lines.extend(lines_of_owners.map(|line| format!("  {line}")));
     let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
-    for pod in pods {
+    for pod in pods.iter().filter(|pod| !restarts.restarts(pod)) {
         let names = classes.entry(pod.class).or_default();
         names.push(pod.name.to_string());
     }
@@ -151,6 +151,25 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     lines
 }
 
+/// By what pods leave, in words.
+fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
+    let means = match limits.means {
+        Means::Taint => return "by effect NoExecute, which ignores budgets".to_owned(),
+        Means::Restart => "by restarts of their Deployments, new pods first",
+        Means::Auto if !restarts.owners.is_empty() => {
+            "by restarts of their Deployments, new pods first, others by the Eviction API"
+        }
+        Means::Auto | Means::Eviction => "by the Eviction API",
+    };
+    match limits.force_after {
+        None => format!("{means}, which respects budgets"),
+        Some(after) => format!(
+            "{means}, and after {}s by effect NoExecute, which ignores budgets",
+            after.as_secs()
+        ),
+    }
+}
+
 fn verb(class: PodClass, included: Inclusions) -> &'static str {
     match class.treatment(included) {
         Treatment::Evicted => "evicts",
@@ -165,6 +184,8 @@ mod tests {
     use super::*;
     use crate::assess::ClaimReplacement;
     use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::decide::drain::restart::{RestartBlocker, RestartProgress, RestartState};
+    use crate::decide::drain::restart_plan::PlannedRestart;
     use crate::report::testing::{device, name, pod as running};
 
     fn limits() -> UnitLimits {
@@ -217,6 +238,7 @@ mod tests {
             pods,
             replacements,
             limits,
+            restarts: &RestartPlan::default(),
             unread: &[],
         };
         let failure = refuse_start(&plan).err()?;
@@ -276,6 +298,57 @@ mod tests {
     }
 
     #[test]
+    fn restarts_are_told_in_place_of_the_pods_that_leave_by_them() {
+        let pods = [
+            pod("web", PodClass::Replicated),
+            pod("api", PodClass::Replicated),
+        ];
+        let state = RestartState {
+            owner: name("team-a", "web"),
+            resource_version: "7".to_owned(),
+            replicas: 3,
+            blocker: None,
+            progress: RestartProgress::NotBegun,
+        };
+        let planned = PlannedRestart {
+            state,
+            pods: [pods[0].uid.clone()].into(),
+        };
+        let restarts = RestartPlan {
+            owners: [("web".into(), planned)].into(),
+            others: vec![(name("team-a", "api"), RestartBlocker::NoSurge)],
+        };
+        let none = replacements(&[], 0);
+        let of = |means| {
+            let limits = UnitLimits { means, ..limits() };
+            let plan = DrainPlan {
+                name: "fw",
+                units: &[],
+                pods: &pods,
+                replacements: &none,
+                limits: &limits,
+                restarts: &restarts,
+                unread: &[],
+            };
+            let refused = refuse_start(&plan).err().map(|failure| failure.to_string());
+            (plan_lines(&plan).split_off(1).join("\n"), refused)
+        };
+        let (lines, refused) = of(Means::Auto);
+        assert_eq!(refused, None);
+        insta::assert_snapshot!(lines, @"
+        Pods leave by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
+          restarts Deployment team-a/web (3 pods, 2 of them on other devices)
+          evicts pods of workloads with several replicas: team-a/api
+        ");
+        let (lines, refused) = of(Means::Restart);
+        assert!(
+            lines.starts_with("Pods leave by restarts of their Deployments, new pods first, which")
+        );
+        let refused = refused.expect("a pod would stay");
+        assert!(refused.contains("cannot be restarted"), "{refused}");
+    }
+
+    #[test]
     fn what_could_not_be_read_refuses_whatever_is_accepted() {
         let none = replacements(&[], 0);
         let mut accepting = limits();
@@ -286,6 +359,7 @@ mod tests {
             pods: &[],
             replacements: &none,
             limits: &accepting,
+            restarts: &RestartPlan::default(),
             unread: &["pods".to_owned()],
         };
         let failure = refuse_start(&plan).unwrap_err();
@@ -314,6 +388,7 @@ mod tests {
             pods: &pods,
             replacements: &replacements(&[None], 1),
             limits: &limits,
+            restarts: &RestartPlan::default(),
             unread: &[],
         };
         insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"

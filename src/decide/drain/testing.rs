@@ -1,7 +1,11 @@
 //! Clusters and pods for tests.
 
 use crate::engine::ClaimUse;
-use crate::model::{AllocationResult, Job, NamespacedName, Pod, Reading, ReplicaSet, StatefulSet};
+use crate::model::{
+    AllocationResult, Amount, BudgetStatus, Deployment, Job, LabelSelector, NamespacedName, Pod,
+    PodDisruptionBudget, Reading, ReplicaSet, Rollout, RolloutStrategy, StatefulSet,
+    UnhealthyPodEvictionPolicy,
+};
 use crate::report::testing::{claim, controller, failure_policy, name, pod, reading, workload};
 
 /// What was read of a cluster.
@@ -28,10 +32,69 @@ impl Cluster {
         self.reading.snapshot.stateful_sets.push(StatefulSet(made));
     }
 
+    /// A Deployment and its ReplicaSet, of which all pods are ready; it brings one new pod up at a time.
+    pub fn deployment(&mut self, name: &str, wanted: i32) {
+        self.replica_set(&format!("{name}-6d"), wanted, wanted);
+        let set = self.reading.snapshot.replica_sets.last_mut();
+        set.expect("a ReplicaSet").0.controller = Some(controller("Deployment", name));
+        let mut made = workload(name, wanted);
+        made.rollout = Some(rollout(wanted));
+        self.reading.snapshot.deployments.push(Deployment(made));
+    }
+
+    /// Changes the rollout of the last Deployment.
+    pub fn roll(&mut self, change: impl FnOnce(&mut Rollout)) {
+        let deployment = self.reading.snapshot.deployments.last_mut();
+        let rollout = &mut deployment.expect("a Deployment").0.rollout;
+        change(rollout.as_mut().expect("a rollout"));
+    }
+
     pub fn job(&mut self, name: &str, ready: i32) {
         let mut made = workload(name, ready);
         made.failure = Some(failure_policy(1));
         self.reading.snapshot.jobs.push(Job(made));
+    }
+}
+
+/// One pod more, and none less, of so many that are all there.
+pub fn rollout(wanted: i32) -> Rollout {
+    Rollout {
+        resource_version: "7".to_owned(),
+        strategy: rolling(Amount::Pods(1), Amount::Pods(0)),
+        is_paused: false,
+        generation: 1,
+        observed_generation: 1,
+        total: wanted,
+        updated: wanted,
+        available: wanted,
+        restarted: None,
+    }
+}
+
+pub fn rolling(max_surge: Amount, max_unavailable: Amount) -> RolloutStrategy {
+    RolloutStrategy::RollingUpdate {
+        max_surge,
+        max_unavailable,
+    }
+}
+
+/// A budget of all pods of team-a, of which so many have to be ready, and are.
+pub fn budget(needed: i32, ready: i32, expected: i32) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        name: name("team-a", "budget"),
+        generation: 1,
+        selector: Some(LabelSelector::default()),
+        min_available: None,
+        max_unavailable: None,
+        unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
+        status: BudgetStatus {
+            disruptions_allowed: (ready - needed).max(0),
+            current_healthy: ready,
+            desired_healthy: needed,
+            expected_pods: expected,
+            observed_generation: 1,
+            failure: None,
+        },
     }
 }
 

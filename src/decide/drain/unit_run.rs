@@ -10,8 +10,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::facts::{RuleState, UnitFacts, UnitPod};
+use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use super::means::Means;
 use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::restart::RestartState;
+use super::restart_run::{Departure, RestartReply, RestartRun};
 use super::state::UnitProgress;
 use crate::model::{NamespacedName, Uid};
 
@@ -21,15 +24,6 @@ const FIRST_RETRY: Duration = Duration::from_secs(2);
 const LONGEST_RETRY: Duration = Duration::from_secs(15);
 /// Longest time between two observations of a unit.
 const LOOK: Duration = Duration::from_secs(2);
-
-/// Mechanism by which pods are evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
-    /// The Eviction API, which respects budgets.
-    Eviction,
-    /// Effect NoExecute, which ignores budgets.
-    Taint,
-}
 
 /// Limits of a unit: which pods it evicts, by which mechanism, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +45,8 @@ pub struct UnitLimits {
 pub enum UnitStep {
     /// Ask the Eviction API to evict this pod.
     Evict(NamespacedName, Uid),
+    /// Restart the Deployment with this UID, which is among `restarts` of the facts.
+    Restart(Uid),
     /// Give the rules of the unit effect NoExecute.
     RaiseEffect,
     /// Observe the unit again, at the latest after this elapsed time.
@@ -119,6 +115,7 @@ pub struct UnitRun {
     touched: BTreeSet<Uid>,
     /// Ready pods of each workload before its first eviction.
     before: BTreeMap<Uid, i32>,
+    restarts: RestartRun,
     is_raised: bool,
 }
 
@@ -132,7 +129,17 @@ impl UnitRun {
             refused: BTreeMap::new(),
             touched: BTreeSet::new(),
             before: BTreeMap::new(),
+            restarts: RestartRun::default(),
             is_raised: false,
+        }
+    }
+
+    /// The same run, which may restart these owners.
+    #[must_use]
+    pub fn restarting(self, owners: BTreeSet<Uid>) -> Self {
+        Self {
+            restarts: RestartRun::of(owners),
+            ..self
         }
     }
 
@@ -155,6 +162,7 @@ impl UnitRun {
         match reply {
             EvictionReply::Accepted | EvictionReply::Unknown => {
                 self.touched.extend(pod.workload.clone());
+                self.restarts.evicted(pod.workload.as_ref());
                 self.refused.remove(&pod.uid);
             }
             EvictionReply::Gone => drop(self.refused.remove(&pod.uid)),
@@ -171,6 +179,17 @@ impl UnitRun {
                 self.refused.insert(pod.uid.clone(), refusal);
             }
         }
+    }
+
+    /// Notes the result of the restart of a Deployment, at `elapsed` since the start of the unit.
+    pub fn restarted(&mut self, owner: &Uid, reply: &RestartReply, elapsed: Duration) {
+        match reply {
+            RestartReply::Accepted | RestartReply::Unknown => {
+                self.touched.insert(owner.clone());
+            }
+            RestartReply::Changed | RestartReply::Refused(_) => {}
+        }
+        self.restarts.replied(owner, reply, elapsed);
     }
 
     /// The next step, at `elapsed` since the start of the unit.
@@ -210,6 +229,9 @@ impl UnitRun {
         let is_starved = self.first_unplaced(facts).is_some() && !self.refused.is_empty();
         if is_starved && self.limits.force_after.is_none() {
             return UnitStep::Finished(UnitEnd::Blocked(self.reasons(facts, &leaving)));
+        }
+        if !is_over && let Some(owner) = self.restart_candidate(facts, &staying, elapsed) {
+            return UnitStep::Restart(owner);
         }
         if let Some(pod) = self.candidate(facts, &leaving) {
             let retry_at = self.refused.get(&pod.uid).map(|refused| refused.retry_at);
@@ -251,11 +273,36 @@ impl UnitRun {
         }
         match self.limits.means {
             Means::Taint => true,
-            Means::Eviction => self
+            Means::Auto | Means::Restart | Means::Eviction => self
                 .limits
                 .force_after
                 .is_some_and(|after| elapsed >= after),
         }
+    }
+
+    /// The next owner to restart.
+    fn restart_candidate(
+        &self,
+        facts: &UnitFacts,
+        staying: &[&UnitPod],
+        elapsed: Duration,
+    ) -> Option<Uid> {
+        // New pods would only add to those without a device.
+        if self.first_unplaced(facts).is_some() && !self.limits.accepts_unplaceable {
+            return None;
+        }
+        staying
+            .iter()
+            .find_map(|pod| match self.departure(facts, pod) {
+                Departure::Restart(owner) if self.restarts.is_due(owner, elapsed) => {
+                    Some(owner.clone())
+                }
+                Departure::Restart(_) | Departure::Eviction | Departure::Waits(_) => None,
+            })
+    }
+
+    fn departure<'a>(&self, facts: &UnitFacts, pod: &'a UnitPod) -> Departure<'a> {
+        self.restarts.departure(self.limits.means, pod, facts)
     }
 
     /// The next pod to evict, whether its eviction was refused before or not.
@@ -263,7 +310,10 @@ impl UnitRun {
         if self.first_unplaced(facts).is_some() && !self.limits.accepts_unplaceable {
             return None;
         }
-        let open = leaving.iter().copied().filter(|pod| !pod.is_terminating);
+        let open = leaving
+            .iter()
+            .copied()
+            .filter(|pod| !pod.is_terminating && self.departure(facts, pod) == Departure::Eviction);
         let mut first: Option<&UnitPod> = None;
         for pod in open {
             let is_careful = pod.class != PodClass::Replicated;
@@ -307,6 +357,10 @@ impl UnitRun {
         let is_accepted = self.limits.accepts_unplaceable && facts.unschedulable.contains_key(uid);
         if workload.has_ended || is_accepted {
             return true;
+        }
+        // As many may be ready meanwhile as are wanted, of which old ones go.
+        if self.restarts.is_ongoing(uid, facts) {
+            return false;
         }
         let Some(ready) = workload.ready else {
             return false;
@@ -370,14 +424,16 @@ impl UnitRun {
             reasons.push(match self.refused.get(&pod.uid) {
                 _ if pod.is_terminating => format!("pod {name} is terminating"),
                 Some(refused) => format!("pod {name}: {}", refused.message),
-                None => format!("pod {name} was not evicted yet"),
+                None => self.why_it_stays(facts, pod),
             });
         }
         for uid in self.broken(facts) {
             let workload = facts.workloads.get(uid);
-            let line = workload.map(|workload| match facts.unschedulable.get(uid) {
-                Some(why) => format!("{}, a pod is unschedulable ({why})", workload.describe()),
-                None => workload.describe(),
+            let ongoing = facts.restarts.get(uid).and_then(RestartState::ongoing);
+            let line = ongoing.or_else(|| workload.map(WorkloadState::describe));
+            let line = line.map(|line| match facts.unschedulable.get(uid) {
+                Some(why) => format!("{line}, a pod is unschedulable ({why})"),
+                None => line,
             });
             reasons.extend(line);
         }
@@ -392,13 +448,26 @@ impl UnitRun {
         reasons.extend(claims.map(|claim| format!("claim {claim} holds a device")));
         reasons
     }
+
+    /// Why the pod is not on its way out.
+    fn why_it_stays(&self, facts: &UnitFacts, pod: &UnitPod) -> String {
+        let name = &pod.name;
+        match self.departure(facts, pod) {
+            Departure::Waits(why) => format!("pod {name}: {why}"),
+            Departure::Restart(owner) => match self.restarts.refusal(owner) {
+                Some(message) => format!("pod {name}: its owner cannot be restarted: {message}"),
+                None => format!("pod {name}: its owner was not restarted yet"),
+            },
+            Departure::Eviction => format!("pod {name} was not evicted yet"),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::facts::WorkloadState;
     use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::decide::drain::restart::RestartProgress;
     use crate::report::testing::pod as running;
 
     fn seconds(seconds: u64) -> Duration {
@@ -452,7 +521,10 @@ mod tests {
     fn evicts(step: &UnitStep) -> Option<&str> {
         match step {
             UnitStep::Evict(name, _) => Some(name.name.as_str()),
-            UnitStep::RaiseEffect | UnitStep::WaitUntil(_) | UnitStep::Finished(_) => None,
+            UnitStep::Restart(_)
+            | UnitStep::RaiseEffect
+            | UnitStep::WaitUntil(_)
+            | UnitStep::Finished(_) => None,
         }
     }
 
@@ -594,7 +666,9 @@ mod tests {
                     run.replied(&one, &refused, seconds(second));
                 }
                 UnitStep::WaitUntil(until) => assert!(until > seconds(second)),
-                step @ (UnitStep::RaiseEffect | UnitStep::Finished(_)) => panic!("{step:?}"),
+                step @ (UnitStep::Restart(_) | UnitStep::RaiseEffect | UnitStep::Finished(_)) => {
+                    panic!("{step:?}")
+                }
             }
         }
         assert_eq!(tries, [0, 2, 6, 14, 29, 44, 59]);
@@ -822,5 +896,144 @@ mod tests {
         run.replied(&one, &EvictionReply::Gone, seconds(0));
         let step = run.next(&facts(vec![two], ready(2)), seconds(1));
         assert_eq!(evicts(&step), Some("web-2"));
+    }
+
+    fn deployment(progress: RestartProgress) -> RestartState {
+        RestartState {
+            owner: crate::report::testing::name("team-a", "web"),
+            resource_version: "7".to_owned(),
+            replicas: 3,
+            blocker: None,
+            progress,
+        }
+    }
+
+    fn restarting(pods: Vec<UnitPod>, progress: RestartProgress) -> UnitFacts {
+        UnitFacts {
+            restarts: [(Uid::from("web"), deployment(progress))].into(),
+            ..facts(pods, ready(3))
+        }
+    }
+
+    const ONGOING: RestartProgress = RestartProgress::Ongoing {
+        updated: 2,
+        available: 3,
+    };
+
+    fn by_restart(means: Means) -> UnitRun {
+        let run = UnitRun::new(UnitLimits { means, ..limits() });
+        run.restarting([Uid::from("web")].into())
+    }
+
+    #[test]
+    fn an_owner_is_restarted_once_while_others_are_evicted_and_waited_for_until_it_is_whole() {
+        let (one, two) = (web("web-1"), web("web-2"));
+        let api = pod("api-1", PodClass::Replicated, Some("api"));
+        let db = pod("db-0", PodClass::SingleReplica, None);
+        let mut run = by_restart(Means::Auto);
+        run.limits.included.single_replicas = true;
+        let pods = || vec![one.clone(), two.clone(), db.clone()];
+        let with_api = [pods(), vec![api.clone()]].concat();
+        let begun = restarting(with_api.clone(), RestartProgress::NotBegun);
+        let uid = Uid::from("web");
+        assert_eq!(run.next(&begun, seconds(0)), UnitStep::Restart(uid.clone()));
+        run.restarted(&uid, &RestartReply::Accepted, seconds(0));
+        let ongoing = restarting(with_api, ONGOING);
+        assert_eq!(evicts(&run.next(&ongoing, seconds(1))), Some("api-1"));
+        accept(&mut run, &api);
+        // As many are ready as before, and old ones among them: the careful pods wait.
+        let ongoing = restarting(pods(), ONGOING);
+        let step = run.next(&ongoing, seconds(9));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(11)));
+        let gone = |progress| UnitFacts {
+            is_idle: true,
+            ..restarting(vec![db.clone()], progress)
+        };
+        assert_eq!(evicts(&run.next(&gone(ONGOING), seconds(9))), None);
+        let complete = run.next(&gone(RestartProgress::Complete), seconds(9));
+        assert_eq!(evicts(&complete), Some("db-0"));
+        // No unit is over before the rollout is.
+        let mut run = by_restart(Means::Auto);
+        run.restarted(&uid, &RestartReply::Unknown, seconds(0));
+        let empty = |progress| UnitFacts {
+            is_idle: true,
+            ..restarting(Vec::new(), progress)
+        };
+        let step = run.next(&empty(ONGOING), seconds(1));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(3)));
+        let step = run.next(&empty(RestartProgress::Complete), seconds(1));
+        assert_eq!(step, UnitStep::Finished(UnitEnd::Idle));
+    }
+
+    #[test]
+    fn a_restarted_owner_that_is_not_ready_in_time_blocks_the_unit() {
+        let mut run = by_restart(Means::Auto);
+        run.restarted(&Uid::from("web"), &RestartReply::Accepted, seconds(0));
+        let starved = UnitFacts {
+            unschedulable: BTreeMap::from([(Uid::from("web"), "no device".to_owned())]),
+            ..restarting(vec![web("web-1")], ONGOING)
+        };
+        let step = run.next(&starved, seconds(59));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(60)));
+        assert_eq!(
+            blocked(run.next(&starved, seconds(60))),
+            [
+                "pod team-a/web-1: Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available",
+                "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available: \
+                 a pod has no place: no device"
+            ]
+        );
+        // With force it is raised like any other.
+        let mut forced = by_restart(Means::Restart);
+        forced.limits.force_after = Some(seconds(10));
+        assert_eq!(forced.next(&starved, seconds(10)), UnitStep::RaiseEffect);
+    }
+
+    #[test]
+    fn a_restart_that_was_not_made_is_tried_later_and_not_when_the_time_is_over() {
+        let begun = restarting(vec![web("web-1")], RestartProgress::NotBegun);
+        let uid = Uid::from("web");
+        let mut run = by_restart(Means::Restart);
+        run.restarted(&uid, &RestartReply::Changed, seconds(1));
+        assert_eq!(
+            run.next(&begun, seconds(5)),
+            UnitStep::WaitUntil(seconds(7))
+        );
+        let step = run.next(&begun, seconds(6));
+        assert_eq!(step, UnitStep::Restart(uid.clone()));
+        let reasons = blocked(run.next(&begun, seconds(60)));
+        assert_eq!(
+            reasons,
+            ["pod team-a/web-1: its owner was not restarted yet"]
+        );
+        run.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(50));
+        assert_eq!(
+            blocked(run.next(&begun, seconds(60))),
+            ["pod team-a/web-1: its owner cannot be restarted: no"]
+        );
+        let mut auto = by_restart(Means::Auto);
+        auto.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(0));
+        assert_eq!(evicts(&auto.next(&begun, seconds(1))), Some("web-1"));
+    }
+
+    #[test]
+    fn no_owner_is_restarted_while_a_replacement_waits_for_a_device() {
+        let one = web("web-1");
+        let api = pod("api-1", PodClass::Replicated, Some("api"));
+        let begun = UnitFacts {
+            unschedulable: BTreeMap::from([(Uid::from("api"), "no device".to_owned())]),
+            ..restarting(vec![one], RestartProgress::NotBegun)
+        };
+        let restart = UnitStep::Restart(Uid::from("web"));
+        let mut unrelated = by_restart(Means::Auto);
+        assert_eq!(unrelated.next(&begun, seconds(0)), restart);
+        let mut run = by_restart(Means::Auto);
+        accept(&mut run, &api);
+        assert_eq!(
+            run.next(&begun, seconds(0)),
+            UnitStep::WaitUntil(seconds(2))
+        );
+        run.limits.accepts_unplaceable = true;
+        assert_eq!(run.next(&begun, seconds(0)), restart);
     }
 }

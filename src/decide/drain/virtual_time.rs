@@ -1,18 +1,26 @@
 //! Random clusters with faults, drained in virtual time.
 //!
-//! A simulated cluster has devices, workloads with budgets, a scheduler and an Eviction API; each step is a second. The
-//! invariants: no budget is violated without NoExecute, no unit is reported idle while one of its devices is held, a
-//! workload loses no pod while it is not ready, every run ends, and its result can be undone.
+//! A simulated cluster has devices, workloads with budgets, Deployments with their rollouts, a scheduler and an Eviction
+//! API; each step is a second. The invariants: no budget is violated without NoExecute, no unit is reported idle while
+//! one of its devices is held, a workload loses no pod while it is not ready, a Deployment is restarted at most once,
+//! every run ends, and its result can be undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use super::means::Means;
 use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass};
-use super::unit_run::{EvictionReply, Means, UnitEnd, UnitLimits, UnitRun, UnitStep};
-use crate::model::{Pod, Uid};
-use crate::report::testing::pod as running;
+use super::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
+use crate::model::{Pod, Reading, Uid};
+use crate::report::testing::{pod as running, reading};
+
+mod deployments;
+
+use deployments::SimulatedRollout;
 
 const CLUSTERS: u64 = 10_000;
 const TIMEOUT: u64 = 40;
@@ -51,6 +59,8 @@ struct SimulatedPod {
     workload: usize,
     device: Option<usize>,
     state: State,
+    /// The template that it was made of.
+    revision: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +68,13 @@ struct SimulatedWorkload {
     replicas: usize,
     min_available: usize,
     class: PodClass,
+    rollout: Option<SimulatedRollout>,
+}
+
+impl SimulatedWorkload {
+    fn revision(&self) -> u64 {
+        self.rollout.as_ref().map_or(0, |rollout| rollout.revision)
+    }
 }
 
 /// Device `d` is of unit `d / size` while that is a unit; the others are spare.
@@ -70,6 +87,11 @@ struct Simulation {
     size: usize,
     units: usize,
     is_tainted: bool,
+    tainted_at: u64,
+    /// The Deployments as they were read, with a pod of each; by their places, the workloads that they are.
+    reading: Reading,
+    owned: Vec<Pod>,
+    deployed: Vec<usize>,
     raised: BTreeSet<usize>,
     start_seconds: u64,
     sticks: bool,
@@ -93,6 +115,7 @@ impl Simulation {
                     } else {
                         PodClass::Replicated
                     },
+                    rollout: None,
                 }
             })
             .collect();
@@ -104,6 +127,10 @@ impl Simulation {
             size: usize::try_from(size).unwrap(),
             units: usize::try_from(units).unwrap(),
             is_tainted: false,
+            tainted_at: 0,
+            reading: reading(),
+            owned: Vec::new(),
+            deployed: Vec::new(),
             raised: BTreeSet::new(),
             start_seconds: 1 + random.below(8),
             sticks: random.one_in(10),
@@ -125,8 +152,12 @@ impl Simulation {
             let workload = &mut simulation.workloads[number];
             workload.replicas = there;
             workload.min_available = workload.min_available.min(there);
+            if simulation.random.one_in(2) {
+                simulation.deploy(number);
+            }
         }
         simulation.is_tainted = true;
+        simulation.tainted_at = simulation.now;
         simulation
     }
 
@@ -153,19 +184,9 @@ impl Simulation {
         }
         self.pods
             .retain(|pod| !matches!(pod.state, State::Terminating(Some(at)) if at <= now));
-        for (number, workload) in self.workloads.iter().enumerate() {
-            let alive = self.pods.iter().filter(|pod| {
-                pod.workload == number && !matches!(pod.state, State::Terminating(_))
-            });
-            for _ in alive.count()..workload.replicas {
-                self.next += 1;
-                self.pods.push(SimulatedPod {
-                    number: self.next,
-                    workload: number,
-                    device: None,
-                    state: State::Pending,
-                });
-            }
+        for number in 0..self.workloads.len() {
+            self.remove_old(number);
+            self.make_new(number);
         }
         let drained = if self.is_tainted {
             self.units * self.size
@@ -186,6 +207,37 @@ impl Simulation {
             if raised.iter().any(|unit| self.is_of(&pod, *unit)) {
                 self.delete(number);
             }
+        }
+    }
+
+    /// The pods of the workload that are not terminating, by their place.
+    fn alive(&self, workload: usize) -> Vec<usize> {
+        let pods = self.pods.iter().enumerate();
+        pods.filter(|(_, pod)| {
+            pod.workload == workload && !matches!(pod.state, State::Terminating(_))
+        })
+        .map(|(place, _)| place)
+        .collect()
+    }
+
+    /// New pods, as many as are wanted; while old ones are there, no more at a time than a Deployment may have.
+    fn make_new(&mut self, number: usize) {
+        let workload = &self.workloads[number];
+        let alive = self.alive(number);
+        let is_new = |place: &&usize| self.pods[**place].revision == workload.revision();
+        let new = alive.iter().filter(is_new).count();
+        let surge = workload.rollout.as_ref().map_or(0, |rollout| rollout.surge);
+        let room = (workload.replicas + surge).saturating_sub(alive.len());
+        let revision = workload.revision();
+        for _ in 0..room.min(workload.replicas.saturating_sub(new)) {
+            self.next += 1;
+            self.pods.push(SimulatedPod {
+                number: self.next,
+                workload: number,
+                device: None,
+                state: State::Pending,
+                revision,
+            });
         }
     }
 
@@ -232,6 +284,7 @@ impl Simulation {
         } else {
             None
         };
+        let restarts = self.restarts();
         let mut pods: Vec<UnitPod> = of_unit.iter().map(|pod| self.unit_pod(pod)).collect();
         pods.sort_by(|left, right| left.harm.cmp(&right.harm));
         let workloads = self.workloads.iter().enumerate().map(|(number, workload)| {
@@ -249,6 +302,7 @@ impl Simulation {
             rules: RuleState::AsMade,
             other_claims: Vec::new(),
             workloads: workloads.collect(),
+            restarts,
             unschedulable: pending
                 .map(|pod| (key(pod.workload), "no device".to_owned()))
                 .collect::<BTreeMap<_, _>>(),
@@ -298,19 +352,24 @@ fn uid(pod: &SimulatedPod) -> Uid {
     Uid::from(format!("pod-{}", pod.number).as_str())
 }
 
+fn second(second: u64) -> Timestamp {
+    Timestamp::from_second(i64::try_from(second).unwrap()).unwrap()
+}
+
 fn key(workload: usize) -> Uid {
     Uid::from(format!("workload-{workload}").as_str())
 }
 
-/// Drains all units of one cluster, and gives how the last one ended.
-fn drain(seed: u64) -> UnitEnd {
+/// Drains all units of one cluster, and gives how the last one ended, and how many Deployments were restarted.
+fn drain(seed: u64) -> (UnitEnd, u64) {
     let mut simulation = Simulation::new(seed);
     let is_forced = seed.is_multiple_of(5);
     let limits = UnitLimits {
-        means: if seed.is_multiple_of(11) {
-            Means::Taint
-        } else {
-            Means::Eviction
+        means: match seed % 11 {
+            0 => Means::Taint,
+            1 | 2 => Means::Eviction,
+            3 | 4 => Means::Restart,
+            _ => Means::Auto,
         },
         included: Inclusions {
             single_replicas: true,
@@ -335,8 +394,19 @@ fn drain(seed: u64) -> UnitEnd {
             }
         }
     }
+    let rollouts = simulation.workloads.iter();
+    let rollouts = rollouts.filter_map(|workload| workload.rollout.as_ref());
+    let restarts: Vec<u64> = rollouts.map(|rollout| rollout.restarts).collect();
+    let most = match limits.means {
+        Means::Auto | Means::Restart => 1,
+        Means::Eviction | Means::Taint => 0,
+    };
+    assert!(
+        restarts.iter().all(|restarts| *restarts <= most),
+        "seed {seed}: restarted {restarts:?}"
+    );
     check_undone(simulation, seed);
-    end
+    (end, restarts.iter().sum())
 }
 
 fn drain_unit(
@@ -346,7 +416,8 @@ fn drain_unit(
     may_violate: bool,
     seed: u64,
 ) -> UnitEnd {
-    let mut run = UnitRun::new(limits);
+    let planned = simulation.planned(seed);
+    let mut run = UnitRun::new(limits).restarting(planned.clone());
     let mut began = simulation.now;
     simulation.idle_since = None;
     loop {
@@ -357,7 +428,7 @@ fn drain_unit(
         );
         // The command is stopped, and run again.
         if simulation.now < FAULTS_UNTIL && simulation.random.one_in(60) {
-            run = UnitRun::resumed(limits);
+            run = UnitRun::resumed(limits).restarting(planned.clone());
             if simulation.raised.contains(&unit) {
                 run.raised();
             }
@@ -376,6 +447,11 @@ fn drain_unit(
                 let pod = pod.expect("a pod of the unit");
                 let reply = simulation.evict(&uid);
                 run.replied(pod, &reply, Duration::from_secs(elapsed));
+            }
+            UnitStep::Restart(owner) => {
+                assert!(facts.restarts.contains_key(&owner), "seed {seed}");
+                let reply = simulation.restart(&owner);
+                run.restarted(&owner, &reply, Duration::from_secs(elapsed));
             }
             UnitStep::RaiseEffect => {
                 assert!(may_violate, "seed {seed}: NoExecute without --force");
@@ -407,24 +483,28 @@ fn check_undone(mut simulation: Simulation, seed: u64) {
     }
     simulation.is_tainted = false;
     simulation.raised.clear();
-    for _ in 0..20 {
+    // A rollout that goes on has a pod more or less now and then.
+    let is_whole = (0..100).any(|_| {
         simulation.tick();
-    }
-    for (number, workload) in simulation.workloads.iter().enumerate() {
-        assert_eq!(simulation.ready(number), workload.replicas, "seed {seed}");
-    }
+        let mut workloads = simulation.workloads.iter().enumerate();
+        workloads.all(|(number, workload)| simulation.ready(number) == workload.replicas)
+    });
+    assert!(is_whole, "seed {seed}");
 }
 
 #[test]
 fn no_budget_is_violated_unasked_and_nothing_is_idle_while_it_is_held() {
     let half = CLUSTERS / 2;
-    let ends: Vec<UnitEnd> = std::thread::scope(|scope| {
+    let ends: Vec<(UnitEnd, u64)> = std::thread::scope(|scope| {
         let other = scope.spawn(move || (half + 1..=CLUSTERS).map(drain).collect::<Vec<_>>());
-        let mut ends: Vec<UnitEnd> = (1..=half).map(drain).collect();
+        let mut ends: Vec<(UnitEnd, u64)> = (1..=half).map(drain).collect();
         ends.extend(other.join().expect("no law is broken"));
         ends
     });
-    let idle = ends.iter().filter(|end| **end == UnitEnd::Idle).count();
+    let idle = ends.iter().filter(|(end, _)| *end == UnitEnd::Idle);
+    let restarted = idle.clone().filter(|(_, restarts)| *restarts > 0).count();
+    assert!(restarted > 200, "{restarted}");
+    let idle = idle.count();
     // Both ends have to be reached often, or the laws are about nothing.
     assert!(idle > 2_000 && ends.len() - idle > 500, "{idle}");
 }

@@ -6,7 +6,10 @@ use crate::cluster::{PodQuery, PodQueryResult, read_optional, read_workloads};
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
-use crate::decide::drain::{Unit, UnitFacts, UnitPod, pods_of, rule_state, workload_states};
+use crate::decide::drain::{
+    Unit, UnitFacts, UnitPod, pods_of, restart_states, rule_state, tainted_since, workload_states,
+    workloads_of_waiting,
+};
 use crate::engine::ProposedTaint;
 use crate::engine::holders::holders;
 use crate::error::Failure;
@@ -46,10 +49,16 @@ impl UnitObserver<'_> {
         let there: Vec<Pod> = self.pods_among(&pods, true);
         let gone: Vec<Pod> = self.pods_among(&pods, false);
         let (mut workloads, mut unknown) = workload_states(&there, &view.reading);
+        let since = tainted_since(rules);
+        let mut restarts = restart_states(&there, &view.reading, since);
         if !gone.is_empty() {
             let reading = self.workloads_of(gone.clone(), &view.reading).await?;
             let (of_gone, unread) = workload_states(&gone, &reading);
             workloads.extend(of_gone);
+            // Budgets are known for the pods that are there; of the others only how far the restart is.
+            for (uid, state) in restart_states(&gone, &reading, since) {
+                restarts.entry(uid).or_insert(state);
+            }
             unknown.extend(unread);
         }
         unknown.extend(unread(&view.reading));
@@ -69,6 +78,7 @@ impl UnitObserver<'_> {
             other_claims,
             pods,
             workloads,
+            restarts,
             unschedulable,
             unread: unknown,
             is_idle: false,
@@ -146,15 +156,46 @@ impl UnitObserver<'_> {
                 }
                 PodQueryResult::WithoutClaims | PodQueryResult::Gone => continue,
             };
-            for pod in &pods {
+            let mut others = Vec::new();
+            for pod in pods {
                 let maker = pod.controller.as_ref().map(|owner| &owner.uid);
-                let workload = maker.and_then(|uid| makers.get(uid));
-                if let (Some(workload), Some(why)) = (workload, pod.has_no_place()) {
-                    found.insert((*workload).clone(), format!("{}: {why}", pod.name));
+                match (maker.and_then(|uid| makers.get(uid)), pod.has_no_place()) {
+                    (_, None) => {}
+                    (Some(workload), Some(why)) => {
+                        found.insert((*workload).clone(), format!("{}: {why}", pod.name));
+                    }
+                    (None, Some(_)) => others.push(pod),
                 }
             }
+            found.extend(
+                self.of_new_makers(others, view, makers.values().copied())
+                    .await?,
+            );
         }
         Ok((found, denied))
+    }
+
+    /// What the scheduler says of these pods, as far as they are of `workloads`: a restarted Deployment makes its new
+    /// pods through another ReplicaSet than that of the pods which were seen.
+    async fn of_new_makers(
+        &self,
+        pods: Vec<Pod>,
+        view: &ClusterView,
+        workloads: impl Iterator<Item = &Uid>,
+    ) -> Result<BTreeMap<Uid, String>, Failure> {
+        let workloads: BTreeSet<&Uid> = workloads.collect();
+        if pods.is_empty() || workloads.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let reading = self.workloads_of(pods, &view.reading).await?;
+        let waiting = workloads_of_waiting(&reading.snapshot.pods, &reading).into_iter();
+        Ok(waiting
+            .filter(|(uid, _)| workloads.contains(uid))
+            .filter_map(|(uid, pod)| {
+                let why = pod.has_no_place()?;
+                Some((uid.clone(), format!("{}: {why}", pod.name)))
+            })
+            .collect())
     }
 }
 

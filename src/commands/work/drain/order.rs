@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::commands::context::Context;
 use crate::commands::work::connect::Live;
 use crate::decide::Version;
-use crate::decide::drain::{Unit, UnitLimits, UnitProgress};
+use crate::decide::drain::{RestartPlan, Unit, UnitLimits, UnitProgress};
 use crate::engine::Semantics;
 
 /// Parameters that all units of a drain share.
@@ -16,6 +16,8 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) version: Version,
     pub(crate) semantics: Semantics,
     pub(crate) limits: UnitLimits,
+    /// Owners that are restarted, as announced before the question.
+    pub(crate) restarts: RestartPlan,
     /// How long devices must be idle, and how long the scheduler has to observe taints.
     pub(crate) settle: Duration,
     pub(crate) context: &'a Context,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::look::unread;
 use super::order::DrainRun;
+use super::restart::may_restart;
 use crate::assess::Replacements;
 use crate::cluster::{WriteMode, evict};
 use crate::commands::context::Context;
@@ -15,16 +16,17 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, Means, PlannedFacts, Unit, UnitKind, UnitLimits, UnitPod, UnitProgress,
-    drains as drain_states, in_planned_order, plan_lines, planned_devices, planned_kind, pods_of,
-    refuse_other_cluster, refuse_outdated, refuse_start, units, wanted, workload_states,
+    DrainPlan, DrainTerms, Means, PlannedFacts, RestartFacts, RestartPlan, Unit, UnitKind,
+    UnitLimits, UnitPod, UnitProgress, drains as drain_states, in_planned_order, plan_lines,
+    planned_devices, planned_kind, pods_of, refuse_other_cluster, refuse_outdated, refuse_start,
+    units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, Effect, RuleMetadata, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
 use crate::naming::phrase::few;
 use crate::report::plan::PlanFile;
 
@@ -63,6 +65,16 @@ pub(crate) struct Prepared {
     pub(crate) runs: Vec<DrainRun>,
     /// Names of the units that are over or left out.
     pub(crate) settled: BTreeSet<String>,
+}
+
+impl Prepared {
+    /// The rules of its units; none unless all of them are there.
+    fn rules(&self, known: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
+        let names = self.runs.iter().flat_map(|run| &run.rules);
+        let rules = names.map(|name| known.iter().find(|rule| rule.name.as_str() == *name));
+        let rules: Option<Vec<DeviceTaintRule>> = rules.map(Option::<&_>::cloned).collect();
+        rules.unwrap_or_default()
+    }
 }
 
 impl DrainRequest {
@@ -271,13 +283,14 @@ impl DrainRequest {
         Ok(all)
     }
 
-    /// Refuses a drain that cannot succeed, before anything is tainted, and prints the plan.
+    /// Refuses a drain that cannot succeed, before anything is tainted, and prints the plan; gives the owners to
+    /// restart.
     pub(crate) async fn check(
         &self,
         prepared: &Prepared,
         mutation: &MutationContext,
         context: &Context,
-    ) -> Result<(), Failure> {
+    ) -> Result<RestartPlan, Failure> {
         let (view, limits) = (&mutation.view, &self.limits);
         let devices = prepared.units.iter().flat_map(|unit| &unit.devices);
         let proposed: Vec<ProposedTaint> = devices
@@ -307,19 +320,32 @@ impl DrainRequest {
             ..impact.clone()
         };
         let (replacements, _) = Replacements::of(&of_leaving, &basis);
+        let facts = RestartFacts {
+            impact: &of_leaving,
+            basis: &basis,
+            replacements: &replacements,
+            rules: &prepared.rules(mutation.view.rules()?),
+        };
+        let restarts = RestartPlan::of(limits.means, &facts);
         let plan = DrainPlan {
             name: &prepared.terms.name,
             units: &prepared.units,
             pods: &pods,
             replacements: &replacements,
             limits,
+            restarts: &restarts,
             unread: &unread,
         };
         refuse_start(&plan)?;
         for line in plan_lines(&plan) {
             context.printer.note(&line);
         }
-        self.check_permission(&leaving, mutation).await
+        // A dry run by this plugin sends nothing that could change anything.
+        if self.mode.is_some() {
+            may_restart(&restarts, &mutation.live.client, mutation.view.now).await?;
+            self.check_permission(&leaving, mutation).await?;
+        }
+        Ok(restarts)
     }
 
     /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
@@ -328,9 +354,10 @@ impl DrainRequest {
         leaving: &[&UnitPod],
         mutation: &MutationContext,
     ) -> Result<(), Failure> {
-        // A client-side dry run sends no write request.
-        if self.limits.means == Means::Taint || self.mode.is_none() {
-            return Ok(());
+        match self.limits.means {
+            Means::Restart | Means::Taint => return Ok(()),
+            // Also of pods whose owners are restarted: they are evicted where that is not possible any more.
+            Means::Auto | Means::Eviction => {}
         }
         let mut asked = BTreeSet::new();
         for pod in leaving {
@@ -354,7 +381,7 @@ impl DrainRequest {
         let may_raise = self.limits.force_after.is_some()
             || match self.limits.means {
                 Means::Taint => true,
-                Means::Eviction => false,
+                Means::Auto | Means::Restart | Means::Eviction => false,
             };
         Proposal {
             rules: prepared.steps.iter().map(ProposedRule::from).collect(),

@@ -107,6 +107,13 @@ impl UnitDrain<'_> {
                     self.tell(&name, &reply, &mut told);
                     run.replied(pod, &reply, began.elapsed());
                 }
+                UnitStep::Restart(owner) => {
+                    let Some(state) = facts.restarts.get(&owner) else {
+                        continue;
+                    };
+                    let reply = self.restart(&owner, state).await?;
+                    run.restarted(&owner, &reply, began.elapsed());
+                }
                 UnitStep::RaiseEffect => {
                     self.raise(changer).await?;
                     run.raised();

@@ -123,11 +123,12 @@ impl DrainOrder<'_> {
         }
         self.happens(run, &UnitProgress::Draining, "draining");
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
-        let mut unit_run = if run.progress.has_begun() {
+        let unit_run = if run.progress.has_begun() {
             UnitRun::resumed(self.limits)
         } else {
             UnitRun::new(self.limits)
         };
+        let mut unit_run = unit_run.restarting(self.restarts.owners.keys().cloned().collect());
         if rules
             .iter()
             .any(|rule| rule.taint.effect == Effect::NoExecute)

@@ -1,0 +1,89 @@
+//! Restarts of Deployments whose pods leave: asked for before anything is tainted, and carried out.
+
+use jiff::Timestamp;
+
+use super::unit::UnitDrain;
+use crate::cluster::{ApiClient, ObjectVersion, RestartAnswer, WriteMode, restart};
+use crate::commands::work::connect::failed;
+use crate::decide::drain::{RestartPlan, RestartReply, RestartState, tainted_since};
+use crate::error::Failure;
+use crate::model::Uid;
+
+/// Whether the user may restart all owners of the plan, asked by restarts that are not carried out.
+///
+/// # Errors
+///
+/// When the user may not, or admission does not let the Deployment be changed so.
+pub(super) async fn may_restart(
+    plan: &RestartPlan,
+    client: &ApiClient,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    for (uid, planned) in &plan.owners {
+        let state = &planned.state;
+        let on = version(uid, state);
+        let tried = restart(client, &state.owner, &on, now, WriteMode::DryRun).await;
+        let advised = |failure: Failure| {
+            failure
+                .detail("nothing was changed")
+                .hint("to evict the pods instead: --by evict")
+        };
+        match tried.map_err(|error| advised(failed(error)))? {
+            // Who may not is told so before the state of the object is compared.
+            RestartAnswer::Accepted | RestartAnswer::Changed => {}
+            RestartAnswer::Refused(message) => {
+                let text = format!("{} cannot be restarted: {message}", state.describe());
+                return Err(advised(Failure::refused(text)));
+            }
+            RestartAnswer::Unknown(error) => return Err(advised(failed(error))),
+        }
+    }
+    Ok(())
+}
+
+impl UnitDrain<'_> {
+    /// Restarts the owner, and says what became of that.
+    pub(super) async fn restart(
+        &self,
+        owner: &Uid,
+        state: &RestartState,
+    ) -> Result<RestartReply, Failure> {
+        let (client, printer) = (&self.order.live.client, &self.order.context.printer);
+        let (unit, name) = (&self.unit.name, state.describe());
+        // By this time later runs see that the drain has restarted it: it must not be before the taints.
+        let at = client.server_time().max(tainted_since(&self.rules));
+        let Some(at) = at else {
+            let why = "the server does not say what time it is";
+            return Ok(RestartReply::Refused(why.to_owned()));
+        };
+        let on = version(owner, state);
+        let answer = restart(client, &state.owner, &on, at, WriteMode::Store).await;
+        Ok(match answer.map_err(failed)? {
+            RestartAnswer::Accepted => {
+                printer.note(&format!("unit {unit}: restarted {name}"));
+                RestartReply::Accepted
+            }
+            RestartAnswer::Changed => RestartReply::Changed,
+            RestartAnswer::Refused(message) => {
+                printer.warn(&format!(
+                    "unit {unit}: {name} cannot be restarted: {message}"
+                ));
+                RestartReply::Refused(message)
+            }
+            RestartAnswer::Unknown(error) => {
+                printer.warn(&format!(
+                    "whether {name} was restarted is unknown: {error}; looking again"
+                ));
+                RestartReply::Unknown
+            }
+        })
+    }
+}
+
+/// The state of the Deployment that was decided on.
+fn version(uid: &Uid, state: &RestartState) -> ObjectVersion {
+    ObjectVersion {
+        uid: uid.to_string(),
+        resource_version: state.resource_version.clone(),
+    }
+}

@@ -1,0 +1,149 @@
+//! How a Deployment replaces its pods, and how far it is.
+
+use jiff::Timestamp;
+
+use super::Amount;
+
+/// How a Deployment replaces its pods, and how far it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rollout {
+    /// Which state of the Deployment this is; opaque.
+    pub resource_version: String,
+    /// How new pods come up and old ones go.
+    pub strategy: RolloutStrategy,
+    /// Whether changes of the template are not rolled out.
+    pub is_paused: bool,
+    /// Raised by every change of the spec.
+    pub generation: i64,
+    /// The generation that the numbers are of; older than the Deployment's means that they are too.
+    pub observed_generation: i64,
+    /// Pods of any template that are not terminating.
+    pub total: i32,
+    /// Those of the current template.
+    pub updated: i32,
+    /// Those that have been ready for `minReadySeconds`.
+    pub available: i32,
+    /// When it was last restarted, as `kubectl rollout restart` notes it; absent where that is no time.
+    pub restarted: Option<Timestamp>,
+}
+
+/// How new pods come up and old ones go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RolloutStrategy {
+    /// All old pods go before the first new one comes up.
+    Recreate,
+    /// A few at a time.
+    RollingUpdate {
+        /// How many pods there may be beyond those that are wanted.
+        max_surge: Amount,
+        /// How many of those that are wanted may be away.
+        max_unavailable: Amount,
+    },
+    /// From a newer API.
+    Unknown(String),
+}
+
+impl Rollout {
+    /// The annotation of the template by which a Deployment is restarted.
+    ///
+    /// Upstream: `defaultObjectRestarter` of kubectl.
+    pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+
+    /// Whether all of `replicas` pods are of the current template and available, and no others are there.
+    ///
+    /// Upstream: `DeploymentStatusViewer.Status` of kubectl.
+    #[must_use]
+    pub fn is_complete(&self, replicas: i32) -> bool {
+        self.observed_generation >= self.generation
+            && self.updated >= replicas
+            && self.total <= self.updated
+            && self.available >= replicas
+    }
+}
+
+impl Amount {
+    /// How many of `replicas` pods it is, where a part of a pod counts as one; absent where it is not understood.
+    ///
+    /// Upstream: `intstr.GetScaledValueFromIntOrPercent`.
+    #[must_use]
+    pub fn rounded_up(&self, replicas: i32) -> Option<i32> {
+        self.scaled(replicas, 99)
+    }
+
+    /// How many of `replicas` pods it is, where a part of a pod does not count; absent where it is not understood.
+    #[must_use]
+    pub fn rounded_down(&self, replicas: i32) -> Option<i32> {
+        self.scaled(replicas, 0)
+    }
+
+    fn scaled(&self, replicas: i32, added: i64) -> Option<i32> {
+        match self {
+            Self::Pods(pods) => Some(*pods),
+            Self::Part(text) => {
+                let percent: i32 = text.strip_suffix('%')?.parse().ok()?;
+                let hundredths = i64::from(percent).checked_mul(i64::from(replicas))?;
+                i32::try_from(hundredths.checked_add(added)?.div_euclid(100)).ok()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_pod_counts_for_a_surge_and_not_for_pods_that_may_be_away() {
+        let part = |text: &str| Amount::Part(text.to_owned());
+        for (amount, replicas, up, down) in [
+            (part("25%"), 4, Some(1), Some(1)),
+            (part("25%"), 3, Some(1), Some(0)),
+            (part("25%"), 5, Some(2), Some(1)),
+            (part("25%"), 1, Some(1), Some(0)),
+            (part("0%"), 4, Some(0), Some(0)),
+            (part("100%"), 4, Some(4), Some(4)),
+            (Amount::Pods(2), 4, Some(2), Some(2)),
+            (part("25"), 4, None, None),
+            (part("many%"), 4, None, None),
+        ] {
+            assert_eq!(amount.rounded_up(replicas), up, "{amount:?} of {replicas}");
+            assert_eq!(
+                amount.rounded_down(replicas),
+                down,
+                "{amount:?} of {replicas}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_rollout_is_complete_when_only_new_pods_are_there_and_all_are_available() {
+        let complete = Rollout {
+            resource_version: "7".to_owned(),
+            strategy: RolloutStrategy::Recreate,
+            is_paused: false,
+            generation: 2,
+            observed_generation: 2,
+            total: 3,
+            updated: 3,
+            available: 3,
+            restarted: None,
+        };
+        assert!(complete.is_complete(3));
+        let with = |change: fn(&mut Rollout)| {
+            let mut rollout = complete.clone();
+            change(&mut rollout);
+            rollout.is_complete(3)
+        };
+        for (name, is_complete) in [
+            ("unseen", with(|rollout| rollout.observed_generation = 1)),
+            ("old pods", with(|rollout| rollout.total = 4)),
+            (
+                "too few new ones",
+                with(|rollout| (rollout.updated, rollout.total) = (2, 2)),
+            ),
+            ("not available", with(|rollout| rollout.available = 2)),
+        ] {
+            assert!(!is_complete, "{name}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! How a Deployment replaces its pods: the fields of its spec that say so.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde::Deserialize;
+
+use super::budget::amount;
+use crate::model::{Amount, Rollout, RolloutStrategy};
+
+/// What each part of a rolling update is where a Deployment does not say, as the server fills it in.
+const DEFAULT_PART: &str = "25%";
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Strategy {
+    r#type: Option<String>,
+    rolling_update: Option<RollingUpdate>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RollingUpdate {
+    max_surge: Option<IntOrString>,
+    max_unavailable: Option<IntOrString>,
+}
+
+/// Of a template of pods only what `kubectl rollout restart` notes there.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct Template {
+    metadata: Option<TemplateMetadata>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct TemplateMetadata {
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+pub(super) fn strategy(strategy: Option<&Strategy>) -> RolloutStrategy {
+    let name = strategy.and_then(|strategy| strategy.r#type.as_deref());
+    match name.unwrap_or_default() {
+        "Recreate" => RolloutStrategy::Recreate,
+        "" | "RollingUpdate" => {
+            let update = strategy.and_then(|strategy| strategy.rolling_update.clone());
+            let RollingUpdate {
+                max_surge,
+                max_unavailable,
+            } = update.unwrap_or_default();
+            let part = |said: Option<IntOrString>| {
+                said.map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount)
+            };
+            RolloutStrategy::RollingUpdate {
+                max_surge: part(max_surge),
+                max_unavailable: part(max_unavailable),
+            }
+        }
+        other => RolloutStrategy::Unknown(other.to_owned()),
+    }
+}
+
+/// When it was last restarted. What is no time says nothing: people may write anything there.
+pub(super) fn restarted(template: &Template) -> Option<Timestamp> {
+    let annotations = template.metadata.as_ref()?.annotations.as_ref()?;
+    annotations.get(Rollout::RESTARTED_AT)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::Snapshot;
+    use crate::wire::Documents;
+
+    fn read(spec: &Value) -> Rollout {
+        let object = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {
+                "name": "web", "namespace": "team-a", "uid": "1", "generation": 5,
+                "resourceVersion": "77",
+            },
+            "spec": spec,
+            "status": {
+                "replicas": 5, "updatedReplicas": 2, "readyReplicas": 4, "availableReplicas": 3,
+                "observedGeneration": 4,
+            },
+        });
+        let mut documents = Documents::new();
+        documents.decode_json(&object.to_string()).expect("JSON");
+        let mut snapshot = Snapshot::default();
+        for item in documents.finish().items {
+            item.object.add_to(&mut snapshot);
+        }
+        snapshot.deployments[0].rollout.clone().expect("a rollout")
+    }
+
+    #[test]
+    fn a_deployment_says_how_it_replaces_its_pods_and_how_far_it_is() {
+        let found = read(&json!({
+            "replicas": 4, "paused": true,
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": 2, "maxUnavailable": "10%"},
+            },
+            "template": {"metadata": {"annotations": {
+                "kubectl.kubernetes.io/restartedAt": "2026-01-01T02:00:00+02:00",
+            }}},
+        }));
+        let expected = Rollout {
+            resource_version: "77".to_owned(),
+            strategy: RolloutStrategy::RollingUpdate {
+                max_surge: Amount::Pods(2),
+                max_unavailable: Amount::Part("10%".to_owned()),
+            },
+            is_paused: true,
+            generation: 5,
+            observed_generation: 4,
+            total: 5,
+            updated: 2,
+            available: 3,
+            restarted: Some("2026-01-01T00:00:00Z".parse().expect("a time")),
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_a_deployment_does_not_say_is_as_the_server_fills_it_in() {
+        let part = || Amount::Part("25%".to_owned());
+        let default = RolloutStrategy::RollingUpdate {
+            max_surge: part(),
+            max_unavailable: part(),
+        };
+        let unknown = RolloutStrategy::Unknown("Canary".to_owned());
+        for (spec, expected) in [
+            (json!({}), default.clone()),
+            (json!({"strategy": {}}), default),
+            (
+                json!({"strategy": {"type": "Recreate"}}),
+                RolloutStrategy::Recreate,
+            ),
+            (json!({"strategy": {"type": "Canary"}}), unknown),
+        ] {
+            let found = read(&spec);
+            assert_eq!(found.strategy, expected, "{spec}");
+            assert_eq!((found.is_paused, found.restarted), (false, None));
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_none_says_nothing() {
+        let annotations = json!({"kubectl.kubernetes.io/restartedAt": "yesterday"});
+        let spec = json!({"template": {"metadata": {"annotations": annotations}}});
+        assert_eq!(read(&spec).restarted, None);
+    }
+}
