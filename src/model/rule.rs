@@ -151,6 +151,8 @@ impl RuleMetadata {
     pub const TICKET: &str = in_group!("ticket");
     /// Annotation: when it should be gone, as RFC 3339.
     pub const EXPIRES: &str = in_group!("expires");
+    /// Annotation: when `escalate --for` takes the effect back, as RFC 3339.
+    pub const EFFECT_EXPIRES: &str = in_group!("effect-expires");
     /// Annotation: who made it.
     pub const CREATED_BY: &str = in_group!("created-by");
     /// Annotation: what the device was that the rule was made for, as a JSON object of attributes.
@@ -175,6 +177,12 @@ impl RuleMetadata {
     #[must_use]
     pub fn expires(&self) -> Option<Timestamp> {
         self.annotation(Self::EXPIRES)?.parse().ok()
+    }
+
+    /// When the effect of the rule should be taken back; absent also when the annotation is no time.
+    #[must_use]
+    pub fn effect_expires(&self) -> Option<Timestamp> {
+        self.annotation(Self::EFFECT_EXPIRES)?.parse().ok()
     }
 
     /// Whether the rule should be gone by `now`, the server's time.

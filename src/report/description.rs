@@ -120,6 +120,9 @@ pub struct RuleAnnotations {
     pub ticket: Option<String>,
     /// When the rule expires; null without an expiry, and if the annotation is no valid time.
     pub expiration_time: Option<Time>,
+    /// When `escalate --for` takes the effect back; null if it keeps the effect.
+    #[serde(default)]
+    pub effect_expiration_time: Option<Time>,
 }
 
 /// The last change of the spec of a rule.
@@ -283,6 +286,7 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
         reason: note(RuleMetadata::REASON),
         ticket: note(RuleMetadata::TICKET),
         expiration_time: metadata.expires().map(Time),
+        effect_expiration_time: metadata.effect_expires().map(Time),
     }
 }
 
