@@ -190,6 +190,14 @@ impl RulePatch {
         }
     }
 
+    /// The change with when its effect is taken back.
+    #[must_use]
+    pub fn until(mut self, at: Timestamp) -> Self {
+        let key = RuleMetadata::EFFECT_EXPIRES.to_owned();
+        self.annotations.insert(key, at.to_string());
+        self
+    }
+
     /// Whether there is nothing to change.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::conflict::look_first;
-use super::effect::{Revert, escalate, rank, revert};
+use super::effect::{Revert, escalate, rank, revert, way_back};
 use super::proposal::{ProposedRule, RuleTransition};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Warning};
@@ -180,9 +180,7 @@ pub enum TermStep {
 #[must_use]
 pub fn step(found: Revert, until: Timestamp, now: Timestamp) -> TermStep {
     match found {
-        Revert::GiveBack if now < until => {
-            TermStep::Wait(until.duration_since(now).unsigned_abs())
-        }
+        Revert::GiveBack if now < until => TermStep::Wait(until.duration_since(now).unsigned_abs()),
         Revert::GiveBack => TermStep::GiveBack,
         left @ (Revert::Gone | Revert::Otherwise(_) | Revert::TakenOver(_)) => {
             TermStep::Leave(left)
@@ -216,15 +214,37 @@ pub fn ending(before: &DeviceTaintRule, back: &Revert) -> Result<String, Failure
     }
 }
 
+/// The failure of a rule that was `before` the escalation, and whose effect could not be given back.
+#[must_use]
+pub fn not_restored(failure: Failure, before: &DeviceTaintRule) -> Failure {
+    // The same command again would raise the effect anew, and not complete anything.
+    let status = if failure.status() == ExitStatus::TryAgain {
+        ExitStatus::TimedOut
+    } else {
+        failure.status()
+    };
+    failure
+        .context(format!(
+            "rule {} may still have effect NoSchedule",
+            before.name
+        ))
+        .ending(status)
+        .hint(way_back(before))
+}
+
 /// The failure of several rules as one: the first, with what became of the others.
 #[must_use]
 pub fn joined(first: Option<Failure>, next: Failure) -> Failure {
     let Some(first) = first else { return next };
     let details = next.details().iter().cloned();
     let text = next.to_string();
-    let hints = next.hints().iter().cloned();
-    let failure = std::iter::once(text).chain(details).fold(first, Failure::detail);
-    hints.fold(failure, Failure::hint)
+    let known = first.hints().to_vec();
+    let hints = next.hints().iter().filter(|hint| !known.contains(hint));
+    let hints: Vec<String> = hints.cloned().collect();
+    let failure = std::iter::once(text)
+        .chain(details)
+        .fold(first, Failure::detail);
+    hints.into_iter().fold(failure, Failure::hint)
 }
 
 /// Until when rules have their effect, and how to end that before.
@@ -237,17 +257,10 @@ pub fn announcement(names: &[String], until: Timestamp) -> String {
     )
 }
 
-/// Whether the rule has an effect that should have been taken back by `now`, the server's time.
-#[must_use]
-pub fn is_overdue(rule: &DeviceTaintRule, now: Timestamp) -> bool {
-    rule.taint.effect == Effect::NoSchedule
-        && rule.metadata.effect_expires().is_some_and(|at| at <= now)
-}
-
 /// A warning for each of `rules` whose effect should have been taken back.
 #[must_use]
 pub fn warnings(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<Warning> {
-    let overdue = rules.iter().filter(|rule| is_overdue(rule, now));
+    let overdue = rules.iter().filter(|rule| rule.is_effect_overdue(now));
     let warnings = overdue.filter_map(|rule| {
         let (name, at) = (&rule.name, rule.metadata.effect_expires()?);
         Some(Warning {
@@ -265,7 +278,7 @@ pub fn warnings(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<Warning> {
 /// The command that lowers those of `rules` whose effect should have been taken back, as the line that comes next.
 #[must_use]
 pub fn next_line(rules: &[DeviceTaintRule], now: Timestamp) -> Option<String> {
-    let overdue = rules.iter().filter(|rule| is_overdue(rule, now));
+    let overdue = rules.iter().filter(|rule| rule.is_effect_overdue(now));
     let names: Vec<&str> = overdue.map(|rule| rule.name.as_str()).collect();
     (!names.is_empty()).then(|| format!("next: {}", deescalation(names)))
 }
@@ -357,10 +370,7 @@ mod tests {
         let refused = propose(&rules, &Effect::NoSchedule, Some(term())).unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Usage);
         assert!(refused.to_string().contains("rule newer"), "{refused}");
-        assert_eq!(
-            propose(&rules, &Effect::NoSchedule, None).unwrap().len(),
-            2
-        );
+        assert_eq!(propose(&rules, &Effect::NoSchedule, None).unwrap().len(), 2);
     }
 
     #[test]
@@ -406,7 +416,9 @@ mod tests {
         let later = note(RuleMetadata::EFFECT_EXPIRES, "2036-01-01T00:00:00Z");
         assert_eq!(found(&later), taken("its expiry was changed"));
         let unnoted = found(&|rule| {
-            rule.metadata.annotations.remove(RuleMetadata::CHANGED_BY_RUN);
+            rule.metadata
+                .annotations
+                .remove(RuleMetadata::CHANGED_BY_RUN);
         });
         assert_eq!(unnoted, taken("it was changed by another run"));
         let without_run = TimedRule { run: None, ..timed };
@@ -460,13 +472,33 @@ mod tests {
 
     #[test]
     fn failures_of_several_rules_are_told_as_one() {
-        let failure = |text: &str| Failure::usage(text.to_owned()).detail("d").hint(text.to_owned());
+        let failure = |text: &str| {
+            Failure::usage(text.to_owned())
+                .detail("d")
+                .hint(text.to_owned())
+        };
         let one = joined(None, failure("a"));
         assert_eq!((one.to_string().as_str(), one.details().len()), ("a", 1));
         let both = joined(Some(one), failure("b"));
         assert_eq!(both.to_string(), "a");
         assert_eq!(both.details(), ["d", "b", "d"]);
         assert_eq!(both.hints(), ["a", "b"]);
+        let again = joined(Some(both), failure("b"));
+        assert_eq!(again.hints(), ["a", "b"], "each once");
+    }
+
+    #[test]
+    fn an_effect_that_could_not_be_given_back_is_told_with_the_way_back() {
+        for (from, to) in [
+            (ExitStatus::TryAgain, ExitStatus::TimedOut),
+            (ExitStatus::Failed, ExitStatus::Failed),
+        ] {
+            let failure = not_restored(Failure::new(from, "away"), &rule("None"));
+            assert_eq!(failure.status(), to);
+            let text = failure.to_string();
+            assert_eq!(text, "rule drain may still have effect NoSchedule: away");
+            assert!(failure.hints()[0].ends_with("deescalate drain --to None"));
+        }
     }
 
     #[test]

@@ -232,9 +232,8 @@ impl Pipeline<'_> {
             let Some(before) = rule.now() else { continue };
             let effect = &before.taint.effect;
             let patch = RulePatch::effect(effect, &view.semantics, Some(view.now));
-            let judge = |found: Option<&DeviceTaintRule>| {
-                revert(found, before, &rule.rule.taint.effect)
-            };
+            let judge =
+                |found: Option<&DeviceTaintRule>| revert(found, before, &rule.rule.taint.effect);
             failure = match changer.give_back(before, &patch, judge).await {
                 Ok(back) => failure.hint(back.describe(before)),
                 Err(error) => failure
