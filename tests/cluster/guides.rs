@@ -237,11 +237,15 @@ fn workload_on_two_nodes(plane: &ControlPlane) {
         }),
     ]));
     let path = "/apis/policy/v1/namespaces/serving/poddisruptionbudgets/web";
-    block_on(wait_for("the budget counts all pods", DEADLINE, async || {
-        let answer = plane.request(http::Method::GET, path, None).await;
-        let budget = answer.and_then(|answer| answer.success()).ok()?;
-        (budget["status"]["currentHealthy"] == 4).then_some(())
-    }));
+    block_on(wait_for(
+        "the budget counts all pods",
+        DEADLINE,
+        async || {
+            let answer = plane.request(http::Method::GET, path, None).await;
+            let budget = answer.and_then(|answer| answer.success()).ok()?;
+            (budget["status"]["currentHealthy"] == 4).then_some(())
+        },
+    ));
     node("node-9", &names);
 }
 

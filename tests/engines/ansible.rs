@@ -20,7 +20,11 @@ fn play_of(example: &str, scene: &Scene, more: &[&str]) -> Run {
     let values = [
         format!("device={}", scene.device()),
         format!("taint={}", scene.taint()),
-        format!("devices={} nodes=1 drain={}", scene.devices(), scene.drain()),
+        format!(
+            "devices={} nodes=1 drain={}",
+            scene.devices(),
+            scene.drain()
+        ),
         format!("work={}", scene.path(".").display()),
         "attempts=1 pause=0 patience=60s approve=false".to_owned(),
     ];

@@ -131,7 +131,10 @@ fn step_of(
         ("devices", scene.devices()),
         ("nodes", "1".to_owned()),
         ("drain", scene.drain()),
-        ("update", format!("touch {}", scene.path("updated").display())),
+        (
+            "update",
+            format!("touch {}", scene.path("updated").display()),
+        ),
         ("timeout", "60s".to_owned()),
     ] {
         values.insert(format!("workflow.parameters.{name}"), value);
@@ -262,11 +265,7 @@ fn nodes_are_drained_as_planned_and_approved_and_given_back() {
         .saying("not the one that was approved");
     run("drain", &[("digest", digest)]).ended(0);
     assert_eq!(scene.effects(), ["NoSchedule"; 2]);
-    assert!(
-        scene
-            .read("work/events.jsonl")
-            .contains("\"UnitChanged\"")
-    );
+    assert!(scene.read("work/events.jsonl").contains("\"UnitChanged\""));
     // Tried again, as Argo does after code 75, it finds everything done.
     run("drain", &[("digest", digest)]).ended(0);
     run("update", &[]).ended(0);
