@@ -58,11 +58,12 @@ pub(super) struct EscalateArgs {
 
     /// Restore the effect after this time, such as 10m
     ///
-    /// Only with --to NoSchedule: evicted pods do not come back. The command stays in the foreground, and
-    /// restores effect None when the time is over, or at once on Ctrl-C, SIGTERM and SIGHUP. A rule that another user or program
-    /// changed meanwhile is left unchanged, with exit code 5 if it still has an effect. If the server cannot
-    /// be reached then, the command tries again for --timeout. If the command was killed, `list` and `describe` show the
-    /// rule as expired. The same command run again renews the time.
+    /// Only with --to NoSchedule: evicted pods do not come back. The command waits until the time is over,
+    /// and restores effect None then, or at once on Ctrl-C, SIGTERM and SIGHUP. If another user or program
+    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server
+    /// cannot be reached, restoring is tried again for --timeout. If the command is killed, `list` and
+    /// `describe` show the effect as expired. Run again, the command renews the time; without --for, it keeps
+    /// the effect.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     lasts: Option<Duration>,
 
@@ -336,6 +337,9 @@ async fn hold(
         },
         Err(failure) => Some(failure.status()).filter(|status| status.is_signal()),
     };
+    if applied.is_err() {
+        timed.settle().await;
+    }
     let given = Box::pin(timed.give_back(changer));
     // A second signal ends also that, and says what is left.
     let given = stoppable_by(given, Some(&mut signals), context).await;

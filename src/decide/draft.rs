@@ -332,10 +332,9 @@ mod tests {
             ..RulePatch::default()
         };
         assert_eq!(noted.body_for(&timed), noted.body(), "the same effect");
-        let prolonged = RulePatch {
-            annotations: [(key, "2026-11-25T00:00:00Z".to_owned())].into(),
-            ..lowered
-        };
+        let prolonged = lowered.until(Timestamp::UNIX_EPOCH);
+        let noted = prolonged.annotations.get(&key).map(String::as_str);
+        assert_eq!(noted, Some("1970-01-01T00:00:00Z"));
         assert_eq!(prolonged.body_for(&timed), prolonged.body());
     }
 }

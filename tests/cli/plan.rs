@@ -255,7 +255,10 @@ fn the_plan_file_follows_its_schema_and_its_digest_covers_what_decides() {
     let three = file("gpu.example.com --count 3");
     let again = file("gpu.example.com --count 3 --keep-available 'devices.available>=10'");
     assert_eq!(three["digest"], again["digest"]);
-    assert_eq!(three["plannedUnits"][0]["devices"][0], three["plannedUnits"][0]["unit"]);
+    assert_eq!(
+        three["plannedUnits"][0]["devices"][0],
+        three["plannedUnits"][0]["unit"]
+    );
     assert_eq!(three["optimality"], "Optimal");
     assert_eq!(three["cost"], three["lowerBound"]);
     assert_eq!(again["allocatableDeviceCount"], 15);

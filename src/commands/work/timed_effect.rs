@@ -22,6 +22,8 @@ use crate::output::StatusLine;
 
 /// How often is looked whether somebody else has changed the rules.
 const INTERVAL: Duration = Duration::from_secs(10);
+/// Within which a server has carried out a change that was sent, and whose answer nobody waits for.
+const IN_FLIGHT: Duration = Duration::from_millis(500);
 /// How long is waited before the effect is given back again, first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
 
@@ -61,7 +63,7 @@ impl<'a> TimedEffect<'a> {
             left: Vec::new(),
             until,
             clock: Clock::set(now),
-            // What no clock reaches is waited for as long as nobody stops the command.
+            // Of what is typed, nothing is so long that it could not be added.
             ends: began.checked_add(term.length()).unwrap_or(began),
             timeout,
         }
@@ -131,6 +133,11 @@ impl<'a> TimedEffect<'a> {
     fn names(&self) -> Vec<String> {
         let rules = self.rules.iter();
         rules.map(|rule| rule.before.name.to_string()).collect()
+    }
+
+    /// Waits until what a stopped command has sent last is there: it is looked for next.
+    pub(crate) async fn settle(&self) {
+        sleep(IN_FLIGHT).await;
     }
 
     /// Gives every rule the effect back that it had, unless somebody else has changed it meanwhile.

@@ -15,7 +15,11 @@ impl View for PlanReport {
             ..section
         }));
         let runner_up = self.runner_up.as_ref().map(|next| {
-            let names: Vec<String> = next.planned_units.iter().map(|unit| unit.unit.clone()).collect();
+            let names: Vec<String> = next
+                .planned_units
+                .iter()
+                .map(|unit| unit.unit.clone())
+                .collect();
             vec![few(&names), next.cost.line()]
         });
         sections.push(Section::list("Runner-up", runner_up.unwrap_or_default()));
@@ -88,7 +92,11 @@ impl PlanReport {
 
     /// The set, what it costs, and how good it is.
     fn verdict(&self) -> Vec<String> {
-        let names: Vec<String> = self.planned_units.iter().map(|unit| unit.unit.clone()).collect();
+        let names: Vec<String> = self
+            .planned_units
+            .iter()
+            .map(|unit| unit.unit.clone())
+            .collect();
         let mut sentences = vec![
             format!("Plan: {}.", few(&names)),
             format!("Cost: {}.", self.cost.line()),
