@@ -71,6 +71,12 @@ impl ExitStatus {
         }
     }
 
+    /// Whether a signal ended the program.
+    #[must_use]
+    pub fn is_signal(self) -> bool {
+        self == Self::Interrupted || self == Self::Terminated
+    }
+
     /// What the code means, in one line for `help exit-codes`.
     #[must_use]
     pub fn meaning(self) -> &'static str {

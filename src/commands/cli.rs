@@ -250,9 +250,9 @@ impl Command {
             Self::Preview(args) => args.publishes(),
             Self::PodResources(args) => args.makes_a_pod(),
             Self::Wait(args) => args.makes_a_pod(),
+            Self::Escalate(args) => args.is_timed(),
             Self::Plan(_)
             | Self::Add(_)
-            | Self::Escalate(_)
             | Self::Deescalate(_)
             | Self::Remove(_)
             | Self::List(_)

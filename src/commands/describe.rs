@@ -13,6 +13,7 @@ use super::work::rules_on::chosen_in;
 use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, ReadResult, eviction_events, rule_events};
 use crate::decide::rules_on::SiblingRules;
+use crate::decide::timed_effect;
 use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
@@ -94,6 +95,8 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         None,
         RecordReader::Api,
     ));
+    let overdue = timed_effect::warnings(&meant.rules, view.now);
+    view.reading.warnings.extend(overdue);
     let questions: Vec<DescribedRule<'_>> = meant
         .rules
         .iter()
@@ -121,6 +124,9 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     });
     let answer = RuleDescriptions::new(described.collect());
     let status = present(&answer, view.view_warnings(), args.output.wanted(), context)?;
+    if let Some(line) = timed_effect::next_line(&meant.rules, view.now) {
+        context.printer.note(&line);
+    }
     // What is there was shown; that a rule is missing is a failure all the same.
     missing.map_or(Ok(status), Err)
 }

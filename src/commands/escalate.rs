@@ -1,6 +1,9 @@
 //! `escalate`: let rules do more.
 
+use std::time::Duration;
+
 use clap::ValueEnum;
+use jiff::Timestamp;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
@@ -9,19 +12,23 @@ use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
+use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
 use super::work::stopped::stopped;
+use super::work::timed_effect::TimedEffect;
 use crate::decide::effect::{escalation, no_way_back};
 use crate::decide::identity::OtherHardware;
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::rules_on::{SiblingRules, refuse_several};
-use crate::decide::{Proposal, RulePatch, escalate};
+use crate::decide::timed_effect::{EffectTerm, joined, kept_for_good, propose};
+use crate::decide::{Proposal, RulePatch, RuleWords, escalate};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
+use crate::naming::duration::parse_duration;
 use crate::render::Format;
 
 /// Raise a rule's effect: block new pods, or evict running ones
@@ -48,6 +55,17 @@ pub(super) struct EscalateArgs {
         value_name = "NoSchedule|NoExecute"
     )]
     to: Higher,
+
+    /// Restore the effect after this time, such as 10m
+    ///
+    /// Only with --to NoSchedule: evicted pods do not come back. The command waits until the time is over,
+    /// and restores effect None then, or at once on Ctrl-C, SIGTERM and SIGHUP. If another user or program
+    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server
+    /// cannot be reached, restoring is tried again for --timeout. If the command is killed, `list` and
+    /// `describe` show the effect as expired. Run again, the command renews the time; without --for, it keeps
+    /// the effect.
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
+    lasts: Option<Duration>,
 
     /// Proceed even if a device name now refers to other hardware
     ///
@@ -93,6 +111,9 @@ Examples:
   # The rule, by its device and taint key
   kubectl devicetaint escalate gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance --to NoSchedule
+
+  # Keep new pods off for ten minutes
+  kubectl devicetaint escalate drain-node-7 --to NoSchedule --for 10m
 
   # In a script: evict no more than the report shows, and revert on timeout
   kubectl devicetaint preview --rule drain-node-7 -o json > report.json
@@ -144,6 +165,11 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
 }
 
 impl EscalateArgs {
+    /// Whether it takes back what it does.
+    pub(super) fn is_timed(&self) -> bool {
+        self.lasts.is_some()
+    }
+
     async fn escalate(
         &self,
         format: Option<Format>,
@@ -153,10 +179,58 @@ impl EscalateArgs {
         let typed = self.rules.typed(SiblingRules::Noted);
         // What can be wrong without a cluster is found before it is asked.
         typed.chooser()?;
+        let term = self
+            .lasts
+            .map(|lasts| EffectTerm::new(&self.to.into(), lasts));
+        let term = term.transpose()?;
         let safety = self.safety.prepare()?;
+        // From before anything is changed, so that a signal meanwhile still has it taken back.
+        let mut signals = term.map(|_| Signals::listen_for_hangup());
+        let prepared = Box::pin(self.prepare(&typed, term, context));
+        let (mutation, proposal) = stoppable_by(prepared, signals.as_mut(), context).await?;
+        let change = self.change.change();
+        let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
+        let pipeline = Pipeline {
+            mutation: &mutation,
+            safety: &safety,
+            dry_run: change.dry_run,
+            late: self.on_timeout.into(),
+            context,
+        };
+        let mut begun = None;
+        let apply = async |changer: &mut Changer<'_>| {
+            let timeout = self.waiting.timeout;
+            let timed =
+                term.map(|term| TimedEffect::begin(&proposal, term, timeout, &mutation, context));
+            let until = timed.as_ref().map(TimedEffect::until);
+            begun = timed.filter(|_| change.dry_run.is_real());
+            let changed = self.carry_out(&proposal, &mutation, until, changer).await;
+            mutation.view.tell(&context.printer);
+            changed
+        };
+        let applied = Box::pin(pipeline.run(&proposal, &mut changer, apply));
+        let applied = stoppable_by(applied, signals.as_mut(), context).await;
+        let ended = match (begun, signals) {
+            (Some(timed), Some(signals)) => {
+                Box::pin(hold(timed, applied, signals, &mut changer)).await
+            }
+            (Some(_), None) | (None, _) => applied,
+        };
+        let status = changer.status();
+        changer.present(format, &ended)?;
+        ended.map(|()| status)
+    }
+
+    /// What is to be changed, in the cluster as it is.
+    async fn prepare(
+        &self,
+        typed: &RuleWords<'_>,
+        term: Option<EffectTerm>,
+        context: &Context,
+    ) -> Result<(MutationContext, Proposal), Failure> {
         let to = Effect::from(self.to);
         let mutation = MutationContext::open(self.version.version(), context).await?;
-        let (mutation, chooser) = mutation.chosen(&typed, context).await?;
+        let (mutation, chooser) = mutation.chosen(typed, context).await?;
         let meant = mutation.meant(&chooser).await?;
         refuse_several(typed.hardware_alone(), &meant.rules)?;
         // All or nothing: unlike `deescalate`, it is in no hurry.
@@ -167,45 +241,33 @@ impl EscalateArgs {
             context.printer.note("No resources found");
         }
         let mutation = mutation.with_identities_of(&meant.rules).await?;
-        let rules = escalate(&meant.rules, &to)?;
+        let rules = propose(&meant.rules, &to, term)?;
         self.warn_of_no_way_back(&rules, context);
         let open: Vec<String> = rules
             .iter()
             .filter(|it| it.is_open())
             .map(ProposedRule::name)
             .collect();
+        let action = escalation(&open, &to);
         let proposal = Proposal {
-            action: escalation(&open, &to),
+            action: match term {
+                Some(term) => format!("{action} {}", term.describe()),
+                None => action,
+            },
             rules,
             whose: NamedOwners::Anybodys,
             noted_before: Some(self.other_hardware()),
             patience: self.waiting.patience(),
             drains: None,
         };
-        let change = self.change.change();
-        let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
-        let pipeline = Pipeline {
-            mutation: &mutation,
-            safety: &safety,
-            dry_run: change.dry_run,
-            late: self.on_timeout.into(),
-            context,
-        };
-        let apply = async |changer: &mut Changer<'_>| {
-            let changed = self.carry_out(&proposal, &mutation, changer).await;
-            mutation.view.tell(&context.printer);
-            changed
-        };
-        let ended = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        let status = changer.status();
-        changer.present(format, &ended)?;
-        ended.map(|()| status)
+        Ok((mutation, proposal))
     }
 
     async fn carry_out(
         &self,
         proposal: &Proposal,
         mutation: &MutationContext,
+        until: Option<Timestamp>,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
         for done in proposal.rules.iter().filter(|rule| !rule.is_open()) {
@@ -213,6 +275,10 @@ impl EscalateArgs {
         }
         let to = Effect::from(self.to);
         let patch = RulePatch::effect(&to, &mutation.view.semantics, Some(mutation.view.now));
+        let patch = match until {
+            Some(until) => patch.until(until),
+            None => patch,
+        };
         for rule in &proposal.changed() {
             // On a conflict it is decided again: a rule that is gone, or that does more by now, is left
             // alone.
@@ -236,8 +302,12 @@ impl EscalateArgs {
         }
     }
 
-    /// Says which rules a timeout would not revert, since this run does not know what they were.
+    /// Says which rules this run would not revert, since it does not know what they were.
     fn warn_of_no_way_back(&self, rules: &[ProposedRule], context: &Context) {
+        let kept = rules.iter().filter(|rule| !rule.is_open());
+        for rule in kept.filter(|_| self.is_timed()) {
+            context.printer.warn(&kept_for_good(&rule.rule));
+        }
         let is_real = self.change.change().dry_run.is_real();
         let reverts = match self.on_timeout {
             OnTimeout::Keep => false,
@@ -248,5 +318,39 @@ impl EscalateArgs {
             let consequence = "so --on-timeout revert will not change it";
             context.printer.warn(&no_way_back(&rule.rule, consequence));
         }
+    }
+}
+
+/// Keeps an effect for its time, or until somebody stops the program, and takes it back: how the command ends. What was only
+/// partly `applied` is taken back at once, since nobody would do so later.
+async fn hold(
+    mut timed: TimedEffect<'_>,
+    applied: Result<(), Failure>,
+    mut signals: Signals,
+    changer: &mut Changer<'_>,
+) -> Result<(), Failure> {
+    let context = changer.context();
+    let stopped = match &applied {
+        Ok(()) => tokio::select! {
+            status = signals.next() => Some(status),
+            () = timed.hold(changer) => None,
+        },
+        Err(failure) => Some(failure.status()).filter(|status| status.is_signal()),
+    };
+    if applied.is_err() {
+        timed.settle().await;
+    }
+    let given = Box::pin(timed.give_back(changer));
+    // A second signal ends also that, and says what is left.
+    let given = stoppable_by(given, Some(&mut signals), context).await;
+    let first = match (stopped, applied) {
+        (Some(status), _) => Some(interrupted(status, context)),
+        (None, applied) => applied.err(),
+    };
+    match (first, given) {
+        (None, given) => given,
+        (Some(first), Ok(())) => Err(first),
+        (Some(_), Err(second)) if second.status().is_signal() => Err(second),
+        (Some(first), Err(failure)) => Err(joined(Some(first), failure)),
     }
 }

@@ -21,7 +21,7 @@ use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::identity::{self, NotedHardware};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices::RecordReader;
-use crate::decide::{RuleArguments, RuleWords, unreleased_devices};
+use crate::decide::{RuleArguments, RuleWords, timed_effect, unreleased_devices};
 use crate::engine::allocator::users_beside;
 use crate::engine::{self, Impact, ProposedTaint, selected_of};
 use crate::error::{ExitStatus, Failure};
@@ -122,10 +122,15 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     }
     let (view, question) = args.view(context).await?;
     if args.watch {
-        follow(&question, view, wanted, context).await
-    } else {
-        answer_once(&question, view, wanted, context).await
+        return follow(&question, view, wanted, context).await;
     }
+    let next = timed_effect::next_line(&question.shown(&view.basis()), view.now);
+    let status = answer_once(&question, view, wanted, context).await?;
+    // Beside the table, which scripts cut.
+    if let Some(line) = next {
+        context.printer.note(&line);
+    }
+    Ok(status)
 }
 
 /// Which rules are listed, and how.
@@ -219,6 +224,7 @@ impl FollowedQuestion for Listed<'_> {
             None,
             RecordReader::Api,
         ));
+        oddities.extend(timed_effect::warnings(&shown, basis.now));
         let proposed = proposed(&shown, basis.now);
         let snapshot = &basis.reading.snapshot;
         let impact = engine::preview(snapshot, &proposed, basis.now, basis.semantics);

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM, at any step.
+//! Ctrl-C and SIGTERM, at any step; SIGHUP for commands that have to take something back.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -18,6 +18,9 @@ pub(super) struct Signals {
     interrupt: Option<tokio::signal::unix::Signal>,
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
+    /// Only where it was asked for: others end by it as programs do.
+    #[cfg(unix)]
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
@@ -29,18 +32,52 @@ impl Signals {
         Self {
             interrupt: signal(SignalKind::interrupt()).ok(),
             terminate: signal(SignalKind::terminate()).ok(),
+            hangup: None,
+        }
+    }
+
+    /// As [`Signals::listen`], for SIGHUP too, which ends a program whose terminal is closed; it counts as SIGTERM.
+    pub(super) fn listen_for_hangup() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let hangup = || signal(SignalKind::hangup()).ok();
+        Self {
+            hangup: (!ignores_hangup()).then(hangup).flatten(),
+            ..Self::listen()
         }
     }
 
     /// Waits for somebody to stop the program.
     pub(super) async fn received(mut self) -> ExitStatus {
+        self.next().await
+    }
+
+    /// As [`Signals::received`], and hears the one after it, too.
+    pub(super) async fn next(&mut self) -> ExitStatus {
         tokio::select! {
             // A question that any signal breaks off sends SIGINT after it.
             biased;
             () = heard(&mut self.terminate) => ExitStatus::Terminated,
+            () = heard(&mut self.hangup) => ExitStatus::Terminated,
             () = heard(&mut self.interrupt) => ExitStatus::Interrupted,
         }
     }
+}
+
+/// Whether the program was started to go on after SIGHUP, as by `nohup`: to listen would end that. Known on Linux alone.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    is_hangup_ignored(&status)
+}
+
+/// By the mask of ignored signals in a process's status, whose first bit is SIGHUP.
+#[cfg(unix)]
+fn is_hangup_ignored(status: &str) -> bool {
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// Waits for the signal; for ever when it cannot be heard.
@@ -61,8 +98,18 @@ impl Signals {
         Self {}
     }
 
+    /// As [`Signals::listen`]: there is no SIGHUP.
+    pub(super) fn listen_for_hangup() -> Self {
+        Self::listen()
+    }
+
+    /// As [`Signals::next`].
+    pub(super) async fn received(mut self) -> ExitStatus {
+        self.next().await
+    }
+
     /// Waits for somebody to stop the program; for ever when nobody can be heard.
-    pub(super) async fn received(self) -> ExitStatus {
+    pub(super) async fn next(&mut self) -> ExitStatus {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -77,7 +124,20 @@ pub(super) async fn stoppable<T>(
     work: impl Future<Output = Result<T, Failure>>,
     context: &Context,
 ) -> Result<T, Failure> {
-    let mut stop = pin!(Signals::listen().received());
+    stoppable_by(work, Some(&mut Signals::listen()), context).await
+}
+
+/// As [`stoppable`], by these signals, for a command that cleans up after it; without them, `work` is stopped by whoever
+/// waits for it.
+pub(super) async fn stoppable_by<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+    signals: Option<&mut Signals>,
+    context: &Context,
+) -> Result<T, Failure> {
+    let Some(signals) = signals else {
+        return work.await;
+    };
+    let mut stop = pin!(signals.next());
     tokio::select! {
         outcome = work => match outcome {
             Err(failure) if failure.status() == ExitStatus::Interrupted => {
@@ -93,10 +153,32 @@ pub(super) async fn stoppable<T>(
 
 /// What to tell whoever stopped the program: what was changed by then, and what was not; nothing of
 /// that where nothing is ever changed.
-fn interrupted(status: ExitStatus, context: &Context) -> Failure {
+pub(super) fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     let failure = Failure::new(status, "interrupted");
     if context.connection.purpose.is_none_or(Purpose::only_reads) {
         return failure;
     }
     context.ledger.account(failure, Incompleteness::Passing)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::is_hangup_ignored;
+
+    #[test]
+    fn what_nohup_has_a_program_ignore_is_seen() {
+        for (status, ignored) in [
+            (
+                "Name:\tx\nSigIgn:\t0000000000000001\nSigCgt:\t0000000000000000\n",
+                true,
+            ),
+            ("SigIgn:\t0000000000001001\n", true),
+            ("SigIgn:\t0000000000001000\n", false),
+            ("SigCgt:\t0000000000000001\n", false),
+            ("SigIgn:\tnothing\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_hangup_ignored(status), ignored, "{status:?}");
+        }
+    }
 }

@@ -430,3 +430,101 @@ async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
         );
     }
 }
+
+/// The rule of [`server_with_a_rule`] as it is later, with that expiry of its effect.
+fn rule_later(effect: &str, expires: &str) -> Answer {
+    Answer::json(&format!(
+        r#"{{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{{"name":"drain","uid":"u","resourceVersion":"9","annotations":{{"devicetaint.dev/effect-expires":"{expires}"}}}},"spec":{{"deviceSelector":{{"pool":"node-9"}},"taint":{{"key":"a","effect":"{effect}"}}}}}}"#
+    ))
+}
+
+/// A second after the time that the server always tells.
+const EXPIRES: &str = "2026-11-21T04:43:28Z";
+const TIMED: &str = "escalate drain --to NoSchedule --for 1s --yes --timeout 2s";
+
+#[tokio::test]
+async fn an_effect_for_a_time_is_taken_back_unless_somebody_changed_the_rule() {
+    let rule = format!("{RULES}/drain");
+    for (found, status, said, changes) in [
+        (
+            rule_later("NoSchedule", EXPIRES),
+            None,
+            "rule drain has effect None again",
+            2,
+        ),
+        (
+            rule_later("None", EXPIRES),
+            None,
+            "rule drain already has effect None",
+            1,
+        ),
+        (
+            Answer::absent("devicetaintrules", "drain"),
+            None,
+            "rule drain is gone",
+            1,
+        ),
+        (
+            rule_later("NoExecute", EXPIRES),
+            Some(ExitStatus::TimedOut),
+            "it now has effect NoExecute",
+            1,
+        ),
+        (
+            rule_later("NoSchedule", "2026-11-21T05:00:00Z"),
+            Some(ExitStatus::TimedOut),
+            "its expiry was changed",
+            1,
+        ),
+    ] {
+        let server = server_with_a_rule(NEWEST).await;
+        let patched = [rule_later("NoSchedule", EXPIRES), rule_later("None", "")];
+        server.answer(&format!("PATCH {rule}"), patched);
+        server.answer(&rule, [found]);
+        let run = Run::on(&server);
+        let ended = run.of(TIMED).await;
+        let failed = ended.as_ref().err();
+        assert_eq!(failed.map(Failure::status), status, "{said}: {ended:?}");
+        let details = failed.map_or(String::new(), |failure| failure.details().join("\n"));
+        let told = run.stderr.text() + &details;
+        assert!(told.contains(said), "{said}: {told}");
+        let until = format!("rule drain: effect NoSchedule until {EXPIRES}");
+        assert!(told.contains(&until), "{told}");
+        let heads = server.heads();
+        let sent = heads.iter().filter(|head| head.starts_with("patch "));
+        assert_eq!(sent.count(), changes, "{said}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn an_effect_that_cannot_be_taken_back_in_time_is_told_with_the_way_back() {
+    let rule = format!("{RULES}/drain");
+    let server = server_with_a_rule(NEWEST).await;
+    let raised = rule_later("NoSchedule", EXPIRES);
+    server.answer(&format!("PATCH {rule}"), [raised]);
+    server.answer(&rule, [Answer::busy(503, 0)]);
+    let run = Run::on(&server);
+    let failure = run.of(TIMED).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::TimedOut, "{failure}");
+    let told = failure.to_string();
+    assert!(
+        told.starts_with("rule drain may still have effect NoSchedule"),
+        "{told}"
+    );
+    let hints = failure.hints().join("\n");
+    assert!(hints.contains("deescalate drain --to None"), "{hints}");
+}
+
+#[tokio::test]
+async fn a_dry_run_of_an_effect_for_a_time_waits_for_nothing() {
+    let server = server_with_a_rule(NEWEST).await;
+    let run = Run::on(&server);
+    let line = "escalate drain --to NoSchedule --for 9h --yes --dry-run -o json";
+    assert!(run.of(line).await.is_ok(), "{}", run.stderr.text());
+    let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+    let change = &report["changes"][0];
+    assert_eq!(change["effectExpirationTime"], "2026-11-21T13:43:27Z");
+    let refused = "escalate drain --to NoExecute --for 9h --yes";
+    let refused = run.of(refused).await.unwrap_err();
+    assert_eq!(refused.status(), ExitStatus::Usage);
+}

@@ -89,6 +89,8 @@ pub enum Revert {
     Gone,
     /// Somebody else has given it another effect meanwhile, and may have meant it.
     Otherwise(Effect),
+    /// Somebody else has changed it in another way, such as what it selects; how.
+    TakenOver(String),
 }
 
 /// Whether the rule that was `before` an escalation `to` another effect still has that, so that its own
@@ -116,6 +118,9 @@ impl Revert {
             Self::Gone => format!("rule {name} is gone"),
             Self::Otherwise(effect) => {
                 format!("rule {name} now has effect {effect}, and was not changed")
+            }
+            Self::TakenOver(what) => {
+                format!("rule {name} was not changed: {what}")
             }
         }
     }

@@ -6,7 +6,7 @@ use super::chooser::{Chooser, SelectedRules};
 use super::draft::{RuleDraft, RulePatch};
 use super::proposal::ProposedRule;
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, RuleMetadata};
 use crate::report::ChangeReport;
 use crate::report::change::{ChangedRule, DryRun, RuleResult};
 use crate::report::wait::WaitReport;
@@ -122,8 +122,10 @@ pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> ChangedRule {
     let mut after = before.taint.clone();
     after.effect = patch.effect.clone().unwrap_or(after.effect);
     after.value = patch.value.clone().unwrap_or(after.value);
+    let expires = patch.annotations.get(RuleMetadata::EFFECT_EXPIRES);
     ChangedRule::new(before.name.as_str(), RuleResult::Configured)
         .with_taints(Some(&before.taint), Some(&after))
+        .with_expiry(expires.and_then(|at| at.parse().ok()))
 }
 
 /// What became of a rule that was to be deleted.
@@ -226,6 +228,14 @@ mod tests {
         let changed = changed_by(&before, &patch);
         let after = taint.replace("None", "NoExecute");
         assert_eq!(taints(&changed), (Some(taint.clone()), Some(after)));
+        assert_eq!(changed.effect_expiration_time, None);
+        let at = "2026-11-24T00:00:00Z";
+        let timed = RulePatch {
+            annotations: [(RuleMetadata::EFFECT_EXPIRES.to_owned(), at.to_owned())].into(),
+            ..patch
+        };
+        let expires = changed_by(&before, &timed).effect_expiration_time;
+        assert_eq!(expires.map(|it| it.to_string()).as_deref(), Some(at));
         assert_eq!(
             taints(&Removed::Deleted.describe(&before)),
             (Some(taint.clone()), None)

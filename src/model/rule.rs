@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::group::in_group;
-use super::{DeviceId, DeviceName, DriverName, FieldManager, ObjectName, PoolName, Taint, Uid};
+use super::{
+    DeviceId, DeviceName, DriverName, Effect, FieldManager, ObjectName, PoolName, Taint, Uid,
+};
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,14 @@ pub struct DeviceTaintRule {
 }
 
 impl DeviceTaintRule {
+    /// Whether the rule still has an effect by `now`, the server's time, that should have been taken back: the command that set
+    /// it was killed, or could not reach the server.
+    #[must_use]
+    pub fn is_effect_overdue(&self, now: Timestamp) -> bool {
+        let expires = self.metadata.effect_expires();
+        self.taint.effect == Effect::NoSchedule && expires.is_some_and(|at| at <= now)
+    }
+
     /// Which program made the rule, as far as the server noted it: one that is responsible for a part of it
     /// since it is there. Who changed it later is responsible since later.
     #[must_use]
@@ -151,6 +161,8 @@ impl RuleMetadata {
     pub const TICKET: &str = in_group!("ticket");
     /// Annotation: when it should be gone, as RFC 3339.
     pub const EXPIRES: &str = in_group!("expires");
+    /// Annotation: when `escalate --for` takes the effect back, as RFC 3339.
+    pub const EFFECT_EXPIRES: &str = in_group!("effect-expires");
     /// Annotation: who made it.
     pub const CREATED_BY: &str = in_group!("created-by");
     /// Annotation: what the device was that the rule was made for, as a JSON object of attributes.
@@ -177,6 +189,12 @@ impl RuleMetadata {
         self.annotation(Self::EXPIRES)?.parse().ok()
     }
 
+    /// When the effect of the rule should be taken back; absent also when the annotation is no time.
+    #[must_use]
+    pub fn effect_expires(&self) -> Option<Timestamp> {
+        self.annotation(Self::EFFECT_EXPIRES)?.parse().ok()
+    }
+
     /// Whether the rule should be gone by `now`, the server's time.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
@@ -187,7 +205,7 @@ impl RuleMetadata {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Effect, ManagerOperation};
+    use crate::model::ManagerOperation;
 
     fn manager(name: &str, second: i64) -> FieldManager {
         FieldManager {

@@ -1,5 +1,6 @@
 //! Report of a command that changed rules.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,6 +9,7 @@ use super::metadata::{API_VERSION, Cluster, Metadata};
 use super::rules::resource_name;
 use super::table::{Section, View};
 use super::taint::Taint;
+use super::time::Time;
 use super::wait::WaitReport;
 use crate::model;
 
@@ -86,6 +88,9 @@ pub struct ChangedRule {
     pub before: Option<Taint>,
     /// The taint after the change; null if the rule was deleted, or if unknown.
     pub after: Option<Taint>,
+    /// When `escalate --for` takes the effect back; null if it keeps the effect.
+    #[serde(default)]
+    pub effect_expiration_time: Option<Time>,
     /// Why the change failed; null if it did not.
     pub error: Option<String>,
     /// The rule after the change, or as it would be without the dry run, with all its fields; null
@@ -171,6 +176,7 @@ impl ChangedRule {
             changed: result.changed(),
             before: None,
             after: None,
+            effect_expiration_time: None,
             error: None,
             manifest: None,
         }
@@ -183,6 +189,15 @@ impl ChangedRule {
         Self {
             before: before.map(of_rule),
             after: after.map(of_rule),
+            ..self
+        }
+    }
+
+    /// The rule with when its effect is taken back.
+    #[must_use]
+    pub fn with_expiry(self, at: Option<Timestamp>) -> Self {
+        Self {
+            effect_expiration_time: at.map(Time),
             ..self
         }
     }

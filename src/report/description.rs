@@ -120,6 +120,9 @@ pub struct RuleAnnotations {
     pub ticket: Option<String>,
     /// When the rule expires; null without an expiry, and if the annotation is no valid time.
     pub expiration_time: Option<Time>,
+    /// When `escalate --for` takes the effect back; null if it keeps the effect.
+    #[serde(default)]
+    pub effect_expiration_time: Option<Time>,
 }
 
 /// The last change of the spec of a rule.
@@ -289,6 +292,7 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
         reason: note(RuleMetadata::REASON),
         ticket: note(RuleMetadata::TICKET),
         expiration_time: metadata.expires().map(Time),
+        effect_expiration_time: metadata.effect_expires().map(Time),
     }
 }
 
@@ -389,7 +393,7 @@ impl RuleDescription {
                 |time| format!("{time} ({} ago)", ago(time)),
             )
         };
-        vec![
+        let mut facts = vec![
             ("Name", self.name.clone()),
             ("Taint", self.taint.to_string()),
             ("Since", since(self.taint.time_added)),
@@ -406,7 +410,26 @@ impl RuleDescription {
             // As it is noted: a text that is no time has to be seen to be corrected.
             ("Expires", optional(self.expires.as_deref())),
             ("Pods", self.pods_in_words()),
-        ]
+        ];
+        // Of the few rules that have one: after the taint and since when it is there.
+        if let Some(end) = self.effect_end() {
+            facts.insert(3, ("Effect ends", end));
+        }
+        facts
+    }
+
+    /// When the effect is taken back, where that is noted and still to be done.
+    fn effect_end(&self) -> Option<String> {
+        let at = self.annotations.effect_expiration_time?;
+        let effect = &self.taint.effect;
+        let is_over = at.0 <= self.metadata.observed().0;
+        (*effect == Effect::NoSchedule.to_string()).then(|| {
+            if is_over {
+                format!("{at} (expired, still {effect})")
+            } else {
+                at.to_string()
+            }
+        })
     }
 
     /// When the pods that are left are evicted, as far as they are not on their way out.
@@ -641,6 +664,26 @@ mod tests {
             line(&live, "of the current"),
             "of the current generation of the rule"
         );
+    }
+
+    #[test]
+    fn an_effect_that_should_have_been_taken_back_is_described_so() {
+        let mut timed = rule("NoSchedule", None);
+        assert_eq!(line(&described(&timed, &[], 0), "Effect ends"), "");
+        for (seconds, suffix) in [(1, ""), (0, " (expired, still NoSchedule)")] {
+            let at = testing::after(seconds).to_string();
+            let key = RuleMetadata::EFFECT_EXPIRES.to_owned();
+            timed.metadata.annotations.insert(key, at.clone());
+            let described = described(&timed, &[], 0);
+            assert_eq!(
+                line(&described, "Effect ends"),
+                format!("Effect ends: {at}{suffix}")
+            );
+            let noted = described.annotations.effect_expiration_time;
+            assert_eq!(noted.map(|it| it.to_string()), Some(at));
+        }
+        timed.taint.effect = Effect::None;
+        assert_eq!(line(&described(&timed, &[], 0), "Effect ends"), "");
     }
 
     #[test]

@@ -397,7 +397,7 @@ fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
     vec![
         rule.name.to_string(),
         taint(row),
-        rule.taint.effect.to_string(),
+        effect(rule, now),
         driver,
         pool,
         device,
@@ -464,6 +464,16 @@ fn selected(rule: &DeviceTaintRule) -> [String; 3] {
         or_any(selector.pool.as_ref().map(ToString::to_string)),
         format!("{device}{conditions}"),
     ]
+}
+
+/// The effect, and whether it should have been taken back.
+fn effect(rule: &DeviceTaintRule, now: Timestamp) -> String {
+    let effect = &rule.taint.effect;
+    if rule.is_effect_overdue(now) {
+        format!("{effect} (expired)")
+    } else {
+        effect.to_string()
+    }
 }
 
 fn expires(rule: &DeviceTaintRule, now: Timestamp) -> String {
@@ -666,6 +676,22 @@ mod tests {
         NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES   PODS   EVICTING   REASON     BY     EXPIRES                          AGE
         drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2      0   no         firmware   anna   2026-11-20T00:00:00Z (expired)   <unknown>
         ");
+    }
+
+    #[test]
+    fn an_effect_that_should_have_been_taken_back_is_marked() {
+        let mut rule = rule_of(gpu());
+        rule.taint.effect = model::Effect::NoSchedule;
+        let at = |seconds| {
+            let mut rule = rule.clone();
+            let key = RuleMetadata::EFFECT_EXPIRES.to_owned();
+            let at = testing::after(seconds).to_string();
+            rule.metadata.annotations.insert(key, at);
+            effect(&rule, testing::now())
+        };
+        assert_eq!(at(1), "NoSchedule");
+        assert_eq!(at(0), "NoSchedule (expired)");
+        assert_eq!(effect(&rule, testing::now()), "NoSchedule");
     }
 
     #[test]

@@ -14,7 +14,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{ControlPlane, Reference, Variant, block_on};
+use crate::harness::{
+    ControlPlane, DEADLINE, Reference, Variant, block_on,
+    objects::{class, slice},
+    wait_for,
+};
 use crate::page::{Page, Setting, root};
 
 /// What servers set, and refuse or replace in what is created.
@@ -113,8 +117,8 @@ fn as_new(mut object: Value, pods: &BTreeSet<&str>) -> Value {
     object
 }
 
-/// Ends pods that are being deleted, as kubelets do.
-fn end_pods(plane: &ControlPlane, is_over: &AtomicBool) {
+/// Runs pods that have a node, and ends those that are being deleted, as kubelets do.
+fn run_pods(plane: &ControlPlane, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         let pods = block_on(plane.request(http::Method::GET, "/api/v1/pods", None));
         let pods = pods.and_then(|answer| answer.success());
@@ -122,8 +126,16 @@ fn end_pods(plane: &ControlPlane, is_over: &AtomicBool) {
             .iter()
             .flat_map(|list| list["items"].as_array().into_iter().flatten())
         {
-            if pod["metadata"]["deletionTimestamp"].is_string() {
-                let name = |field: &str| pod["metadata"][field].as_str().expect("a name");
+            let name = |field: &str| pod["metadata"][field].as_str().expect("a name");
+            let is_deleted = pod["metadata"]["deletionTimestamp"].is_string();
+            let is_new = pod["spec"]["nodeName"].is_string() && pod["status"]["phase"] == "Pending";
+            if is_new && !is_deleted {
+                let ready = json!([{"type": "Ready", "status": "True"}]);
+                let running = json!({"phase": "Running", "conditions": ready});
+                let reference = Reference::pod(name("namespace"), name("name"));
+                block_on(plane.patch_status(&reference, &running));
+            }
+            if is_deleted {
                 // A kubelet says that a pod has ended before it is gone.
                 let ended = json!({
                     "phase": "Succeeded", "containerStatuses": null, "initContainerStatuses": null,
@@ -141,6 +153,11 @@ fn end_pods(plane: &ControlPlane, is_over: &AtomicBool) {
 fn follow(guide: &str, node: &str) {
     let plane = ControlPlane::start(&Variant::unconfigured().without_scheduler());
     block_on(plane.create(&example_of(node)));
+    follow_on(&plane, guide, || {});
+}
+
+/// Runs the commands of a guide, once what it is about is there.
+fn follow_on(plane: &ControlPlane, guide: &str, prepare: impl FnOnce()) {
     let is_over = AtomicBool::new(false);
     let shell = || -> Command { plane.command("bash") };
     let page = Page::read(&format!("docs/src/guides/{guide}.md"));
@@ -149,9 +166,10 @@ fn follow(guide: &str, node: &str) {
         "{guide} shows what is run"
     );
     thread::scope(|scope| {
-        scope.spawn(|| end_pods(&plane, &is_over));
+        scope.spawn(|| run_pods(plane, &is_over));
         // Also when the page is wrong, or the scope would never end.
         let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            prepare();
             page.check(Setting::Live, shell);
         }));
         is_over.store(true, Ordering::Relaxed);
@@ -176,6 +194,67 @@ fn one_gpu_is_taken_out_of_service_as_the_guide_says() {
 #[test]
 fn a_node_gets_firmware_as_the_guide_says() {
     follow("firmware", "node-3");
+}
+
+/// Two nodes full of pods of a workload with a budget, and one that is free: it comes last, so that no pod is there yet.
+fn workload_on_two_nodes(plane: &ControlPlane) {
+    let (driver, names) = ("gpu.example.com", ["gpu-0", "gpu-1", "gpu-2", "gpu-3"]);
+    let node = |node: &str, devices: &[&str]| {
+        block_on(async {
+            plane.ready_node(node).await;
+            plane.create(&[slice(driver, node, devices)]).await;
+        });
+    };
+    node("node-7", &names[..2]);
+    node("node-8", &names[..2]);
+    let named = |name: &str| json!({"name": name, "namespace": "serving"});
+    let labels = json!({"app": "web"});
+    let container = json!({
+        "name": "main", "image": "example.com/none", "resources": {"claims": [{"name": "gpu"}]},
+    });
+    let pod = json!({
+        "terminationGracePeriodSeconds": 1, "containers": [container],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
+    });
+    let request = json!({"name": "gpu", "exactly": {"deviceClassName": driver}});
+    block_on(plane.create(&[
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "serving"}}),
+        class(driver),
+        json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+            "metadata": named("gpu"), "spec": {"spec": {"devices": {"requests": [request]}}},
+        }),
+        json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": named("web"),
+            "spec": {"minAvailable": 3, "selector": {"matchLabels": labels}},
+        }),
+        json!({
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": named("web"),
+            "spec": {
+                "replicas": 4, "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": pod},
+            },
+        }),
+    ]));
+    let path = "/apis/policy/v1/namespaces/serving/poddisruptionbudgets/web";
+    block_on(wait_for(
+        "the budget counts all pods",
+        DEADLINE,
+        async || {
+            let answer = plane.request(http::Method::GET, path, None).await;
+            let budget = answer.and_then(|answer| answer.success()).ok()?;
+            (budget["status"]["currentHealthy"] == 4).then_some(())
+        },
+    ));
+    node("node-9", &names);
+}
+
+#[test]
+fn nodes_are_drained_one_after_the_other_as_the_guide_says() {
+    let controllers = "device-taint-eviction-controller,resourceclaim-controller,\
+        replicaset-controller,disruption-controller";
+    let plane = ControlPlane::start(&Variant::default().with_only_controller(controllers));
+    follow_on(&plane, "drain", || workload_on_two_nodes(&plane));
 }
 
 #[test]

@@ -10,16 +10,20 @@ use super::tools::go_module;
 
 const MODULE: &str = "github.com/argoproj/argo-workflows/v3@v3.7.0";
 
-fn workflow() -> Value {
-    let [workflow] = &example("argo-workflow.yaml")[..] else {
+/// The example that evicts the pods of a device in several clusters.
+const ESCALATION: &str = "argo-workflow.yaml";
+/// The example that drains nodes of one cluster.
+const DRAIN: &str = "argo-drain.yaml";
+
+fn workflow(name: &str) -> Value {
+    let [workflow] = &example(name)[..] else {
         panic!("one document");
     };
     workflow.clone()
 }
 
 #[test]
-fn it_follows_argos_schema_and_refers_to_what_there_is() {
-    let workflow = workflow();
+fn they_follow_argos_schema_and_refer_to_what_there_is() {
     let file = go_module(MODULE).join("api/jsonschema/schema.json");
     let text = std::fs::read_to_string(file).expect("Argo's schema");
     let whole: Value = serde_json::from_str(&text).expect("JSON");
@@ -28,17 +32,20 @@ fn it_follows_argos_schema_and_refers_to_what_there_is() {
         "$ref": "#/definitions/io.argoproj.workflow.v1alpha1.Workflow",
     });
     closed(&mut schema);
-    assert_eq!(errors(&schema, &workflow), Vec::<String>::new());
-    let mut broken = workflow.clone();
-    broken["spec"]["templates"][0]["stepz"] = json!([]);
-    assert!(
-        !errors(&schema, &broken).is_empty(),
-        "the schema notices mistakes"
-    );
-    assert_eq!(dangling(&workflow), Vec::<String>::new());
-    broken = workflow;
-    broken["spec"]["templates"][0]["steps"][0][0]["template"] = json!("nowhere");
-    assert!(!dangling(&broken).is_empty());
+    for name in [ESCALATION, DRAIN] {
+        let workflow = workflow(name);
+        assert_eq!(errors(&schema, &workflow), Vec::<String>::new(), "{name}");
+        let mut broken = workflow.clone();
+        broken["spec"]["templates"][0]["stepz"] = json!([]);
+        assert!(
+            !errors(&schema, &broken).is_empty(),
+            "the schema notices mistakes"
+        );
+        assert_eq!(dangling(&workflow), Vec::<String>::new(), "{name}");
+        broken = workflow;
+        broken["spec"]["templates"][0]["steps"][0][0]["template"] = json!("nowhere");
+        assert!(!dangling(&broken).is_empty(), "{name}");
+    }
 }
 
 /// References to what is not there, which Argo finds only when it comes to them.
@@ -95,9 +102,19 @@ fn dangling(workflow: &Value) -> Vec<String> {
     wrong
 }
 
-/// A template's script and its variables, as Argo would fill them in.
+/// As [`step_of`], for the escalation.
 fn step(scene: &Scene, name: &str, inputs: &[(&str, &str)]) -> (String, BTreeMap<String, String>) {
-    let workflow = workflow();
+    step_of(ESCALATION, scene, name, inputs)
+}
+
+/// A template's script and its variables, as Argo would fill them in.
+fn step_of(
+    example: &str,
+    scene: &Scene,
+    name: &str,
+    inputs: &[(&str, &str)],
+) -> (String, BTreeMap<String, String>) {
+    let workflow = workflow(example);
     let spec = &workflow["spec"];
     let mut values: BTreeMap<String, String> = BTreeMap::new();
     for parameter in spec["arguments"]["parameters"]
@@ -111,6 +128,13 @@ fn step(scene: &Scene, name: &str, inputs: &[(&str, &str)]) -> (String, BTreeMap
     for (name, value) in [
         ("device", scene.device()),
         ("taint", scene.taint()),
+        ("devices", scene.devices()),
+        ("nodes", "1".to_owned()),
+        ("drain", scene.drain()),
+        (
+            "update",
+            format!("touch {}", scene.path("updated").display()),
+        ),
         ("timeout", "60s".to_owned()),
     ] {
         values.insert(format!("workflow.parameters.{name}"), value);
@@ -140,10 +164,10 @@ fn step(scene: &Scene, name: &str, inputs: &[(&str, &str)]) -> (String, BTreeMap
             )
         })
         .collect();
-    variables.insert(
-        "KUBECONFIG".to_owned(),
-        scene.path("config").display().to_string(),
-    );
+    // Only where it has one: the other steps talk to no cluster.
+    if let Some(config) = variables.get_mut("KUBECONFIG") {
+        *config = scene.path("config").display().to_string();
+    }
     let source = template["script"]["source"].as_str().expect("a script");
     let work = scene.path("work").display().to_string();
     (source.replace("/work", &work), variables)
@@ -206,10 +230,60 @@ fn its_preview_fails_for_good_at_its_guard_and_for_a_while_without_a_server() {
         scene.path("away").display().to_string(),
     );
     scene.run("sh", &script, &variables).ended(75);
-    let retried = &workflow()["spec"]["templates"];
+    let retried = &workflow(ESCALATION)["spec"]["templates"];
     let retried = retried.as_array().expect("templates").iter();
     let retried: Vec<_> = retried
         .filter_map(|it| it["retryStrategy"]["expression"].as_str())
         .collect();
     assert_eq!(retried, [r#"lastRetry.exitCode == "75""#; 2]);
+}
+
+#[test]
+fn nodes_are_drained_as_planned_and_approved_and_given_back() {
+    let scene = Scene::new();
+    let run = |name, inputs: &[(&str, &str)]| {
+        let (script, variables) = step_of(DRAIN, &scene, name, inputs);
+        scene.run("sh", &script, &variables)
+    };
+    // Nothing creates the pod again, and nobody has said that this is fine.
+    run("plan", &[]).ended(4).saying("--include-unmanaged");
+    assert!(scene.effects().is_empty());
+    scene.free();
+    run("plan", &[]).ended(0);
+    let devices = scene.read("work/devices");
+    let expected = ["gpu-0", "gpu-1"].map(|name| scene.world.device(name));
+    assert_eq!(devices.lines().collect::<Vec<_>>(), expected);
+    assert!(!scene.read("work/summary").is_empty());
+    let digest = scene.read("work/digest");
+    let digest = digest.trim();
+    assert!(digest.starts_with("sha256:"), "{digest}");
+    assert!(scene.effects().is_empty(), "a plan changes nothing");
+
+    // Not what was approved.
+    run("drain", &[("digest", "sha256:0")])
+        .ended(1)
+        .saying("not the one that was approved");
+    run("drain", &[("digest", digest)]).ended(0);
+    assert_eq!(scene.effects(), ["NoSchedule"; 2]);
+    assert!(scene.read("work/events.jsonl").contains("\"UnitChanged\""));
+    // Tried again, as Argo does after code 75, it finds everything done.
+    run("drain", &[("digest", digest)]).ended(0);
+    run("update", &[]).ended(0);
+    assert!(scene.path("updated").exists());
+    run("restore", &[]).ended(0);
+    assert!(scene.effects().is_empty());
+}
+
+#[test]
+fn somebody_approves_a_plan_before_anything_is_drained() {
+    let workflow = workflow(DRAIN);
+    let templates = workflow["spec"]["templates"].as_array().expect("templates");
+    let steps = templates[0]["steps"].as_array().expect("steps");
+    let called: Vec<&str> = steps
+        .iter()
+        .filter_map(|group| group[0]["template"].as_str())
+        .collect();
+    assert_eq!(called, ["plan", "approval", "drain", "update", "restore"]);
+    let approval = templates.iter().find(|it| it["name"] == "approval");
+    assert!(approval.is_some_and(|it| it["suspend"].is_object()));
 }

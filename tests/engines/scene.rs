@@ -50,6 +50,31 @@ impl Scene {
         self.world.device("gpu-0")
     }
 
+    /// All devices of the scene.
+    pub fn devices(&self) -> String {
+        self.world.driver.clone()
+    }
+
+    /// A name for a drain that no other test has.
+    pub fn drain(&self) -> String {
+        self.world.namespace.clone()
+    }
+
+    /// Ends the pod and gives back what it held, as a kubelet and its controllers would.
+    pub fn free(&self) {
+        block_on(async {
+            let (plane, namespace) = (self.world.plane, &self.world.namespace);
+            plane.force_delete_pod(namespace, "train").await;
+            let pod = Reference::pod(namespace, "train");
+            wait_for("the pod is gone", DEADLINE, async || {
+                plane.get(&pod).await.is_none().then_some(())
+            })
+            .await;
+            // The scheduler, which gives claims back, has not allocated this one.
+            plane.delete(&Reference::claim(namespace, "train")).await;
+        });
+    }
+
     pub fn taint(&self) -> String {
         format!("{KEY}=firmware")
     }

@@ -54,7 +54,7 @@ impl Answer {
         Self::Whole(status, Vec::new(), body.into())
     }
 
-    pub(super) fn busy(status: u16, seconds: u64) -> Self {
+    pub(crate) fn busy(status: u16, seconds: u64) -> Self {
         Self::Whole(status, vec![format!("Retry-After: {seconds}")], Vec::new())
     }
 
@@ -81,7 +81,7 @@ impl Answer {
     }
 
     /// What an API server says about an object that it does not have.
-    pub(super) fn absent(resource: &str, name: &str) -> Self {
+    pub(crate) fn absent(resource: &str, name: &str) -> Self {
         Self::refused(404, &not_found(resource, name))
     }
 

@@ -18,7 +18,7 @@ use crate::cluster::{
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::{is_still_there, look_first};
-use crate::decide::effect::{Revert, revert, too_old_for_none};
+use crate::decide::effect::{Revert, too_old_for_none};
 use crate::decide::ledger::{RuleGoal, Sending};
 use crate::decide::outcomes::{as_it_was, changed_by, made_as};
 use crate::decide::{
@@ -349,22 +349,32 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Gives a rule the effect back that it had `before` it was escalated `to` another: unless somebody
-    /// else has given it a third one, or it is gone.
+    /// Gives a rule the effect back that it had `before` an escalation, where `judge` says that the rule is still as the
+    /// escalation left it.
     pub(crate) async fn give_back(
         &mut self,
         before: &DeviceTaintRule,
         patch: &RulePatch,
-        to: &Effect,
+        judge: impl Fn(Option<&DeviceTaintRule>) -> Revert,
     ) -> Result<Revert, Failure> {
+        let back = self.try_give_back(before, patch, judge).await;
+        back.map_err(|error| self.failed(before.name.as_str(), error))
+    }
+
+    /// As [`Changer::give_back`], for whoever tries again: a failure is not accounted for yet.
+    pub(super) async fn try_give_back(
+        &mut self,
+        before: &DeviceTaintRule,
+        patch: &RulePatch,
+        judge: impl Fn(Option<&DeviceTaintRule>) -> Revert,
+    ) -> Result<Revert, ClusterError> {
         let name = before.name.as_str();
         let patch = &self.writer.sign_patch(patch.clone());
         self.context.ledger.begin(name, Sending::Change);
-        let found = self.rules.get(name).await;
-        let found = found.map_err(|error| self.failed(name, error))?;
+        let found = self.rules.get(name).await?;
         let decided = |found: Option<&StoredRule>| {
             let fact = found.map(|stored| &stored.fact);
-            match (revert(fact, before, to), fact) {
+            match (judge(fact), fact) {
                 (Revert::GiveBack, Some(fact)) => ConflictAction::Send(patched(fact, patch)),
                 (back, _) => ConflictAction::End(back),
             }
@@ -381,7 +391,7 @@ impl<'a> Changer<'a> {
                     .rules
                     .change(name, first, WriteMode::Store, again)
                     .await;
-                match made.map_err(|error| self.failed(name, error))? {
+                match made? {
                     ChangeResult::Done(_) | ChangeResult::Removed(_) => Revert::GiveBack,
                     ChangeResult::Ended(back, _) => back,
                 }
@@ -390,7 +400,9 @@ impl<'a> Changer<'a> {
         let verb = match &back {
             Revert::GiveBack => "reverted",
             Revert::Gone => "gone",
-            Revert::Otherwise(_) => "unchanged: another user or program changed it",
+            Revert::Otherwise(_) | Revert::TakenOver(_) => {
+                "unchanged: another user or program changed it"
+            }
         };
         self.context.ledger.done(name, verb);
         if back == Revert::GiveBack {
@@ -536,6 +548,6 @@ pub(super) fn state(rule: &DeviceTaintRule) -> ObjectVersion {
 fn patched(rule: &DeviceTaintRule, patch: &RulePatch) -> cluster::ObjectChange {
     cluster::ObjectChange::Patch {
         on: state(rule),
-        patch: patch.body(),
+        patch: patch.body_for(rule),
     }
 }

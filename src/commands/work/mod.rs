@@ -38,5 +38,6 @@ pub(crate) mod role;
 pub(crate) mod rules_on;
 pub(crate) mod source;
 pub(crate) mod stopped;
+pub(crate) mod timed_effect;
 pub(crate) mod unreleased_devices;
 pub(crate) mod wait;

@@ -16,7 +16,7 @@ use super::wait::{Wait, WaitEnd, timed_out};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::conflict::refuse_deleted;
-use crate::decide::effect::{no_way_back, way_back};
+use crate::decide::effect::{no_way_back, revert, way_back};
 use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
 use crate::decide::ledger::RuleGoal as Planned;
 use crate::decide::others::note_users;
@@ -232,8 +232,9 @@ impl Pipeline<'_> {
             let Some(before) = rule.now() else { continue };
             let effect = &before.taint.effect;
             let patch = RulePatch::effect(effect, &view.semantics, Some(view.now));
-            let back = changer.give_back(before, &patch, &rule.rule.taint.effect);
-            failure = match back.await {
+            let judge =
+                |found: Option<&DeviceTaintRule>| revert(found, before, &rule.rule.taint.effect);
+            failure = match changer.give_back(before, &patch, judge).await {
                 Ok(back) => failure.hint(back.describe(before)),
                 Err(error) => failure
                     .detail(format!(

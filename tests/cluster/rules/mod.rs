@@ -22,6 +22,8 @@ mod races;
 mod recovery;
 mod runbook;
 pub mod support;
+#[cfg(unix)]
+mod timed;
 mod versions;
 mod waited;
 #[cfg(unix)]
