@@ -299,8 +299,8 @@ impl DrainArgs {
                 .end(&prepared.terms.name, &mutation, format, context)
                 .await;
         }
-        let restarts = Box::pin(request.check(&prepared, &mutation, context)).await?;
-        let proposal = request.proposal(&prepared);
+        let agreed = Box::pin(request.check(&prepared, &mutation)).await?;
+        let proposal = request.proposal(&prepared, agreed.lines);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
             mutation: &mutation,
@@ -315,7 +315,7 @@ impl DrainArgs {
             version: self.version.version(),
             semantics: mutation.view.semantics,
             limits: request.limits,
-            restarts,
+            restarts: agreed.restarts,
             settle: self.settle,
             context,
         };

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::proposal::{ProposedRule, lines};
+use super::proposal::{Drains, ProposedRule, lines};
 use super::question::Question;
 use crate::assess::Consent;
 use crate::engine::ProposedTaint;
@@ -45,9 +45,28 @@ pub struct PlannedChange<'a> {
     pub concerns: &'a [String],
     /// What is considered, to say how all of it can be seen.
     pub proposed: &'a [ProposedTaint],
+    /// What the command does to pods afterwards, if it does.
+    pub drains: Option<&'a Drains>,
 }
 
 impl PlannedChange<'_> {
+    /// What the change comes to in a few lines, with what is unknown.
+    #[must_use]
+    pub fn summary_lines(&self) -> Vec<String> {
+        match self.drains {
+            None => self.report.summary_lines(),
+            Some(Drains::ByTaint(lines)) => {
+                let report = self.report.summary_lines();
+                lines.iter().cloned().chain(report).collect()
+            }
+            // The report is that of a NoExecute taint: who is hit is the same, and how is not.
+            Some(Drains::ByEviction(lines)) => {
+                let unknown = self.report.unknown_lines();
+                lines.iter().cloned().chain(unknown).collect()
+            }
+        }
+    }
+
     /// The rules that are as wanted already.
     fn done(&self) -> impl Iterator<Item = &ProposedRule> {
         self.rules.iter().filter(|rule| !rule.is_open())
@@ -59,8 +78,12 @@ impl PlannedChange<'_> {
     pub fn block(&self) -> Vec<String> {
         let indented = |line: &String| format!("  {line}");
         let mut lines = lines(self.rules);
-        lines.extend(self.report.summary_lines().iter().map(indented));
+        lines.extend(self.summary_lines().iter().map(indented));
         lines.extend(self.concerns.iter().map(indented));
+        // Risks are those of an eviction by taint, which ignores budgets and comes at once.
+        if let Some(Drains::ByEviction(_)) = self.drains {
+            return lines;
+        }
         let risks = self.report.worst_lines();
         lines.extend(risks.iter().map(indented));
         if !self.report.evicted().is_empty() {
@@ -362,6 +385,7 @@ mod tests {
             action: "Give effect NoExecute to rule drain",
             concerns: &[],
             proposed: &[],
+            drains: None,
         }
     }
 

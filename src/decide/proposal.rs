@@ -224,13 +224,14 @@ pub struct Proposal {
     pub drains: Option<Drains>,
 }
 
-/// What a command does to pods after it has changed rules that evict nobody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a command does to pods after it has changed rules that evict nobody, with the lines that say so before the
+/// question.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Drains {
-    /// They are evicted through the API.
-    ByEviction,
+    /// They are evicted through the API, or their owners are restarted.
+    ByEviction(Vec<String>),
     /// They may be evicted by the rules, which get effect NoExecute.
-    ByTaint,
+    ByTaint(Vec<String>),
 }
 
 /// That the policies of a dedication do not follow a change of its rule.
@@ -262,15 +263,15 @@ impl Proposal {
     /// What policies are asked about.
     pub(crate) fn asked(&self) -> Vec<CheckedRule> {
         let open = self.open().map(ProposedRule::asked);
-        match self.drains {
+        match &self.drains {
             // What the rules become is asked about too, also of those that need no change before.
-            Some(Drains::ByTaint) => {
+            Some(Drains::ByTaint(_)) => {
                 let raised = self.rules.iter();
                 let raised =
                     raised.map(|rule| CheckedRule::of_rule(&rule.rule, &Effect::NoExecute));
                 open.chain(raised).collect()
             }
-            Some(Drains::ByEviction) | None => open.collect(),
+            Some(Drains::ByEviction(_)) | None => open.collect(),
         }
     }
 
@@ -283,7 +284,7 @@ impl Proposal {
     pub(crate) fn proposed(&self, now: Timestamp) -> Vec<ProposedTaint> {
         let rules = self.rules.iter();
         let proposed = rules.map(|rule| rule.proposed(now));
-        match self.drains {
+        match &self.drains {
             // By whatever means they leave: the pods are those that NoExecute would evict.
             Some(_) => proposed
                 .map(|taint| taint.with_effect(&Effect::NoExecute, now))
@@ -583,11 +584,14 @@ mod tests {
 
     #[test]
     fn a_drain_is_assessed_as_what_its_pods_would_suffer_and_is_never_done_by_its_rules() {
-        for (drains, asked) in [(Drains::ByEviction, 1), (Drains::ByTaint, 3)] {
+        for (drains, asked) in [
+            (Drains::ByEviction(Vec::new()), 1),
+            (Drains::ByTaint(Vec::new()), 3),
+        ] {
             let mut kept = raised("NoSchedule", "NoSchedule");
             kept.rule.name = "kept".into();
             let drain = Proposal {
-                drains: Some(drains),
+                drains: Some(drains.clone()),
                 ..proposal(vec![kept, created("NoSchedule")])
             };
             let effects = drain.proposed(now()).into_iter();

@@ -99,12 +99,7 @@ impl SafetyLimits {
             Ok(ConsentOutcome::Ask(_)) => introduce(&planned.block(), context),
             // Without a question nothing else shows what it comes to, also where it is refused.
             Ok(ConsentOutcome::Proceed) | Err(_) => {
-                for line in planned
-                    .report
-                    .summary_lines()
-                    .iter()
-                    .chain(planned.concerns)
-                {
+                for line in planned.summary_lines().iter().chain(planned.concerns) {
                     context.printer.note(line);
                 }
             }

@@ -120,6 +120,7 @@ impl Pipeline<'_> {
             action,
             concerns: &self.concerns(proposal).await,
             proposed: &proposed,
+            drains: proposal.drains.as_ref(),
         };
         let passed = safety.check(&planned, self.dry_run, self.context)?;
         let expected = report.evicted();

@@ -68,7 +68,7 @@ pub use reported::{devices_of, reported};
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan};
 pub use restart_run::RestartReply;
-pub use start::{DrainPlan, plan_lines, refuse_start};
+pub use start::{DrainPlan, failing_jobs, least_time, plan_lines, refuse_start};
 pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, wanted};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};

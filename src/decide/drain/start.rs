@@ -1,6 +1,9 @@
 //! Reasons to refuse a drain before anything is tainted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::SignedDuration;
 
 use super::facts::UnitPod;
 use super::means::Means;
@@ -9,7 +12,11 @@ use super::restart_plan::RestartPlan;
 use super::unit::Unit;
 use super::unit_run::UnitLimits;
 use crate::assess::Replacements;
+use crate::engine::Impact;
+use crate::engine::job_fate::JobFate;
 use crate::error::{ExitStatus, Failure};
+use crate::model::Uid;
+use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 
 /// The work of a drain.
@@ -25,6 +32,10 @@ pub struct DrainPlan<'a> {
     pub replacements: &'a Replacements,
     /// The limits of each unit.
     pub limits: &'a UnitLimits,
+    /// Jobs that fail for good by the evictions.
+    pub failing_jobs: &'a [String],
+    /// The time that grace periods may take.
+    pub least: Duration,
     /// Owners of these pods that are restarted.
     pub restarts: &'a RestartPlan,
     /// Data that could not be read.
@@ -141,6 +152,25 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
             few(pods)
         )
     }));
+    let for_good = classes.get(&PodClass::Unmanaged);
+    let for_good = for_good.filter(|_| limits.included.unmanaged);
+    if let Some(pods) = for_good {
+        lines.push(format!(
+            "  {} will not be recreated",
+            counted(pods.len(), "pod")
+        ));
+    }
+    if !plan.failing_jobs.is_empty() {
+        let jobs = plan.failing_jobs;
+        let are = if jobs.len() == 1 { "fails" } else { "fail" };
+        let count = counted(jobs.len(), "Job");
+        lines.push(format!("  {count} {are} permanently: {}", few(jobs)));
+    }
+    lines.push(format!(
+        "  expected time: up to {} for grace periods, and the time until replacements are ready; at most {} for each unit (--timeout)",
+        human(plan.least),
+        human(limits.timeout)
+    ));
     if limits.accepts_unplaceable {
         lines.extend(
             unplaced(plan.replacements)
@@ -168,6 +198,52 @@ fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
             after.as_secs()
         ),
     }
+}
+
+fn human(duration: Duration) -> String {
+    human_duration(SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX))
+}
+
+/// Jobs that fail for good by the evictions of `impact`, as NAMESPACE/NAME, each once.
+#[must_use]
+pub fn failing_jobs(impact: &Impact<'_>, fates: &BTreeMap<&Uid, JobFate>) -> Vec<String> {
+    let pods = impact.pods.iter().map(|impact| impact.pod);
+    let failing = pods.filter(|pod| matches_failure(fates.get(&pod.uid)));
+    let names: BTreeSet<String> = failing
+        .filter_map(|pod| {
+            let job = pod.controller.as_ref()?;
+            Some(format!("{}/{}", pod.name.namespace, job.name))
+        })
+        .collect();
+    names.into_iter().collect()
+}
+
+fn matches_failure(fate: Option<&JobFate>) -> bool {
+    match fate {
+        Some(JobFate::Fails(_)) => true,
+        Some(_) | None => false,
+    }
+}
+
+/// The time that grace periods may take: pods of one workload are evicted one after the other, those of different
+/// workloads side by side.
+#[must_use]
+pub fn least_time(leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
+    let grace: BTreeMap<&Uid, i64> = impact
+        .pods
+        .iter()
+        .map(|impact| (&impact.pod.uid, impact.pod.grace_period_seconds))
+        .collect();
+    let mut workloads: BTreeMap<&Uid, u64> = BTreeMap::new();
+    for pod in leaving {
+        let seconds = grace.get(&pod.uid).copied().unwrap_or_default();
+        let seconds = u64::try_from(seconds).unwrap_or_default();
+        // A pod without a workload is on its own.
+        let sum = workloads.entry(pod.workload.as_ref().unwrap_or(&pod.uid));
+        let sum = sum.or_default();
+        *sum = sum.saturating_add(seconds);
+    }
+    Duration::from_secs(workloads.into_values().max().unwrap_or_default())
 }
 
 fn verb(class: PodClass, included: Inclusions) -> &'static str {
@@ -233,6 +309,8 @@ mod tests {
         limits: &UnitLimits,
     ) -> Option<String> {
         let plan = DrainPlan {
+            failing_jobs: &[],
+            least: Duration::from_secs(30),
             name: "fw",
             units: &[],
             pods,
@@ -322,6 +400,8 @@ mod tests {
         let of = |means| {
             let limits = UnitLimits { means, ..limits() };
             let plan = DrainPlan {
+                failing_jobs: &[],
+                least: Duration::from_secs(30),
                 name: "fw",
                 units: &[],
                 pods: &pods,
@@ -336,14 +416,14 @@ mod tests {
         let (lines, refused) = of(Means::Auto);
         assert_eq!(refused, None);
         insta::assert_snapshot!(lines, @"
-        Pods leave by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
+        Pods are removed by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
           evicts pods of workloads with several replicas: team-a/api
         ");
         let (lines, refused) = of(Means::Restart);
-        assert!(
-            lines.starts_with("Pods leave by restarts of their Deployments, new pods first, which")
-        );
+        assert!(lines.starts_with(
+            "Pods are removed by restarts of their Deployments, new pods first, which"
+        ));
         let refused = refused.expect("a pod would stay");
         assert!(refused.contains("cannot be restarted"), "{refused}");
     }
@@ -354,6 +434,8 @@ mod tests {
         let mut accepting = limits();
         accepting.accepts_unplaceable = true;
         let plan = DrainPlan {
+            failing_jobs: &[],
+            least: Duration::from_secs(30),
             name: "fw",
             units: &[],
             pods: &[],
@@ -383,6 +465,8 @@ mod tests {
         limits.force_after = Some(Duration::from_secs(30));
         limits.accepts_unplaceable = true;
         let plan = DrainPlan {
+            failing_jobs: &["team-a/train".to_owned()],
+            least: Duration::from_secs(90),
             name: "fw",
             units: &units,
             pods: &pods,

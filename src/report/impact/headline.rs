@@ -43,9 +43,15 @@ impl ImpactReport {
     pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = headline(self);
         lines.extend(self.assessment.replacements.together_line());
-        let lacking = self.incomplete.iter().map(Incomplete::line);
-        lines.extend(lacking.map(|line| format!("unknown: {line}")));
+        lines.extend(self.unknown_lines());
         lines
+    }
+
+    /// What the answer lacks, a line each.
+    #[must_use]
+    pub fn unknown_lines(&self) -> Vec<String> {
+        let lacking = self.incomplete.iter().map(Incomplete::line);
+        lacking.map(|line| format!("unknown: {line}")).collect()
     }
 }
 

@@ -17,13 +17,14 @@ use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFl
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlannedFacts, RestartFacts, RestartPlan, Unit, UnitKind,
-    UnitLimits, UnitPod, UnitProgress, drains as drain_states, in_planned_order, plan_lines,
-    planned_devices, planned_kind, pods_of, refuse_other_cluster, refuse_outdated, refuse_start,
-    units, wanted, workload_states,
+    UnitLimits, UnitPod, UnitProgress, drains as drain_states, failing_jobs, in_planned_order,
+    least_time, plan_lines, planned_devices, planned_kind, pods_of, refuse_other_cluster,
+    refuse_outdated, refuse_start, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
+use crate::engine::job_fate::job_fates;
 use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
@@ -47,6 +48,13 @@ pub(crate) struct DrainRequest {
     pub(crate) limits: UnitLimits,
     /// How changes are sent; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
+}
+
+/// What a drain does to pods, before it is agreed to.
+pub(crate) struct Agreed {
+    pub(crate) restarts: RestartPlan,
+    /// The lines that are shown before the question.
+    pub(crate) lines: Vec<String>,
 }
 
 /// A plan that was read from a file.
@@ -283,14 +291,13 @@ impl DrainRequest {
         Ok(all)
     }
 
-    /// Refuses a drain that cannot succeed, before anything is tainted, and prints the plan; gives the owners to
-    /// restart.
+    /// Refuses a drain that cannot succeed, before anything is tainted, and gives the owners to restart and the lines
+    /// to show.
     pub(crate) async fn check(
         &self,
         prepared: &Prepared,
         mutation: &MutationContext,
-        context: &Context,
-    ) -> Result<RestartPlan, Failure> {
+    ) -> Result<Agreed, Failure> {
         let (view, limits) = (&mutation.view, &self.limits);
         let devices = prepared.units.iter().flat_map(|unit| &unit.devices);
         let proposed: Vec<ProposedTaint> = devices
@@ -327,7 +334,10 @@ impl DrainRequest {
             rules: &prepared.rules(mutation.view.rules()?),
         };
         let restarts = RestartPlan::of(limits.means, &facts);
+        let fates = job_fates(&of_leaving, &view.reading);
         let plan = DrainPlan {
+            failing_jobs: &failing_jobs(&of_leaving, &fates),
+            least: least_time(&leaving, &of_leaving),
             name: &prepared.terms.name,
             units: &prepared.units,
             pods: &pods,
@@ -337,15 +347,13 @@ impl DrainRequest {
             unread: &unread,
         };
         refuse_start(&plan)?;
-        for line in plan_lines(&plan) {
-            context.printer.note(&line);
-        }
+        let lines = plan_lines(&plan);
         // A dry run by this plugin sends nothing that could change anything.
         if self.mode.is_some() {
             may_restart(&restarts, &mutation.live.client, mutation.view.now).await?;
             self.check_permission(&leaving, mutation).await?;
         }
-        Ok(restarts)
+        Ok(Agreed { restarts, lines })
     }
 
     /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
@@ -372,7 +380,7 @@ impl DrainRequest {
         Ok(())
     }
 
-    pub(crate) fn proposal(&self, prepared: &Prepared) -> Proposal {
+    pub(crate) fn proposal(&self, prepared: &Prepared, lines: Vec<String>) -> Proposal {
         let names: Vec<String> = prepared
             .units
             .iter()
@@ -390,9 +398,9 @@ impl DrainRequest {
             noted_before: None,
             patience: None,
             drains: Some(if may_raise {
-                Drains::ByTaint
+                Drains::ByTaint(lines)
             } else {
-                Drains::ByEviction
+                Drains::ByEviction(lines)
             }),
         }
     }
