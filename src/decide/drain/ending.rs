@@ -78,14 +78,11 @@ impl DrainEnd {
 #[must_use]
 pub fn interrupted(name: &str) -> Vec<String> {
     vec![
-        "the taints stay: no new pods are scheduled on the devices, and pods that were evicted are \
-         replaced elsewhere"
+        "the taints stay: no new pods are scheduled on the devices, pods that were evicted are \
+         replaced elsewhere, and restarts of Deployments go on"
             .to_owned(),
         "to continue: run the same command again".to_owned(),
-        format!(
-            "to undo it: kubectl devicetaint restore {}",
-            word(name)
-        ),
+        format!("to undo it: kubectl devicetaint restore {}", word(name)),
     ]
 }
 

@@ -50,7 +50,7 @@ mod testing;
 mod unit;
 mod unit_run;
 #[cfg(test)]
-mod virtual_time;
+mod virtual_time_tests;
 mod watch;
 
 pub use ending::{DrainEnd, interrupted, next_line};

@@ -226,8 +226,7 @@ impl UnitRun {
         }
         // A replacement has no device: each further eviction would add another pending pod, and a budget that counts
         // the pending pod never allows an eviction.
-        let is_starved = self.first_unplaced(facts).is_some() && !self.refused.is_empty();
-        if is_starved && self.limits.force_after.is_none() {
+        if self.is_starved(facts) && self.limits.force_after.is_none() {
             return UnitStep::Finished(UnitEnd::Blocked(self.reasons(facts, &leaving)));
         }
         if !is_over && let Some(owner) = self.restart_candidate(facts, &staying, elapsed) {
@@ -373,6 +372,15 @@ impl UnitRun {
     fn first_unplaced<'a>(&'a self, facts: &'a UnitFacts) -> Option<(&'a Uid, &'a String)> {
         let mut unplaced = facts.unschedulable.iter();
         unplaced.find(|(uid, _)| self.touched.contains(*uid))
+    }
+
+    /// Whether an eviction was refused, and a replacement waits for a device that no pod of its owner releases. While a
+    /// rollout is in progress, its new pods may wait for devices of its old ones.
+    fn is_starved(&self, facts: &UnitFacts) -> bool {
+        let mut unplaced = facts.unschedulable.keys();
+        !self.refused.is_empty()
+            && unplaced
+                .any(|uid| self.touched.contains(uid) && !self.restarts.is_ongoing(uid, facts))
     }
 
     /// The next step if no pod is left to evict, or if the controller evicts the pods.
@@ -1014,6 +1022,26 @@ mod tests {
         let mut auto = by_restart(Means::Auto);
         auto.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(0));
         assert_eq!(evicts(&auto.next(&begun, seconds(1))), Some("web-1"));
+    }
+
+    #[test]
+    fn new_pods_of_a_rollout_that_wait_for_devices_of_old_ones_end_no_unit() {
+        let (one, api) = (
+            web("web-1"),
+            pod("api-1", PodClass::Replicated, Some("api")),
+        );
+        let starved = |progress| UnitFacts {
+            unschedulable: BTreeMap::from([(Uid::from("web"), "no device".to_owned())]),
+            ..restarting(vec![one.clone(), api.clone()], progress)
+        };
+        let mut run = by_restart(Means::Auto);
+        run.restarted(&Uid::from("web"), &RestartReply::Accepted, seconds(0));
+        let refused = EvictionReply::Refused("no".to_owned());
+        run.replied(&api, &refused, seconds(0));
+        let step = run.next(&starved(ONGOING), seconds(1));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(3)));
+        let over = run.next(&starved(RestartProgress::Complete), seconds(1));
+        assert!(matches!(over, UnitStep::Finished(UnitEnd::Blocked(_))));
     }
 
     #[test]

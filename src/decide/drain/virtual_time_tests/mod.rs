@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
-use super::means::Means;
-use super::order::{BudgetState, Harm};
-use super::pod_class::{Inclusions, PodClass};
-use super::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
+use crate::decide::drain::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use crate::decide::drain::means::Means;
+use crate::decide::drain::order::{BudgetState, Harm};
+use crate::decide::drain::pod_class::{Inclusions, PodClass};
+use crate::decide::drain::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
 use crate::model::{Pod, Reading, Uid};
 use crate::report::testing::{pod as running, reading};
 
