@@ -16,9 +16,9 @@ use super::work::drain::{DrainOrder, DrainRequest, NamedPlan};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
-use crate::cluster::Purpose;
+use crate::cluster::{Purpose, user_name};
 use crate::decide::drain::{
-    DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, plan_file,
+    DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester, plan_file,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
@@ -147,6 +147,18 @@ pub(super) struct DrainArgs {
         hide_short_help = true
     )]
     reason: Option<String>,
+
+    /// Who needs the devices out of service: a team or program
+    ///
+    /// Recorded on the rules. If the drain exists, the requester joins it. `restore` removes a rule when the
+    /// last requester has withdrawn.
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Rule",
+        hide_short_help = true
+    )]
+    requester: Option<String>,
 
     /// Ticket reference
     #[arg(
@@ -291,6 +303,13 @@ impl DrainArgs {
         let (mutation, devices) = Box::pin(request.devices(choices, mutation, context)).await?;
         let prepared = request.prepare(&devices, &mutation, context)?;
         if prepared.runs.is_empty() {
+            if prepared.changes_rules() {
+                // Such as a requester that joins a drain whose units are all done.
+                let user = user_name(&mutation.live.client).await;
+                let changer = Changer::new(&mutation.rules, change, context);
+                let mut changer = changer.with_lines(lines).by(user);
+                request.taint(&prepared, &mutation, &mut changer).await?;
+            }
             context.printer.note(&format!(
                 "drain {}: no unit is left to drain",
                 prepared.terms.name
@@ -352,6 +371,7 @@ impl DrainArgs {
             with_partitions: self.with_partitions,
             kind: self.unit_kind(),
             name: self.name.clone(),
+            requester: self.requester.as_deref().map(parse_requester).transpose()?,
             reason: self.reason.clone(),
             ticket: self.ticket.clone(),
             limits: self.limits(),

@@ -9,20 +9,22 @@ use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::source::VersionArgs;
 use super::remove::{self, RemoveArgs};
+use super::work::changer::Changer;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::consent::{ask, introduce};
-use crate::cluster::read_nodes;
+use crate::cluster::{read_nodes, user_name};
 use crate::decide::Question;
 use crate::decide::drain::{
-    RestoreTarget, UnitProgress, UnitState, devices_of, drains, kept_back, restorable,
+    RestoreTarget, Restorer, UnitProgress, UnitState, Withdrawal, devices_of, drains, kept_back,
+    requesters, restorable, withdraw,
 };
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::release;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, NodeName};
+use crate::model::{DeviceId, DeviceTaintRule, NodeName};
 use crate::naming::duration::parse_duration;
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 use crate::output::StatusLine;
 
 /// How often the devices are checked.
@@ -44,9 +46,15 @@ pub(super) struct RestoreArgs {
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Include rules that another user or program changed
+    /// Include rules that another user or program changed, or that other requesters need
     #[arg(long, help_heading = "Safety")]
     others: bool,
+
+    /// Withdraw this requester; rules that other requesters need stay
+    ///
+    /// Default: your user name, if it is a requester of the drain.
+    #[arg(long, value_name = "NAME", help_heading = "Drain")]
+    requester: Option<String>,
 
     /// How long to wait until the devices can be allocated
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration, help_heading = "Wait")]
@@ -74,7 +82,40 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     let known = drains(view.rules()?);
     let target = RestoreTarget { name: &args.target };
     let (drain, units) = restorable(target, &known)?;
-    let taints: Vec<ProposedTaint> = units
+    let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
+    let user = match rules.iter().any(|rule| !requesters(rule).is_empty()) {
+        true => user_name(&live.client).await,
+        false => None,
+    };
+    let restorer = Restorer {
+        requester: args.requester.as_deref(),
+        user: user.as_deref(),
+        ignores_others: args.others,
+    };
+    let withdrawal = withdraw(&drain, &rules, &restorer)?;
+    args.agree(&drain, &units, &withdrawal, context)?;
+    args.keep(&withdrawal, &drain, &live, user.clone(), context)
+        .await?;
+    if withdrawal.removed.is_empty() {
+        return Ok(ExitStatus::Success);
+    }
+    // Devices of rules that others need stay tainted, and are not waited for.
+    let restored: Vec<UnitState> = units
+        .into_iter()
+        .map(|unit| {
+            let is_removed = |rule: &DeviceTaintRule| {
+                withdrawal
+                    .removed
+                    .iter()
+                    .any(|name| *name == rule.name.as_str())
+            };
+            UnitState {
+                rules: unit.rules.into_iter().filter(is_removed).collect(),
+                ..unit
+            }
+        })
+        .collect();
+    let taints: Vec<ProposedTaint> = restored
         .iter()
         .flat_map(|unit| &unit.rules)
         .map(|rule| ProposedTaint {
@@ -82,16 +123,11 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
             ..ProposedTaint::of_rule(rule, view.now)
         })
         .collect();
-    let devices: BTreeSet<DeviceId> = units
+    let devices: BTreeSet<DeviceId> = restored
         .iter()
         .flat_map(|unit| devices_of(unit, &view.basis()))
         .collect();
-    args.agree(&drain, &units, context)?;
-    let names: Vec<String> = units
-        .iter()
-        .flat_map(|unit| &unit.rules)
-        .map(|rule| rule.name.to_string())
-        .collect();
+    let names = withdrawal.removed;
     let is_real = args.change.change().dry_run.is_real();
     let timeout = args.timeout;
     let agreed = RemoveArgs::agreed(names, args.others, args.change, args.version);
@@ -110,9 +146,50 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
 }
 
 impl RestoreArgs {
-    fn agree(&self, drain: &str, units: &[UnitState], context: &Context) -> Result<(), Failure> {
-        let rules: usize = units.iter().map(|unit| unit.rules.len()).sum();
-        let action = format!("Restore drain {drain}: remove {}", counted(rules, "rule"));
+    /// Records the withdrawal on the rules that other requesters need.
+    async fn keep(
+        &self,
+        withdrawal: &Withdrawal,
+        drain: &str,
+        live: &Live,
+        user: Option<String>,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let rules = live.rules()?;
+        let mut changer = Changer::new(&rules, self.change.change(), context).by(user);
+        changer.plan(
+            withdrawal
+                .kept
+                .iter()
+                .map(|(rule, _)| rule.name.to_string()),
+        );
+        for (rule, patch) in &withdrawal.kept {
+            changer.patch(rule, patch, |found| found.is_some()).await?;
+        }
+        if !withdrawal.others.is_empty() {
+            let others: Vec<String> = withdrawal.others.iter().cloned().collect();
+            context.printer.note(&format!(
+                "drain {drain} is still requested by {}: {} kept",
+                few(&others),
+                counted(withdrawal.kept.len(), "rule")
+            ));
+        }
+        Ok(())
+    }
+
+    fn agree(
+        &self,
+        drain: &str,
+        units: &[UnitState],
+        withdrawal: &Withdrawal,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let removed = counted(withdrawal.removed.len(), "rule");
+        let action = if withdrawal.removed.is_empty() {
+            format!("Withdraw from drain {drain}: remove no rule")
+        } else {
+            format!("Restore drain {drain}: remove {removed}")
+        };
         if self.yes {
             context.printer.note(&action);
             return Ok(());

@@ -155,6 +155,8 @@ impl RuleMetadata {
     pub const DRAIN_UNIT: &str = in_group!("drain-unit");
     /// Annotation: how far that unit is.
     pub const DRAIN_STAGE: &str = in_group!("drain-stage");
+    /// Annotation: the requesters of that drain, separated by commas.
+    pub const DRAIN_REQUESTERS: &str = in_group!("drain-requesters");
     /// Annotation: why the rule is there.
     pub const REASON: &str = in_group!("reason");
     /// Annotation: where it is talked about.

@@ -25,6 +25,7 @@
 //! | Deployments that create new pods first, and the progress of a restart | `restart` |
 //! | How each pod of a unit is removed: by a restart, an eviction, or not yet | `restart_run` |
 //! | Facts about one unit, as observed at one time | `facts` |
+//! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
 //! | Reasons why restored devices cannot be allocated | `released` |
 //! | A drain as reports show it | `reported` |
@@ -39,6 +40,7 @@ mod planned;
 mod pod_class;
 mod released;
 mod reported;
+mod requesters;
 mod restart;
 mod restart_plan;
 mod restart_run;
@@ -65,6 +67,7 @@ pub use planned::{
 pub use pod_class::{Inclusions, PodClass};
 pub use released::kept_back;
 pub use reported::{devices_of, reported};
+pub use requesters::{Restorer, Withdrawal, joined, parse_requester, requesters, withdraw};
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan};
 pub use restart_run::RestartReply;

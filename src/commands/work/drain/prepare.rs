@@ -18,7 +18,7 @@ use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlannedFacts, RestartFacts, RestartPlan, Unit, UnitKind,
     UnitLimits, UnitPod, UnitProgress, drains as drain_states, failing_jobs, in_planned_order,
-    least_time, plan_lines, planned_devices, planned_kind, pods_of, refuse_other_cluster,
+    joined, least_time, plan_lines, planned_devices, planned_kind, pods_of, refuse_other_cluster,
     refuse_outdated, refuse_start, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
@@ -43,6 +43,8 @@ pub(crate) struct DrainRequest {
     pub(crate) with_partitions: bool,
     pub(crate) kind: UnitKind,
     pub(crate) name: Option<String>,
+    /// Who needs the devices out of service, beside others who may.
+    pub(crate) requester: Option<String>,
     pub(crate) reason: Option<String>,
     pub(crate) ticket: Option<String>,
     pub(crate) limits: UnitLimits,
@@ -76,6 +78,14 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// Whether a rule is still to be made or changed.
+    pub(crate) fn changes_rules(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            AddStep::Create(_) | AddStep::Change { .. } => true,
+            AddStep::Keep { .. } => false,
+        })
+    }
+
     /// The rules of its units; none unless all of them are there.
     fn rules(&self, known: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
         let names = self.runs.iter().flat_map(|run| &run.rules);
@@ -173,6 +183,7 @@ impl DrainRequest {
                 .printer
                 .warn(&format!("unit {unit} is skipped: {why}"));
         }
+        let drafts = self.with_requester(drafts, rules);
         let drafts = with_identities(drafts, view.snapshot(), &view.semantics, &[]);
         let existing = Terms {
             existing: Existing::Kept,
@@ -207,6 +218,19 @@ impl DrainRequest {
             runs: begun_first(runs),
             settled,
         })
+    }
+
+    fn with_requester(&self, drafts: Vec<RuleDraft>, rules: &[DeviceTaintRule]) -> Vec<RuleDraft> {
+        let Some(requester) = &self.requester else {
+            return drafts;
+        };
+        let drafts = drafts.into_iter().map(|mut draft| {
+            let rule = rules.iter().find(|rule| rule.name.as_str() == draft.name);
+            let key = RuleMetadata::DRAIN_REQUESTERS.to_owned();
+            draft.annotations.insert(key, joined(rule, requester));
+            draft
+        });
+        drafts.collect()
     }
 
     /// The units in the order in which they are drained.
