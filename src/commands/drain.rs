@@ -9,6 +9,7 @@ use super::context::Context;
 use super::drains::{self, StatusArgs};
 use super::flags::change::ChangeArgs;
 use super::flags::events::EventsArgs;
+use super::flags::guards;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, Lines};
@@ -18,7 +19,8 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
 use crate::cluster::{Purpose, user_name};
 use crate::decide::drain::{
-    DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester, plan_file,
+    AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester,
+    plan_file,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
@@ -169,6 +171,33 @@ pub(super) struct DrainArgs {
     )]
     ticket: Option<String>,
 
+    /// Pause before a unit while this is true, such as 'workloads.recovering>0'
+    ///
+    /// Repeatable. Evaluated for the pods of the unit, as --abort-if, which ends the drain instead. A pause
+    /// longer than --timeout ends the command with code 5.
+    #[arg(
+        long,
+        value_name = "GUARD",
+        help_heading = "Safety",
+        hide_short_help = true
+    )]
+    pause_if: Vec<String>,
+
+    /// When a guard ends the drain, rules of units not started: keep or deescalate
+    ///
+    /// deescalate sets their effect to None, so that new pods can use the devices. Such a drain cannot be
+    /// continued; `restore` removes its rules.
+    #[arg(
+        long,
+        value_enum,
+        default_value = "keep",
+        hide_possible_values = true,
+        value_name = "ACTION",
+        help_heading = "Safety",
+        hide_short_help = true
+    )]
+    on_abort: OnAbort,
+
     #[command(flatten)]
     change: ChangeArgs,
 
@@ -237,6 +266,23 @@ impl From<By> for Means {
     }
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OnAbort {
+    /// The taints stay
+    Keep,
+    /// Effect None
+    Deescalate,
+}
+
+impl From<OnAbort> for AbortAction {
+    fn from(typed: OnAbort) -> Self {
+        match typed {
+            OnAbort::Keep => Self::Keep,
+            OnAbort::Deescalate => Self::Deescalate,
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   # Preview the drain of two nodes
@@ -297,6 +343,7 @@ impl DrainArgs {
         let request = self.request()?;
         let choices = request.choices()?;
         let safety = self.safety.prepare()?;
+        let pauses = guards::parse(&self.pause_if)?;
         let change = self.change.change();
         let mutation = MutationContext::open(self.version.version(), context).await?;
         let mutation = mutation.with_attributes().await?;
@@ -334,6 +381,8 @@ impl DrainArgs {
             version: self.version.version(),
             semantics: mutation.view.semantics,
             limits: request.limits,
+            pauses,
+            on_abort: self.on_abort.into(),
             restarts: agreed.restarts,
             settle: self.settle,
             context,

@@ -25,6 +25,7 @@
 //! | Deployments that create new pods first, and the progress of a restart | `restart` |
 //! | How each pod of a unit is removed: by a restart, an eviction, or not yet | `restart_run` |
 //! | Facts about one unit, as observed at one time | `facts` |
+//! | Pauses and aborts between units | `pause` |
 //! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
 //! | Reasons why restored devices cannot be allocated | `released` |
@@ -36,6 +37,7 @@ mod ending;
 mod facts;
 mod means;
 mod order;
+mod pause;
 mod planned;
 mod pod_class;
 mod released;
@@ -60,6 +62,7 @@ pub use facts::{
     RuleState, UnitFacts, UnitPod, WorkloadState, pods_of, workload_states, workloads_of_waiting,
 };
 pub use means::Means;
+pub use pause::{AbortAction, PauseStep, abort_patch, pause_step, refuse_aborted};
 pub use planned::{
     Hardware, PlannedFacts, in_planned_order, plan_file, planned_devices, planned_kind,
     refuse_other_cluster, refuse_outdated,

@@ -18,8 +18,8 @@ use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlannedFacts, RestartFacts, RestartPlan, Unit, UnitKind,
     UnitLimits, UnitPod, UnitProgress, drains as drain_states, failing_jobs, in_planned_order,
-    joined, least_time, plan_lines, planned_devices, planned_kind, pods_of, refuse_other_cluster,
-    refuse_outdated, refuse_start, units, wanted, workload_states,
+    joined, least_time, plan_lines, planned_devices, planned_kind, pods_of, refuse_aborted,
+    refuse_other_cluster, refuse_outdated, refuse_start, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -176,6 +176,9 @@ impl DrainRequest {
         let terms = self.terms(devices)?;
         let rules = view.rules()?;
         let known = drain_states(rules);
+        if let Some(drain) = known.iter().find(|drain| drain.name == terms.name) {
+            refuse_aborted(&drain.name, &drain.units)?;
+        }
         let drafts = self.drafts(&units, &terms)?;
         let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
         for (unit, why) in &left_out {

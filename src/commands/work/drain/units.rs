@@ -1,7 +1,10 @@
 //! All units of a drain, one after the other.
 
+use tokio::time::Instant;
+
 use super::order::{DrainOrder, DrainRun};
 use super::unit::UnitDrain;
+use crate::assess::Guard;
 use crate::cluster::user_name;
 use crate::commands::work::changer::{Changer, Lines};
 use crate::commands::work::connect::failed;
@@ -11,11 +14,13 @@ use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
-    DrainEnd, RuleState, UnitEnd, UnitProgress, UnitRun, interrupted, rule_state, settled_in,
+    AbortAction, DrainEnd, PauseStep, RuleState, UnitEnd, UnitProgress, UnitRun, abort_patch,
+    interrupted, pause_step, rule_state, settled_in,
 };
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
+use crate::output::StatusLine;
 use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
 
@@ -42,8 +47,12 @@ impl DrainOrder<'_> {
         for (place, run) in units.iter().enumerate() {
             end.waiting.retain(|name| *name != run.unit.name);
             // The confirmed report is from the start: later units may have changed since.
-            if place > 0 {
-                self.check(run, mutation, safety).await?;
+            Box::pin(self.pause(run, mutation)).await?;
+            if place > 0
+                && let Err(failure) = self.check(run, mutation, safety).await
+            {
+                let rest = units.get(place..).unwrap_or_default();
+                return Err(self.abort(rest, mutation, changer, failure).await);
             }
             let over = Box::pin(self.drain_unit(run, mutation, changer)).await;
             let over = over.map_err(|failure| stopped(failure, self.context))?;
@@ -78,6 +87,72 @@ impl DrainOrder<'_> {
         Ok(())
     }
 
+    /// Waits while a soft guard trips for the pods of a unit.
+    async fn pause(&self, run: &DrainRun, mutation: &MutationContext) -> Result<(), Failure> {
+        if self.pauses.is_empty() {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let mut status = StatusLine::new(&self.context.printer);
+        loop {
+            let refusal = self.refusal(run, mutation, &self.pauses).await?;
+            let why = refusal.unwrap_or_default();
+            let unit = &run.unit.name;
+            match pause_step(!why.is_empty(), began.elapsed(), self.limits.timeout) {
+                PauseStep::Start => return Ok(()),
+                PauseStep::WaitFor(time) => {
+                    let line = format!("paused before unit {unit} ({why})");
+                    status.say(&line, &line);
+                    tokio::time::sleep(time).await;
+                }
+                PauseStep::GiveUp => {
+                    drop(status);
+                    let failure = Failure::new(
+                        ExitStatus::TimedOut,
+                        format!("unit {unit} was not started within --timeout ({why})"),
+                    );
+                    let advice = interrupted(self.name).into_iter();
+                    return Err(advice.fold(failure, Failure::hint));
+                }
+            }
+        }
+    }
+
+    /// The failure of a drain that ends before these units start, once their rules have effect None where that is asked
+    /// for.
+    async fn abort(
+        &self,
+        rest: &[DrainRun],
+        mutation: &MutationContext,
+        changer: &mut Changer<'_>,
+        failure: Failure,
+    ) -> Failure {
+        match self.on_abort {
+            AbortAction::Keep => return failure,
+            AbortAction::Deescalate => {}
+        }
+        let mut failure = failure;
+        let names: Vec<String> = rest.iter().flat_map(|run| run.rules.clone()).collect();
+        let rules = match by_name(&names, &mutation.rules).await {
+            Ok(rules) => rules,
+            Err(error) => return failure.detail(format!("rules were not deescalated: {error}")),
+        };
+        for rule in rules {
+            let now = self.live.client.server_time();
+            let Some(patch) = abort_patch(&rule, &self.semantics, now) else {
+                continue;
+            };
+            let changed = changer.patch(&rule, &patch, |found| found.is_some()).await;
+            failure = match changed {
+                Ok(_) => failure,
+                Err(error) => {
+                    failure.detail(format!("rule {} was not deescalated: {error}", rule.name))
+                }
+            };
+        }
+        failure
+    }
+
     /// Evaluates guards and policies for a unit before it starts.
     async fn check(
         &self,
@@ -85,14 +160,7 @@ impl DrainOrder<'_> {
         mutation: &MutationContext,
         safety: &SafetyLimits,
     ) -> Result<(), Failure> {
-        let mutation = mutation.again().await?;
-        let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
-        let proposed: Vec<ProposedTaint> = rules
-            .iter()
-            .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, mutation.view.now))
-            .collect();
-        let report = mutation.report(&proposed, &safety.guards).await?;
-        match report.refusal() {
+        match self.refusal(run, mutation, &safety.guards).await? {
             Some(refusal) => {
                 let unit = &run.unit.name;
                 // Not "refused", which says that nothing was changed.
@@ -105,6 +173,23 @@ impl DrainOrder<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Why guards refuse to start a unit, if they do.
+    async fn refusal(
+        &self,
+        run: &DrainRun,
+        mutation: &MutationContext,
+        guards: &[Guard],
+    ) -> Result<Option<String>, Failure> {
+        let mutation = mutation.again().await?;
+        let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+        let proposed: Vec<ProposedTaint> = rules
+            .iter()
+            .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, mutation.view.now))
+            .collect();
+        let report = mutation.report(&proposed, guards).await?;
+        Ok(report.refusal().map(|refusal| refusal.to_string()))
     }
 
     async fn drain_unit(

@@ -1,0 +1,132 @@
+//! Pauses and aborts between the units of a drain: soft guards wait, hard guards end the run.
+
+use std::time::Duration;
+
+use super::state::UnitState;
+use crate::decide::RulePatch;
+use crate::engine::Semantics;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use jiff::Timestamp;
+
+/// Time between two evaluations of a guard that pauses a drain.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// The stage of rules whose drain was aborted.
+pub(super) const ABORTED: &str = "Aborted";
+
+/// The next step before a unit starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseStep {
+    /// Start the unit.
+    Start,
+    /// Evaluate the guards again after this time.
+    WaitFor(Duration),
+    /// The pause has lasted too long.
+    GiveUp,
+}
+
+/// The next step before a unit starts, at `elapsed` since the start of the pause. `trips` is whether a guard trips, which
+/// includes guards whose value is unknown.
+#[must_use]
+pub fn pause_step(trips: bool, elapsed: Duration, timeout: Duration) -> PauseStep {
+    if !trips {
+        PauseStep::Start
+    } else if elapsed >= timeout {
+        PauseStep::GiveUp
+    } else {
+        PauseStep::WaitFor(INTERVAL.min(timeout.saturating_sub(elapsed)))
+    }
+}
+
+/// What becomes of the units that have not started when a guard ends a drain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbortAction {
+    /// Their taints stay.
+    Keep,
+    /// Their rules get effect None.
+    Deescalate,
+}
+
+/// The change of a rule of a unit that does not start any more; absent where the rule has no effect already.
+#[must_use]
+pub fn abort_patch(
+    rule: &DeviceTaintRule,
+    semantics: &Semantics,
+    now: Option<Timestamp>,
+) -> Option<RulePatch> {
+    if rule.taint.effect == Effect::None {
+        return None;
+    }
+    let mut patch = RulePatch::effect(&Effect::None, semantics, now);
+    let stage = (RuleMetadata::DRAIN_STAGE.to_owned(), ABORTED.to_owned());
+    patch.annotations = [stage].into();
+    Some(patch)
+}
+
+/// Refuses to continue a drain that a guard has ended with `--on-abort deescalate`: its units may have new pods.
+///
+/// # Errors
+///
+/// A rule of the drain records that.
+pub fn refuse_aborted(name: &str, units: &[UnitState]) -> Result<(), Failure> {
+    let rules = units.iter().flat_map(|unit| &unit.rules);
+    let mut stages = rules.map(|rule| rule.metadata.annotation(RuleMetadata::DRAIN_STAGE));
+    if !stages.any(|stage| stage == Some(ABORTED)) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        ExitStatus::Refused,
+        format!("drain {name} was aborted, and rules of it have effect None; nothing was changed"),
+    )
+    .hint(format!(
+        "restore it, then drain again: kubectl devicetaint restore {}",
+        crate::naming::shell::word(name)
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::drains;
+    use crate::decide::testing::named;
+    use crate::report::testing::semantics;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_guard_that_trips_pauses_until_the_timeout() {
+        for (trips, elapsed, expected) in [
+            (false, 0, PauseStep::Start),
+            (false, 99, PauseStep::Start),
+            (true, 0, PauseStep::WaitFor(seconds(5))),
+            (true, 58, PauseStep::WaitFor(seconds(2))),
+            (true, 60, PauseStep::GiveUp),
+        ] {
+            let step = pause_step(trips, seconds(elapsed), seconds(60));
+            assert_eq!(step, expected, "{trips} {elapsed}");
+        }
+    }
+
+    #[test]
+    fn an_aborted_drain_is_not_continued_before_it_is_restored() {
+        let mut rule = named("a", "NoSchedule");
+        let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+        rule.metadata.labels.extend([label]);
+        let units = |rule: &DeviceTaintRule| drains(&[rule.clone()]).remove(0).units;
+        assert!(refuse_aborted("fw", &units(&rule)).is_ok());
+        let patch = abort_patch(&rule, &semantics(37), None).expect("a change");
+        assert_eq!(patch.effect, Some(Effect::None));
+        rule.metadata.annotations.extend(patch.annotations);
+        rule.taint.effect = Effect::None;
+        assert_eq!(abort_patch(&rule, &semantics(37), None), None);
+        let refused = refuse_aborted("fw", &units(&rule)).unwrap_err();
+        assert_eq!(refused.status(), ExitStatus::Refused);
+        assert_eq!(
+            refused.to_string(),
+            "drain fw was aborted, and rules of it have effect None; nothing was changed"
+        );
+    }
+}
