@@ -12,6 +12,7 @@ use super::flags::events::EventsArgs;
 use super::flags::guards;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::signal::Signals;
 use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest, NamedPlan};
 use super::work::events;
@@ -136,6 +137,13 @@ pub(super) struct DrainArgs {
     /// Proceed although replacements will stay pending without a device
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
+
+    /// Do not compare with the controller first
+    ///
+    /// Before the first taint, temporary rules with effect None let the eviction controller count the pods on
+    /// the devices; the drain is refused if it counts other pods than this plugin. Kubernetes 1.35 and later.
+    #[arg(long, help_heading = "Safety", hide_short_help = true)]
+    no_announcement: bool,
 
     /// Name of the drain; default: derived from nodes or devices
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
@@ -389,6 +397,15 @@ impl DrainArgs {
         };
         let mut ended = None;
         let apply = async |changer: &mut Changer<'_>| {
+            let announces = !self.no_announcement
+                && prepared.is_new()
+                && mutation.view.semantics.has_effect_none;
+            if change.dry_run.is_real() && announces {
+                // A signal ends the comparison and not the program: its rules still have to be removed.
+                let signals = Signals::listen();
+                let signal = signals.received();
+                Box::pin(request.announce(&prepared, &mutation, signal, context)).await?;
+            }
             request.taint(&prepared, &mutation, changer).await?;
             if change.dry_run.is_real() {
                 let drained = order.drain(&prepared.runs, &mutation, &safety, changer);

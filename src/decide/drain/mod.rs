@@ -25,6 +25,7 @@
 //! | Deployments that create new pods first, and the progress of a restart | `restart` |
 //! | How each pod of a unit is removed: by a restart, an eviction, or not yet | `restart_run` |
 //! | Facts about one unit, as observed at one time | `facts` |
+//! | Comparison with the controller before a drain | `announcement` |
 //! | Pauses and aborts between units | `pause` |
 //! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
@@ -33,6 +34,7 @@
 //! | Name and taint of a drain | `terms` |
 //! | Result of a drain, in words | `ending` |
 
+mod announcement;
 mod ending;
 mod facts;
 mod means;
@@ -57,6 +59,7 @@ mod unit_run;
 mod virtual_time_tests;
 mod watch;
 
+pub use announcement::{Announcement, announcement, refuse_difference};
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{
     RuleState, UnitFacts, UnitPod, WorkloadState, pods_of, workload_states, workloads_of_waiting,

@@ -3,12 +3,14 @@
 //! | what | module |
 //! |---|---|
 //! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
+//! | Comparison with the controller before the first taint | `announce` |
 //! | The units to drain, and how | `order` |
 //! | Observations of a unit while it is drained | `look` |
 //! | Restarts of Deployments | `restart` |
 //! | One unit, from its first eviction until it is done | `unit` |
 //! | All units of a drain, one after the other | `units` |
 
+mod announce;
 mod look;
 mod order;
 mod prepare;

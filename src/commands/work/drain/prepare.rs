@@ -78,6 +78,14 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// Whether no rule of the drain exists yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.steps.iter().all(|step| match step {
+            AddStep::Create(_) => true,
+            AddStep::Change { .. } | AddStep::Keep { .. } => false,
+        })
+    }
+
     /// Whether a rule is still to be made or changed.
     pub(crate) fn changes_rules(&self) -> bool {
         self.steps.iter().any(|step| match step {
@@ -456,7 +464,7 @@ impl DrainRequest {
 const TAINT: &str = "drain:NoSchedule";
 
 /// A NoExecute taint on these devices, as if the drain evicted by taint.
-fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> ProposedTaint {
+pub(super) fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> ProposedTaint {
     let taint = DrainTerms {
         name: String::new(),
     };

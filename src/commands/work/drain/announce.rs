@@ -1,0 +1,85 @@
+//! Comparison with the controller, before the first taint of a drain.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+
+use super::prepare::{DrainRequest, Prepared, hypothetical};
+use crate::commands::context::Context;
+use crate::commands::work::mutation_context::MutationContext;
+use crate::commands::work::publish::Publication;
+use crate::decide::choice::collapsed;
+use crate::decide::drain::{Announcement, announcement, refuse_difference};
+use crate::decide::publish::{interrupted, with_failed_removal};
+use crate::engine::ProposedTaint;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, DeviceSelector};
+
+impl DrainRequest {
+    /// Publishes rules with effect None for the units, compares the controller's counts with those of this plugin, and
+    /// removes the rules again, also when `signal` comes first.
+    ///
+    /// # Errors
+    ///
+    /// The controller counts other pods, the rules cannot be created or removed, or `signal` came.
+    pub(crate) async fn announce(
+        &self,
+        prepared: &Prepared,
+        mutation: &MutationContext,
+        signal: impl Future<Output = ExitStatus>,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let devices: BTreeSet<DeviceId> = prepared
+            .units
+            .iter()
+            .flat_map(|unit| unit.devices.clone())
+            .collect();
+        let mut signal = std::pin::pin!(signal);
+        // The controller counts once, perhaps before it has seen the newest pods: a difference is checked twice.
+        for is_last in [false, true] {
+            let mutation = mutation.again().await?;
+            let view = &mutation.view;
+            let selectors: Vec<DeviceSelector> =
+                devices.iter().cloned().map(DeviceSelector::from).collect();
+            let (selectors, _) = collapsed(selectors, &view.reading, &view.semantics);
+            let proposed: Vec<ProposedTaint> = selectors
+                .into_iter()
+                .map(|selector| hypothetical(selector, view.now))
+                .collect();
+            let mut report = mutation.report(&proposed, &[]).await?;
+            let mut publication = Publication::new(&mutation.rules, &proposed, view, context)?;
+            let answers = tokio::select! {
+                answers = publication.ask(&report) => answers,
+                status = &mut signal => Err(interrupted(status)),
+            };
+            let removed = publication.clean_up().await;
+            let answers = match (answers, removed) {
+                (Ok(answers), removed) => removed.map(|()| answers)?,
+                (Err(failure), removed) => {
+                    let failure = publication.with_possible(failure);
+                    return Err(match removed {
+                        Ok(()) => failure,
+                        Err(removal) => with_failed_removal(failure, &removal),
+                    });
+                }
+            };
+            report.published_rules = answers;
+            match announcement(&report) {
+                Announcement::Agrees => {
+                    context
+                        .printer
+                        .note("the eviction controller counts the same pods");
+                    return Ok(());
+                }
+                Announcement::Differs(lines) if is_last => return Err(refuse_difference(lines)),
+                Announcement::Differs(_) => {}
+                Announcement::NotCompared(lines) => {
+                    for line in lines {
+                        context.printer.warn(&line);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}

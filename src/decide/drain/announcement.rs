@@ -1,0 +1,101 @@
+//! Comparison with the controller before a drain: rules with effect None, for which the eviction controller counts the
+//! pods that NoExecute would evict.
+//!
+//! Upstream: effect `None` of KEP-5055, and the condition of `device_taint_eviction.go`.
+
+use crate::error::{ExitStatus, Failure};
+use crate::report::ImpactReport;
+
+/// Result of the comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Announcement {
+    /// The controller counts the same pods.
+    Agrees,
+    /// It counts other pods; a line for each rule.
+    Differs(Vec<String>),
+    /// It has not answered for all rules, or a number of this plugin is unknown; a line for each rule.
+    NotCompared(Vec<String>),
+}
+
+/// The result for the rules that were published with the report.
+#[must_use]
+pub fn announcement(report: &ImpactReport) -> Announcement {
+    let messages = report.proposed_taints.iter();
+    let messages = messages.map(|taint| taint.controller_message.as_deref());
+    let published = report.published_rules.iter().zip(messages);
+    let lines = |agrees: Option<bool>| -> Vec<String> {
+        let published = published.clone();
+        published
+            .filter(|(rule, _)| rule.agrees == agrees)
+            .map(|(rule, expected)| rule.line(expected))
+            .collect()
+    };
+    let differing = lines(Some(false));
+    if !differing.is_empty() {
+        return Announcement::Differs(differing);
+    }
+    let unknown = lines(None);
+    if unknown.is_empty() {
+        Announcement::Agrees
+    } else {
+        Announcement::NotCompared(unknown)
+    }
+}
+
+/// The refusal of a drain of which the controller predicts other evictions.
+#[must_use]
+pub fn refuse_difference(lines: Vec<String>) -> Failure {
+    let failure = Failure::new(
+        ExitStatus::Refused,
+        "the eviction controller counts other pods than this plugin; nothing was tainted",
+    );
+    lines
+        .into_iter()
+        .fold(failure, Failure::detail)
+        .hint("trust the controller, and please report the difference")
+        .hint("to drain without the comparison: --no-announcement")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::impact::Published;
+    use crate::report::testing::Example;
+
+    fn published(agrees: Option<bool>) -> Published {
+        Published {
+            rule: "preview-a".to_owned(),
+            condition: None,
+            agrees,
+        }
+    }
+
+    fn result(all: &[Option<bool>]) -> Announcement {
+        let mut report = Example::new().report();
+        let taint = report.proposed_taints[0].clone();
+        report.proposed_taints = all.iter().map(|_| taint.clone()).collect();
+        report.published_rules = all.iter().map(|agrees| published(*agrees)).collect();
+        announcement(&report)
+    }
+
+    #[test]
+    fn a_difference_comes_first_and_silence_is_no_agreement() {
+        assert_eq!(result(&[Some(true), Some(true)]), Announcement::Agrees);
+        assert!(matches!(
+            result(&[Some(true), None]),
+            Announcement::NotCompared(lines) if lines.len() == 1
+        ));
+        assert!(matches!(
+            result(&[None, Some(false)]),
+            Announcement::Differs(lines) if lines.len() == 1
+        ));
+        assert_eq!(result(&[]), Announcement::Agrees);
+    }
+
+    #[test]
+    fn a_difference_refuses_with_a_line_for_each_rule() {
+        let failure = refuse_difference(vec!["a".to_owned()]);
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(failure.details(), ["a"]);
+    }
+}
