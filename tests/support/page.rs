@@ -12,7 +12,7 @@
 //!
 //! - `⋮` alone in a line stands for what is left out; as many lines as there are around it stay.
 //! - The blocks of a page are run one after the other in a folder of its own, with `examples` in it.
-//! - `console,live` is run on a control plane, where times differ from run to run and are not compared.
+//! - `console,live` is run on a control plane, where times and the server's port differ from run to run and are not compared.
 //! - With `UPDATE_GENERATED=1` the page is written anew where it differs.
 
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
@@ -246,7 +246,7 @@ fn kept(before: &[&str], printed: &str, setting: Setting) -> Vec<String> {
 fn timeless(line: &str) -> String {
     let words = line.split_whitespace().map(|word| {
         let bare = word.trim_matches(|it: char| !it.is_alphanumeric());
-        if is_time(bare) || is_duration(bare) || is_digest(bare) {
+        if is_time(bare) || is_duration(bare) || is_digest(bare) || is_server(bare) {
             word.replace(bare, "…")
         } else {
             word.to_owned()
@@ -272,6 +272,12 @@ fn is_duration(word: &str) -> bool {
 fn is_digest(word: &str) -> bool {
     word.strip_prefix("sha256:")
         .is_some_and(|hex| hex.len() >= 8 && hex.chars().all(|it| it.is_ascii_hexdigit()))
+}
+
+/// A server of a test, whose port is any: `https://127.0.0.1:6443`.
+fn is_server(word: &str) -> bool {
+    let port = word.strip_prefix("https://127.0.0.1:");
+    port.is_some_and(|port| port.parse::<u16>().is_ok())
 }
 
 fn link(original: &Path, link: &Path) {

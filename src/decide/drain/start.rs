@@ -419,6 +419,7 @@ mod tests {
         Pods are removed by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
           evicts pods of workloads with several replicas: team-a/api
+          expected time: up to 30s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
         ");
         let (lines, refused) = of(Means::Restart);
         assert!(lines.starts_with(
@@ -477,10 +478,12 @@ mod tests {
         };
         insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"
         Drain fw: 2 devices in 1 unit, one unit at a time (node-7)
-        Pods are evicted by the Eviction API, and after 30s by effect NoExecute, which ignores budgets
+        Pods are removed by the Eviction API, and after 30s by effect NoExecute, which ignores budgets
           evicts pods of workloads with several replicas: team-a/web
           evicts pods of Jobs: team-a/train
           does not evict pods of DaemonSets: team-a/agent
+          1 Job fails permanently: team-a/train
+          expected time: up to 90s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
           accepted: whether other devices are available is unknown for 1 claim: team-a/claim-0
         ");
     }

@@ -987,8 +987,8 @@ mod tests {
             blocked(run.next(&starved, seconds(60))),
             [
                 "pod team-a/web-1: Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available",
-                "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available: \
-                 a pod has no place: no device"
+                "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available, \
+                 a pod is unschedulable (no device)"
             ]
         );
         // With force it is raised like any other.

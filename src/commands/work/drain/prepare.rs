@@ -104,8 +104,11 @@ impl Prepared {
 }
 
 impl DrainRequest {
-    /// The selected devices: one choice for each node, or one for all devices.
+    /// The selected devices: one choice for each node, or one for all devices; none where a plan names them.
     pub(crate) fn choices(&self) -> Result<Vec<Choice>, Failure> {
+        if self.plan.is_some() {
+            return Ok(Vec::new());
+        }
         let filters = |node: Option<&String>| DeviceFilterFlags {
             node: node.cloned(),
             with_partitions: self.with_partitions,
