@@ -16,7 +16,7 @@ use crate::cluster::{Detail, EvictionAnswer, WriteMode, evict};
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
-use crate::commands::work::wait::{Wait, WaitEnd, WaitResult};
+use crate::commands::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
     EvictionReply, RuleState, Unit, UnitEnd, UnitFacts, UnitPod, UnitRun, UnitStep, interrupted,
 };
@@ -63,6 +63,7 @@ impl UnitDrain<'_> {
                 timeout: order.limits.timeout.saturating_mul(2),
             },
             advice: &|_| interrupted(&name),
+            progress_line: ProgressLine::Hidden,
         };
         let idleness = Idleness::default();
         let waiting = async {
