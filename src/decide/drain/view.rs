@@ -1,7 +1,7 @@
 //! Progress of a drain, as a view for a terminal and as one line.
 //!
-//! The view has at most [`LINES`] lines of at most [`COLUMNS`] characters, whatever there is to say, so that it fits a
-//! terminal of 80×24: the units with their stages, and of the current one the pods that are left, each with its
+//! The view has at most 20 lines of at most 78 characters, whatever there is to say, so that it fits a terminal of
+//! 80×24: the units with their stages, and of the current one the pods that are left, each with its
 //! reason, and the workloads that are not ready.
 //!
 //! Function of facts and time: no I/O, no clock. What differs only by the time is the same state.
@@ -15,15 +15,15 @@ use super::facts::{UnitFacts, UnitPod};
 use super::pod_class::Treatment;
 use super::restart_run::Departure;
 use super::unit_run::{EvictionObstacle, UnitEnd, UnitRun};
+use crate::model::Uid;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 use crate::report::drains::UnitStage;
 
-/// Lines of the view at most, which leaves room for the shell's prompt and for messages.
-pub const LINES: usize = 20;
 /// Characters of a line at most: the sign of progress takes two columns of 80.
-pub const COLUMNS: usize = 78;
-/// Lines for units, pods and workloads at most, with their headings; the heading of the view is one more.
+const COLUMNS: usize = 78;
+/// Lines for units, pods and workloads at most, with their headings. With the heading of the view they are 20: the rest of a
+/// terminal is for messages.
 const UNIT_LINES: usize = 5;
 const POD_LINES: usize = 8;
 const WORKLOAD_LINES: usize = 6;
@@ -220,7 +220,13 @@ impl DrainView<'_> {
         let unread = self.facts.unread.iter();
         let unread = unread.map(|what| Reason::new(format!("unknown: {what}")));
         // Without this data, the pods that are left are unknown.
-        unread.chain(pods).chain(claims).collect()
+        let left: Vec<Reason> = unread.chain(pods).chain(claims).collect();
+        if left.is_empty() && !self.facts.is_idle {
+            return vec![Reason::new(
+                "the devices are not known to be idle yet".to_owned(),
+            )];
+        }
+        left
     }
 
     /// Why the pod is left.
@@ -272,7 +278,7 @@ impl DrainView<'_> {
         }
     }
 
-    fn workload(&self, uid: &crate::model::Uid) -> String {
+    fn workload(&self, uid: &Uid) -> String {
         let state = self.facts.workloads.get(uid);
         state.map_or_else(|| "its workload".to_owned(), |state| state.name.clone())
     }
@@ -324,7 +330,7 @@ fn counted_stages<'a>(units: impl Iterator<Item = &'a StagedUnit>) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// The first reasons in a line; empty where there are none, but for a heading with a count.
+/// The first reasons in a line; empty where there are none.
 fn in_line(heading: &str, reasons: &[Reason], word: impl Fn(&Reason) -> String) -> String {
     if reasons.is_empty() {
         return String::new();

@@ -12,6 +12,7 @@ use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     DrainEnd, RuleState, UnitEnd, UnitProgress, UnitRun, interrupted, rule_state, settled_in,
+    staged_units,
 };
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
@@ -45,7 +46,7 @@ impl DrainOrder<'_> {
             if place > 0 {
                 self.check(run, mutation, safety).await?;
             }
-            let over = Box::pin(self.drain_unit(run, mutation, changer)).await;
+            let over = Box::pin(self.drain_unit(run, &end, mutation, changer)).await;
             let over = over.map_err(|failure| stopped(failure, self.context))?;
             self.context
                 .printer
@@ -110,6 +111,7 @@ impl DrainOrder<'_> {
     async fn drain_unit(
         &self,
         run: &DrainRun,
+        before: &DrainEnd,
         mutation: &MutationContext,
         changer: &mut Changer<'_>,
     ) -> Result<UnitEnd, Failure> {
@@ -138,6 +140,7 @@ impl DrainOrder<'_> {
         let mut unit = UnitDrain {
             order: self,
             unit: &run.unit,
+            units: staged_units(before, &run.unit.name),
             rules,
         };
         let end = Box::pin(unit.drain(unit_run, changer)).await?;
