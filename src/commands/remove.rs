@@ -19,7 +19,7 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::asking;
 use super::work::rules_on::meant_on;
 use super::work::stopped::stopped;
-use super::work::wait::{Wait, WaitEnd, timed_out};
+use super::work::wait::{ProgressLine, Wait, WaitEnd, timed_out};
 use crate::cluster::read_nodes;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::chooser::Absence;
@@ -363,6 +363,7 @@ impl RemoveArgs {
                 timeout: self.timeout,
             },
             advice: &|_| vec![on.clone()],
+            progress_line: ProgressLine::Shown,
         };
         let waited = wait
             .for_rules(live, context)

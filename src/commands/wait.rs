@@ -21,7 +21,7 @@ use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
 use super::work::unreleased_devices::clear_released;
-use super::work::wait::{Wait, WaitEnd, WaitResult, timed_out};
+use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, timed_out};
 use crate::cluster::Detail;
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::chooser::Absence;
@@ -220,6 +220,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         expected: Vec::new(),
         patience: args.patience(),
         advice: &|_| again(),
+        progress_line: ProgressLine::Shown,
     };
     let waited = args.stoppable(args.waited(&wait, &live, context), context);
     let (waited, nodes) = waited.await?;

@@ -1,12 +1,14 @@
 //! Progress line on a terminal.
 //!
 //! One line on standard error that comes after half a second, moves, and is gone before anything else
-//! is written. Nothing at all where standard error is no terminal.
+//! is written; or a view of several lines. Nothing at all where standard error is no terminal.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use textwrap::core::display_width;
 
 use super::escape;
 
@@ -14,6 +16,8 @@ use super::escape;
 const UNNOTICED: Duration = Duration::from_millis(500);
 /// From one picture to the next.
 const PICTURE: Duration = Duration::from_millis(100);
+/// Columns of a line of a view: a narrow terminal has 80, and the spinner takes two of them.
+const COLUMNS: usize = 78;
 
 /// A line that says what the program is busy with.
 #[derive(Debug, Default)]
@@ -29,6 +33,8 @@ struct State {
     shown: bool,
     /// Whether a question is open, whose line must not be drawn over.
     held: bool,
+    /// Whether the lines are a view, which says more than any single line that comes meanwhile.
+    is_view: bool,
 }
 
 impl Progress {
@@ -54,16 +60,29 @@ impl Progress {
             return;
         };
         let mut state = self.state();
-        if state.held {
+        if state.held || state.is_view {
             return;
         }
         let since = *state.since.get_or_insert_with(Instant::now);
-        if !state.shown && since.elapsed() >= UNNOTICED {
-            state.shown = true;
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-            bar.enable_steady_tick(PICTURE);
+        if since.elapsed() >= UNNOTICED {
+            show(bar, &mut state);
         }
         bar.set_message(escape::line(text).into_owned());
+    }
+
+    /// Shows a view of work that lasts, at once; the next view replaces it. Single lines do not, until it is taken
+    /// away. Lines that are too long are shortened.
+    pub fn update_view(&self, lines: &[String]) {
+        let Some(bar) = &self.bar else {
+            return;
+        };
+        let mut state = self.state();
+        if state.held {
+            return;
+        }
+        state.is_view = true;
+        bar.set_message(view(lines));
+        show(bar, &mut state);
     }
 
     /// Takes the line away; the next update begins anew.
@@ -103,7 +122,37 @@ impl Progress {
     }
 }
 
-/// Takes the line away.
+/// Begins to draw.
+fn show(bar: &ProgressBar, state: &mut State) {
+    if !state.shown {
+        state.shown = true;
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        bar.enable_steady_tick(PICTURE);
+    }
+}
+
+/// The lines as one message. Each is escaped by itself, so that none has a line break of its own.
+fn view(lines: &[String]) -> String {
+    let lines = lines.iter();
+    let lines: Vec<String> = lines
+        .map(|line| shortened(&escape::line(line), COLUMNS))
+        .collect();
+    lines.join("\n")
+}
+
+/// The line in at most so many columns; what is left out is shown as `…`. A line that goes on in the next would make
+/// the view higher than the terminal.
+fn shortened(line: &str, columns: usize) -> String {
+    if display_width(line) <= columns {
+        return line.to_owned();
+    }
+    let ends = line.char_indices().map(|(place, _)| &line[..place]);
+    let fits = |start: &&str| display_width(start) < columns;
+    let start = ends.take_while(fits).last().unwrap_or_default();
+    format!("{start}…")
+}
+
+/// Takes the lines away.
 fn clear(bar: &ProgressBar, state: &mut State) {
     if state.shown {
         bar.disable_steady_tick();
@@ -113,6 +162,7 @@ fn clear(bar: &ProgressBar, state: &mut State) {
     }
     state.since = None;
     state.shown = false;
+    state.is_view = false;
 }
 
 fn style() -> ProgressStyle {
@@ -155,9 +205,35 @@ mod tests {
     }
 
     #[test]
+    fn a_view_is_shown_at_once_and_single_lines_do_not_replace_it() {
+        let progress = Progress::on_standard_error();
+        let message = || progress.bar.as_ref().unwrap().message();
+        progress.update_view(&["drain fw".to_owned(), "  node-1".to_owned()]);
+        assert!(progress.state().shown);
+        progress.update("reading");
+        assert_eq!(message(), "drain fw\n  node-1");
+        progress.held(|| progress.update_view(&["drain fw".to_owned()]));
+        assert!(!progress.state().shown && !progress.state().is_view);
+        progress.update("reading");
+        assert_eq!(message(), "reading");
+        progress.finish();
+    }
+
+    #[test]
+    fn lines_of_a_view_are_escaped_each_by_itself_and_shortened_by_columns() {
+        let lines = ["a\nb\u{1b}[2J".to_owned(), "大".repeat(60), "x".repeat(78)];
+        let shown = view(&lines);
+        let shown: Vec<&str> = shown.lines().collect();
+        let wide = format!("{}…", "大".repeat(38));
+        assert_eq!(shown, ["a\\nb\\x1b[2J", &wide, &"x".repeat(78)]);
+        assert!(shown.iter().all(|line| display_width(line) <= COLUMNS));
+    }
+
+    #[test]
     fn nobody_sees_what_has_no_terminal() {
         let progress = Progress::default();
         progress.update("reading");
+        progress.update_view(&["reading".to_owned()]);
         assert!(!progress.is_seen());
         assert_eq!(progress.aside(|| 7), 7);
     }

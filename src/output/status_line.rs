@@ -1,4 +1,4 @@
-//! Status of a long operation: one changing line on a terminal, single lines elsewhere.
+//! Status of a long operation: a changing line or view on a terminal, single lines elsewhere.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use super::Printer;
 /// How long nothing new is worth no line of its own.
 const REMINDER: Duration = Duration::from_secs(30);
 
-/// What is told of something that goes on for long: one line that changes in place on a terminal;
+/// What is told of something that goes on for long: one line or one view that changes in place on a terminal;
 /// elsewhere a line of its own when it has come further, and now and then as a sign of life.
 pub struct StatusLine<'a> {
     printer: &'a Printer<'static>,
@@ -32,6 +32,15 @@ impl<'a> StatusLine<'a> {
         } else if self.is_news(state) {
             self.printer.note(text);
             self.told = Some((state.to_owned(), Instant::now()));
+        }
+    }
+
+    /// Shows on a terminal all of `lines`; elsewhere says `text` when `state` is another.
+    pub fn show(&mut self, state: &str, text: &str, lines: &[String]) {
+        if self.printer.progress().is_seen() {
+            self.printer.progress().update_view(lines);
+        } else {
+            self.say(state, text);
         }
     }
 
@@ -74,6 +83,19 @@ mod tests {
             lines,
             ["0 gone, 10s left", "1 gone, 8s left", "1 gone, 7s left"]
         );
+    }
+
+    #[test]
+    fn a_view_is_one_line_where_there_is_no_terminal() {
+        let stderr = Lines::default();
+        let printer = Printer::plain(std::io::sink(), stderr.clone());
+        let mut status = StatusLine::new(&printer);
+        let lines = ["drain fw".to_owned(), "  node-1".to_owned()];
+        status.show("1 pod", "1 pod, 9s left", &lines);
+        status.show("1 pod", "1 pod, 8s left", &lines);
+        status.show("0 pods", "0 pods, 7s left", &lines);
+        let written = String::from_utf8(stderr.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(written, "1 pod, 9s left\n0 pods, 7s left\n");
     }
 
     #[derive(Clone, Default)]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::change::{ChangedRule, DryRun};
 use super::drains::UnitStage;
 use super::metadata::{API_VERSION, Cluster, Incomplete, Metadata};
+use super::reference::{ObjectReference, Owner};
 use super::time::Time;
 use super::wait::WaitReport;
 
@@ -80,6 +81,34 @@ pub enum EventDetail {
         /// The stage as text, with what is left.
         message: String,
     },
+    /// A drain asked the Eviction API to evict a pod. A refusal with an unchanged message is reported once.
+    PodEviction {
+        /// The drain, by name.
+        drain: String,
+        /// The unit, by name.
+        unit: String,
+        /// The pod.
+        pod: ObjectReference,
+        /// Whether the server did it.
+        request_result: RequestResult,
+        /// The result as text; of a refusal, the server's message.
+        message: String,
+    },
+    /// A drain restarted the owner of pods, which replaces them.
+    OwnerRestart {
+        /// The drain, by name.
+        drain: String,
+        /// The unit, by name.
+        unit: String,
+        /// Namespace of the owner.
+        namespace: String,
+        /// The owner.
+        owner: Owner,
+        /// Whether the server did it.
+        request_result: RequestResult,
+        /// The result as text; of a refusal, the server's message.
+        message: String,
+    },
     /// `--watch` has a new result, which differs from the previous one.
     ListChanged {
         /// Names in the result: rules or devices, by name.
@@ -100,6 +129,15 @@ pub enum EventDetail {
         /// Suggested next steps.
         hints: Vec<String>,
     },
+}
+
+/// Whether the server did what it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RequestResult {
+    /// It did.
+    Accepted,
+    /// It refused, for example because of a PodDisruptionBudget.
+    Refused,
 }
 
 impl CommandEvent {
@@ -146,6 +184,8 @@ impl EventDetail {
             | Self::Progress { .. }
             | Self::ListChanged { .. }
             | Self::UnitChanged { .. }
+            | Self::PodEviction { .. }
+            | Self::OwnerRestart { .. }
             | Self::Ended { .. }) => other,
         }
     }
@@ -178,6 +218,22 @@ mod tests {
         assert_eq!(json["metadata"]["context"], "prod");
         assert!(json["eventTime"].as_str().unwrap().ends_with('Z'));
         assert_eq!(serde_json::from_value::<CommandEvent>(json).unwrap(), event);
+    }
+
+    #[test]
+    fn an_eviction_names_drain_unit_and_pod_with_what_the_server_said() {
+        let event = EventDetail::PodEviction {
+            drain: "firmware".to_owned(),
+            unit: "node-1".to_owned(),
+            pod: ObjectReference::from(&testing::pod("team-a", "web-1")),
+            request_result: RequestResult::Refused,
+            message: "the budget needs 3".to_owned(),
+        };
+        let json = serde_json::to_value(CommandEvent::new(event, testing::now(), None)).unwrap();
+        assert_eq!(json["type"], "PodEviction");
+        assert_eq!(json["pod"]["name"], "web-1");
+        assert_eq!(json["requestResult"], "Refused");
+        assert_eq!(json["message"], "the budget needs 3");
     }
 
     #[test]

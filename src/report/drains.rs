@@ -82,7 +82,9 @@ pub enum UnitStage {
 }
 
 impl UnitStage {
-    fn as_str(self) -> &'static str {
+    /// The stage in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
             Self::Draining => "draining",

@@ -296,7 +296,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 79] = [
+const SHARED: [(&str, &str); 80] = [
     (
         "adminAccess",
         "Whether devices are used with admin access only.",
@@ -396,6 +396,7 @@ const SHARED: [(&str, &str); 79] = [
         "outcome",
         "Outcome of a pod: EvictedNow, EvictedLater and so on.",
     ),
+    ("owner", "The controller of pods; null for a bare pod."),
     ("pluginDevices", "Devices of device plugins."),
     ("pod", "The pod."),
     ("pods", "Pods for which claims are reserved."),

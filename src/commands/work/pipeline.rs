@@ -12,7 +12,7 @@ use super::consent::{SafetyLimits, take_risk};
 use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
-use super::wait::{Wait, WaitEnd, timed_out};
+use super::wait::{ProgressLine, Wait, WaitEnd, timed_out};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::conflict::refuse_deleted;
@@ -170,6 +170,7 @@ impl Pipeline<'_> {
             expected,
             patience,
             advice: &advice,
+            progress_line: ProgressLine::Shown,
         };
         // What was read before the change shows the rules as they were.
         let waited = match self.mutation.view.again().await {

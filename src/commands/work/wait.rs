@@ -36,6 +36,15 @@ pub(crate) struct Wait<'a> {
     pub(crate) patience: Patience,
     /// What to do for whoever leaves while the rules are as they were seen last.
     pub(crate) advice: &'a dyn Fn(&[DeviceTaintRule]) -> Vec<String>,
+    pub(crate) progress_line: ProgressLine,
+}
+
+/// Whether a wait shows its progress, and says what is left when the command is interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgressLine {
+    Shown,
+    /// The wait is part of work that shows a progress of its own.
+    Hidden,
 }
 
 /// How a wait ended.
@@ -140,7 +149,11 @@ impl Wait<'_> {
         let began = Instant::now();
         let mut settle = Settle::new(self.goal, self.rules, self.patience, semantics)
             .expecting(self.expected.iter().cloned());
-        let mut status = StatusLine::new(&context.printer);
+        // Its end would take away the progress of the work that this wait is part of.
+        let mut status = match self.progress_line {
+            ProgressLine::Shown => Some(StatusLine::new(&context.printer)),
+            ProgressLine::Hidden => None,
+        };
         let mut freshness = Freshness::Kept;
         let mut warned = false;
         let mut told = None;
@@ -153,10 +166,12 @@ impl Wait<'_> {
             }
             context.ledger.advise((self.advice)(&progress.rules));
             if progress.shows_progress() {
-                context.ledger.left(&progress.line);
                 last_state.clone_from(&progress.state);
-                if self.goal.is_about_pods() {
-                    status.say(&progress.state, &progress.line);
+                if let Some(status) = &mut status {
+                    context.ledger.left(&progress.line);
+                    if self.goal.is_about_pods() {
+                        status.say(&progress.state, &progress.line);
+                    }
                 }
                 self.tell(&progress, &mut told, context);
             }
@@ -205,7 +220,7 @@ impl Wait<'_> {
                 }
                 WaitStep::Never(never) => {
                     // Reasons and deadlines of the look before are those of a rule that is different now.
-                    if self.goal.is_about_pods() {
+                    if self.goal.is_about_pods() && status.is_some() {
                         context.ledger.left(&last_state);
                     }
                     return Err(wait_advice::ended(&never, self.rules, &progress.rules));

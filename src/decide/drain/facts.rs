@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass, Treatment};
 use super::restart::RestartState;
@@ -14,6 +16,8 @@ use crate::model::{JobEnd, Kind, NamespacedName, Pod, Reading, Uid, Workload};
 /// Facts about a unit at one time.
 #[derive(Clone, Debug, Default)]
 pub struct UnitFacts {
+    /// When this was observed, by the server's clock; absent if unknown.
+    pub now: Option<Timestamp>,
     /// Whether the rules of the unit are as this drain made them.
     pub rules: RuleState,
     /// The pods that use its devices, the least harmful to evict first.
@@ -57,6 +61,8 @@ pub struct UnitPod {
     pub harm: Harm,
     /// Whether it is terminating.
     pub is_terminating: bool,
+    /// When its grace period ends, if it is terminating.
+    pub grace_period_end: Option<Timestamp>,
     /// The workload whose recovery the drain waits for; absent if nothing is known to recreate the pod.
     pub workload: Option<Uid>,
 }
@@ -148,6 +154,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
                         pod.deletion.is_some()
                     }
                 },
+                grace_period_end: pod.deletion.as_ref().map(|deletion| deletion.at),
                 workload: workload_of(pod, &owners)
                     // A DaemonSet recreates its pod on the same node, where it stays pending until the drain is undone.
                     .filter(|_| class != PodClass::DaemonSet)

@@ -33,6 +33,7 @@
 //! | A drain as reports show it | `reported` |
 //! | Name and taint of a drain | `terms` |
 //! | Result of a drain, in words | `ending` |
+//! | Progress of a drain, as a view for a terminal and as one line | `view` |
 
 mod announcement;
 mod ending;
@@ -55,6 +56,7 @@ mod terms;
 mod testing;
 mod unit;
 mod unit_run;
+mod view;
 #[cfg(test)]
 mod virtual_time_tests;
 mod watch;
@@ -82,4 +84,5 @@ pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, rest
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
 pub use unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
+pub use view::{DrainProgress, DrainView, StagedUnit, staged_units};
 pub use watch::{rule_state, settled_in};

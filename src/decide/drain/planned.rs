@@ -239,6 +239,7 @@ mod tests {
             class,
             harm: Harm::of(&pod, class, BudgetState::Allows),
             is_terminating: false,
+            grace_period_end: None,
             workload: None,
         }
     }

@@ -177,6 +177,7 @@ mod tests {
             class: PodClass::Replicated,
             harm: Harm::of(&pod, PodClass::Replicated, BudgetState::Allows),
             is_terminating: false,
+            grace_period_end: None,
             workload: Some("web".into()),
         }
     }

@@ -96,6 +96,15 @@ pub enum EvictionReply {
     Unknown,
 }
 
+/// What has to happen before a pod is evicted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum EvictionObstacle<'a> {
+    /// This pod has to be gone.
+    Pod(&'a UnitPod),
+    /// The workload with this UID has to be ready again.
+    Workload(&'a Uid),
+}
+
 /// A refused eviction.
 #[derive(Clone, Debug)]
 struct Refusal {
@@ -150,6 +159,27 @@ impl UnitRun {
             is_resumed: true,
             ..Self::new(limits)
         }
+    }
+
+    /// Its limits.
+    pub(super) fn limits(&self) -> &UnitLimits {
+        &self.limits
+    }
+
+    /// Whether the rules have effect NoExecute.
+    pub(super) fn is_raised(&self) -> bool {
+        self.is_raised
+    }
+
+    /// Why the eviction of the pod was refused last, in the server's words.
+    pub(super) fn refusal(&self, pod: &UnitPod) -> Option<&str> {
+        let refused = self.refused.get(&pod.uid)?;
+        Some(&refused.message)
+    }
+
+    /// Why the owner was not restarted, in the server's words.
+    pub(super) fn restart_refusal(&self, owner: &Uid) -> Option<&String> {
+        self.restarts.refusal(owner)
     }
 
     /// Notes that the rules have effect NoExecute.
@@ -261,7 +291,8 @@ impl UnitRun {
         }
     }
 
-    fn leaves(&self, pod: &UnitPod) -> bool {
+    /// Whether the pod is evicted, or leaves already.
+    pub(super) fn leaves(&self, pod: &UnitPod) -> bool {
         // A terminating pod leaves, regardless of the client that deleted it.
         pod.is_terminating || pod.class.treatment(self.limits.included) == Treatment::Evicted
     }
@@ -300,7 +331,8 @@ impl UnitRun {
             })
     }
 
-    fn departure<'a>(&self, facts: &UnitFacts, pod: &'a UnitPod) -> Departure<'a> {
+    /// How the pod leaves.
+    pub(super) fn departure<'a>(&self, facts: &UnitFacts, pod: &'a UnitPod) -> Departure<'a> {
         self.restarts.departure(self.limits.means, pod, facts)
     }
 
@@ -315,19 +347,7 @@ impl UnitRun {
             .filter(|pod| !pod.is_terminating && self.departure(facts, pod) == Departure::Eviction);
         let mut first: Option<&UnitPod> = None;
         for pod in open {
-            let is_careful = pod.class != PodClass::Replicated;
-            // The pods that come last wait until all other workloads are ready again.
-            let waits = if is_careful {
-                leaving.iter().any(|other| other.is_terminating)
-                    || leaving.iter().any(|other| other.class < pod.class)
-                    || self.broken(facts).next().is_some()
-            } else {
-                let workload = pod.workload.as_ref();
-                let same = |other: &&&UnitPod| other.workload.as_ref() == workload;
-                leaving.iter().filter(same).any(|it| it.is_terminating)
-                    || self.broken(facts).any(|broken| Some(broken) == workload)
-            };
-            if waits {
+            if self.obstacle(facts, leaving, pod).is_some() {
                 continue;
             }
             let retry_at = |pod: &UnitPod| {
@@ -340,6 +360,32 @@ impl UnitRun {
             }
         }
         first
+    }
+
+    /// What has to happen before the pod is evicted.
+    pub(super) fn obstacle<'a>(
+        &'a self,
+        facts: &'a UnitFacts,
+        leaving: &[&'a UnitPod],
+        pod: &UnitPod,
+    ) -> Option<EvictionObstacle<'a>> {
+        let mut others = leaving.iter().copied();
+        let mut broken = self.broken(facts);
+        let workload = pod.workload.as_ref();
+        // The pods that come last wait until all other workloads are ready again.
+        let (other, broken) = if pod.class == PodClass::Replicated {
+            let same =
+                |other: &&UnitPod| other.is_terminating && other.workload.as_ref() == workload;
+            (
+                others.find(same),
+                broken.find(|broken| Some(*broken) == workload),
+            )
+        } else {
+            let first = |other: &&UnitPod| other.is_terminating || other.class < pod.class;
+            (others.find(first), broken.next())
+        };
+        let other = other.map(EvictionObstacle::Pod);
+        other.or_else(|| broken.map(EvictionObstacle::Workload))
     }
 
     /// The workloads that lost pods to this drain and are not ready again.
@@ -369,7 +415,10 @@ impl UnitRun {
     }
 
     /// A workload of this drain with an unschedulable pod.
-    fn first_unplaced<'a>(&'a self, facts: &'a UnitFacts) -> Option<(&'a Uid, &'a String)> {
+    pub(super) fn first_unplaced<'a>(
+        &'a self,
+        facts: &'a UnitFacts,
+    ) -> Option<(&'a Uid, &'a String)> {
         let mut unplaced = facts.unschedulable.iter();
         unplaced.find(|(uid, _)| self.touched.contains(*uid))
     }
@@ -435,16 +484,7 @@ impl UnitRun {
                 None => self.why_it_stays(facts, pod),
             });
         }
-        for uid in self.broken(facts) {
-            let workload = facts.workloads.get(uid);
-            let ongoing = facts.restarts.get(uid).and_then(RestartState::ongoing);
-            let line = ongoing.or_else(|| workload.map(WorkloadState::describe));
-            let line = line.map(|line| match facts.unschedulable.get(uid) {
-                Some(why) => format!("{line}, a pod is unschedulable ({why})"),
-                None => line,
-            });
-            reasons.extend(line);
-        }
+        reasons.extend(self.broken_workloads(facts));
         for pod in &facts.pods {
             if let Treatment::Stays(why) = pod.class.treatment(self.limits.included)
                 && !pod.is_terminating
@@ -455,6 +495,20 @@ impl UnitRun {
         let claims = facts.other_claims.iter();
         reasons.extend(claims.map(|claim| format!("claim {claim} holds a device")));
         reasons
+    }
+
+    /// The workloads that are not ready again, one line each.
+    pub(super) fn broken_workloads(&self, facts: &UnitFacts) -> Vec<String> {
+        let lines = self.broken(facts).filter_map(|uid| {
+            let workload = facts.workloads.get(uid);
+            let ongoing = facts.restarts.get(uid).and_then(RestartState::ongoing);
+            let line = ongoing.or_else(|| workload.map(WorkloadState::describe))?;
+            Some(match facts.unschedulable.get(uid) {
+                Some(why) => format!("{line}, a pod is unschedulable ({why})"),
+                None => line,
+            })
+        });
+        lines.collect()
     }
 
     /// Why the pod is not on its way out.
@@ -500,6 +554,7 @@ mod tests {
             class,
             harm: Harm::of(&pod, class, BudgetState::Allows),
             is_terminating: false,
+            grace_period_end: None,
             workload: workload.map(Uid::from),
         }
     }

@@ -74,6 +74,7 @@ impl UnitObserver<'_> {
             .map(|holder| holder.claim.name.clone())
             .collect();
         Ok(UnitFacts {
+            now: Some(view.now),
             rules: rules_now,
             other_claims,
             pods,

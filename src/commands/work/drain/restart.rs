@@ -7,7 +7,9 @@ use crate::cluster::{ApiClient, ObjectVersion, RestartAnswer, WriteMode, restart
 use crate::commands::work::connect::failed;
 use crate::decide::drain::{RestartPlan, RestartReply, RestartState, tainted_since};
 use crate::error::Failure;
-use crate::model::Uid;
+use crate::model::{Kind, Uid};
+use crate::report::command_event::{EventDetail, RequestResult};
+use crate::report::reference::Owner;
 
 /// Whether the user may restart all owners of the plan, asked by restarts that are not carried out.
 ///
@@ -60,7 +62,9 @@ impl UnitDrain<'_> {
         let answer = restart(client, &state.owner, &on, at, WriteMode::Store).await;
         Ok(match answer.map_err(failed)? {
             RestartAnswer::Accepted => {
-                printer.note(&format!("unit {unit}: restarted {name}"));
+                let message = format!("restarted {name}");
+                printer.note(&format!("unit {unit}: {message}"));
+                self.tell_restart(state, RequestResult::Accepted, message);
                 RestartReply::Accepted
             }
             RestartAnswer::Changed => RestartReply::Changed,
@@ -68,6 +72,7 @@ impl UnitDrain<'_> {
                 printer.warn(&format!(
                     "unit {unit}: {name} cannot be restarted: {message}"
                 ));
+                self.tell_restart(state, RequestResult::Refused, message.clone());
                 RestartReply::Refused(message)
             }
             RestartAnswer::Unknown(error) => {
@@ -77,6 +82,21 @@ impl UnitDrain<'_> {
                 RestartReply::Unknown
             }
         })
+    }
+
+    /// Reports the result of a restart as an event.
+    fn tell_restart(&self, state: &RestartState, request_result: RequestResult, message: String) {
+        self.order.context.happens(EventDetail::OwnerRestart {
+            drain: self.order.name.to_owned(),
+            unit: self.unit.name.clone(),
+            namespace: state.owner.namespace.to_string(),
+            owner: Owner {
+                kind: Kind::Deployment.to_string(),
+                name: state.owner.name.to_string(),
+            },
+            request_result,
+            message,
+        });
     }
 }
 

@@ -16,15 +16,19 @@ use crate::cluster::{Detail, EvictionAnswer, WriteMode, evict};
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
-use crate::commands::work::wait::{Wait, WaitEnd, WaitResult};
+use crate::commands::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
-    EvictionReply, RuleState, Unit, UnitEnd, UnitFacts, UnitPod, UnitRun, UnitStep, interrupted,
+    DrainProgress, DrainView, EvictionReply, RuleState, StagedUnit, Unit, UnitEnd, UnitFacts,
+    UnitPod, UnitRun, UnitStep, interrupted,
 };
 use crate::decide::{RulePatch, escalate};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, NamespacedName};
+use crate::model::{DeviceTaintRule, Effect, Uid};
+use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
+use crate::report::command_event::{EventDetail, RequestResult};
+use crate::report::reference::ObjectReference;
 
 /// Result of the wait that runs beside the evictions.
 type Idleness = RefCell<Option<Result<WaitResult, Failure>>>;
@@ -33,6 +37,8 @@ type Idleness = RefCell<Option<Result<WaitResult, Failure>>>;
 pub(super) struct UnitDrain<'a> {
     pub(super) order: &'a DrainOrder<'a>,
     pub(super) unit: &'a Unit,
+    /// All units of this run with their stages, in order.
+    pub(super) units: Vec<StagedUnit>,
     /// Its rules, as last patched by this run.
     pub(super) rules: Vec<DeviceTaintRule>,
 }
@@ -63,6 +69,7 @@ impl UnitDrain<'_> {
                 timeout: order.limits.timeout.saturating_mul(2),
             },
             advice: &|_| interrupted(&name),
+            progress_line: ProgressLine::Hidden,
         };
         let idleness = Idleness::default();
         let waiting = async {
@@ -93,18 +100,29 @@ impl UnitDrain<'_> {
             seen: BTreeMap::new(),
         };
         let mut told = BTreeMap::new();
+        let mut status = StatusLine::new(&order.context.printer);
         loop {
             let mut facts = Box::pin(observer.facts(&self.rules)).await?;
             if let Some(end) = is_idle(idleness, &mut facts)? {
                 return Ok(end);
             }
-            match run.next(&facts, began.elapsed()) {
-                UnitStep::Evict(name, uid) => {
+            let step = run.next(&facts, began.elapsed());
+            let view = DrainView {
+                drain: order.name,
+                units: &self.units,
+                current: &self.unit.name,
+                run: &run,
+                facts: &facts,
+                elapsed: began.elapsed(),
+            };
+            self.show(&view.progress(), &step, &mut status);
+            match step {
+                UnitStep::Evict(_, uid) => {
                     let Some(pod) = facts.pods.iter().find(|pod| pod.uid == uid) else {
                         continue;
                     };
                     let reply = self.evict(pod).await?;
-                    self.tell(&name, &reply, &mut told);
+                    self.tell(pod, &reply, &mut told);
                     run.replied(pod, &reply, began.elapsed());
                 }
                 UnitStep::Restart(owner) => {
@@ -144,25 +162,49 @@ impl UnitDrain<'_> {
         })
     }
 
-    /// Prints the result of an eviction; a repeated refusal with an unchanged message once.
-    fn tell(
-        &self,
-        pod: &NamespacedName,
-        reply: &EvictionReply,
-        told: &mut BTreeMap<NamespacedName, String>,
-    ) {
-        let printer = &self.order.context.printer;
-        let unit = &self.unit.name;
-        match reply {
-            EvictionReply::Accepted => printer.note(&format!("unit {unit}: evicted pod {pod}")),
-            EvictionReply::Refused(message) if told.get(pod) != Some(message) => {
-                printer.note(&format!(
-                    "unit {unit}: eviction of pod {pod} refused, will retry ({message})"
-                ));
-                told.insert(pod.clone(), message.clone());
+    /// Shows how far the drain is.
+    fn show(&self, progress: &DrainProgress, step: &UnitStep, status: &mut StatusLine<'_>) {
+        let context = self.order.context;
+        let is_shown = match step {
+            UnitStep::WaitUntil(_) => true,
+            // What is about to be done has a line of its own: where lines follow each other, only what is waited for
+            // is news.
+            UnitStep::Evict(..) | UnitStep::Restart(_) | UnitStep::RaiseEffect => {
+                context.printer.progress().is_seen()
             }
-            EvictionReply::Refused(_) | EvictionReply::Gone | EvictionReply::Unknown => {}
+            UnitStep::Finished(_) => false,
+        };
+        if is_shown {
+            context.ledger.left(&progress.state);
+            status.show(&progress.state, &progress.line, &progress.lines);
         }
+    }
+
+    /// Prints the result of an eviction, and reports it as an event; a repeated refusal with an unchanged message once.
+    fn tell(&self, pod: &UnitPod, reply: &EvictionReply, told: &mut BTreeMap<Uid, String>) {
+        let unit = &self.unit.name;
+        let name = &pod.name;
+        let (line, request_result, message) = match reply {
+            EvictionReply::Accepted => {
+                let line = format!("evicted pod {name}");
+                (line.clone(), RequestResult::Accepted, line)
+            }
+            EvictionReply::Refused(message) if told.get(&pod.uid) != Some(message) => {
+                told.insert(pod.uid.clone(), message.clone());
+                let line = format!("eviction of pod {name} refused, will retry ({message})");
+                (line, RequestResult::Refused, message.clone())
+            }
+            EvictionReply::Refused(_) | EvictionReply::Gone | EvictionReply::Unknown => return,
+        };
+        let context = self.order.context;
+        context.printer.note(&format!("unit {unit}: {line}"));
+        context.happens(EventDetail::PodEviction {
+            drain: self.order.name.to_owned(),
+            unit: unit.clone(),
+            pod: ObjectReference::new(name, &pod.uid),
+            request_result,
+            message,
+        });
     }
 
     /// Gives the rules effect NoExecute, which was confirmed before the drain started.

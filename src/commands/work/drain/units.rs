@@ -15,7 +15,7 @@ use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     AbortAction, DrainEnd, PauseStep, RuleState, UnitEnd, UnitProgress, UnitRun, abort_patch,
-    interrupted, pause_step, rule_state, settled_in,
+    interrupted, pause_step, rule_state, settled_in, staged_units,
 };
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
@@ -54,7 +54,7 @@ impl DrainOrder<'_> {
                 let rest = units.get(place..).unwrap_or_default();
                 return Err(self.abort(rest, mutation, changer, failure).await);
             }
-            let over = Box::pin(self.drain_unit(run, mutation, changer)).await;
+            let over = Box::pin(self.drain_unit(run, &end, mutation, changer)).await;
             let over = over.map_err(|failure| stopped(failure, self.context))?;
             self.context
                 .printer
@@ -195,6 +195,7 @@ impl DrainOrder<'_> {
     async fn drain_unit(
         &self,
         run: &DrainRun,
+        before: &DrainEnd,
         mutation: &MutationContext,
         changer: &mut Changer<'_>,
     ) -> Result<UnitEnd, Failure> {
@@ -223,6 +224,7 @@ impl DrainOrder<'_> {
         let mut unit = UnitDrain {
             order: self,
             unit: &run.unit,
+            units: staged_units(before, &run.unit.name),
             rules,
         };
         let end = Box::pin(unit.drain(unit_run, changer)).await?;

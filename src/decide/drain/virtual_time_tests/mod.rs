@@ -299,6 +299,7 @@ impl Simulation {
         let pending = self.pods.iter().filter(|pod| pod.device.is_none());
         let unread = self.now < FAULTS_UNTIL && self.random.0.is_multiple_of(17);
         UnitFacts {
+            now: None,
             rules: RuleState::AsMade,
             other_claims: Vec::new(),
             workloads: workloads.collect(),
@@ -329,6 +330,7 @@ impl Simulation {
             class,
             harm: Harm::of(&shown, class, BudgetState::Allows),
             is_terminating: matches!(pod.state, State::Terminating(_)),
+            grace_period_end: None,
             workload: Some(key(pod.workload)),
         }
     }

@@ -1,0 +1,406 @@
+//! Progress of a drain, as a view for a terminal and as one line.
+//!
+//! The view has at most 20 lines of at most 78 characters, whatever there is to say, so that it fits a terminal of
+//! 80×24: the units with their stages, and of the current one the pods that are left, each with its
+//! reason, and the workloads that are not ready.
+//!
+//! Function of facts and time: no I/O, no clock. What differs only by the time is the same state.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::ending::DrainEnd;
+use super::facts::{UnitFacts, UnitPod};
+use super::pod_class::Treatment;
+use super::restart_run::Departure;
+use super::unit_run::{EvictionObstacle, UnitEnd, UnitRun};
+use crate::model::Uid;
+use crate::naming::age::human_duration;
+use crate::naming::phrase::counted;
+use crate::report::drains::UnitStage;
+
+/// Characters of a line at most: the sign of progress takes two columns of 80.
+const COLUMNS: usize = 78;
+/// Lines for units, pods and workloads at most, with their headings. With the heading of the view they are 20: the rest of a
+/// terminal is for messages.
+const UNIT_LINES: usize = 5;
+const POD_LINES: usize = 8;
+const WORKLOAD_LINES: usize = 6;
+/// Lines of one reason at most: a server's message names the budget at its end.
+const REASON_LINES: usize = 3;
+/// Reasons of each kind in the line.
+const NAMED: usize = 3;
+
+/// A unit with its stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagedUnit {
+    /// What it is called.
+    pub name: String,
+    /// Its stage.
+    pub stage: UnitStage,
+}
+
+/// Facts about a drain at one time, of which the progress is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct DrainView<'a> {
+    /// Name of the drain.
+    pub drain: &'a str,
+    /// The units of this run, in their order.
+    pub units: &'a [StagedUnit],
+    /// The name of the unit that is being drained.
+    pub current: &'a str,
+    /// What this run has done for the current unit.
+    pub run: &'a UnitRun,
+    /// The current unit, as last observed.
+    pub facts: &'a UnitFacts,
+    /// Time since the current unit was started.
+    pub elapsed: Duration,
+}
+
+/// Progress of a drain, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrainProgress {
+    /// The line without times: it is news when this is another.
+    pub state: String,
+    /// All of it in a line.
+    pub line: String,
+    /// The view for a terminal.
+    pub lines: Vec<String>,
+}
+
+/// Something that the unit waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reason {
+    text: String,
+    /// What changes with the time alone.
+    time: Option<String>,
+}
+
+impl Reason {
+    fn new(text: String) -> Self {
+        Self { text, time: None }
+    }
+
+    fn with_time(&self) -> String {
+        match &self.time {
+            Some(time) => format!("{}, {time}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// The units of a drain of which `end` tells how far it is, while `current` is drained.
+#[must_use]
+pub fn staged_units(end: &DrainEnd, current: &str) -> Vec<StagedUnit> {
+    let unit = |name: &str, stage| StagedUnit {
+        name: name.to_owned(),
+        stage,
+    };
+    let over = end.units.iter().map(|(name, end)| unit(name, stage(end)));
+    let waiting = end.waiting.iter();
+    let waiting = waiting.map(|name| unit(name, UnitStage::Waiting));
+    over.chain([unit(current, UnitStage::Draining)])
+        .chain(waiting)
+        .collect()
+}
+
+fn stage(end: &UnitEnd) -> UnitStage {
+    match end {
+        UnitEnd::Idle => UnitStage::Idle,
+        UnitEnd::Held(_) => UnitStage::Held,
+        UnitEnd::Blocked(_) => UnitStage::Blocked,
+        UnitEnd::Reversed(_) => UnitStage::Reversed,
+        // Another run goes on with it.
+        UnitEnd::TakenOver(_) => UnitStage::Draining,
+    }
+}
+
+impl DrainView<'_> {
+    /// The progress in words.
+    #[must_use]
+    pub fn progress(&self) -> DrainProgress {
+        let left = self.left();
+        let broken = self.run.broken_workloads(self.facts);
+        let broken: Vec<Reason> = broken.into_iter().map(Reason::new).collect();
+        let place = self.place();
+        let heading = format!(
+            "drain {}: unit {} of {}",
+            self.drain,
+            place.saturating_add(1),
+            self.units.len()
+        );
+        let state = [
+            format!("{heading} ({})", self.current),
+            in_line(&self.left_heading(), &left, |reason| reason.text.clone()),
+            in_line("not ready", &broken, |reason| reason.text.clone()),
+        ];
+        let line = [
+            format!("{heading} ({})", self.current),
+            in_line(&self.left_heading(), &left, Reason::with_time),
+            in_line("not ready", &broken, Reason::with_time),
+            self.time_left(),
+        ];
+        let heading = shortened(&format!("{heading}, {}", self.time_left()), COLUMNS);
+        let lines = [heading].into_iter().chain(self.unit_lines(place));
+        let left = section(&self.left_heading(), &left, POD_LINES);
+        let broken = section("workloads that are not ready", &broken, WORKLOAD_LINES);
+        DrainProgress {
+            state: sentence(&state),
+            line: sentence(&line),
+            lines: lines.chain(left).chain(broken).collect(),
+        }
+    }
+
+    /// The place of the current unit among the units.
+    fn place(&self) -> usize {
+        let mut units = self.units.iter();
+        let place = units.position(|unit| unit.name == self.current);
+        place.unwrap_or_default()
+    }
+
+    /// The current unit with its neighbours; the others by their stages.
+    fn unit_lines(&self, place: usize) -> Vec<String> {
+        let line = |unit: &StagedUnit| {
+            let stage = unit.stage.as_str();
+            // The stage is at the end, and the name may be as long as a path.
+            let room = COLUMNS.saturating_sub(stage.len().saturating_add(4));
+            format!("  {}  {stage}", shortened(&unit.name, room))
+        };
+        let Some(more) = self
+            .units
+            .len()
+            .checked_sub(UNIT_LINES)
+            .filter(|it| *it > 0)
+        else {
+            return self.units.iter().map(line).collect();
+        };
+        let shown = UNIT_LINES.saturating_sub(1);
+        let more = more.saturating_add(1);
+        // The unit before it is the last one that has ended.
+        let first = place.saturating_sub(1).min(more);
+        let (before, rest) = self.units.split_at(first);
+        let (near, after) = rest.split_at(shown.min(rest.len()));
+        let stages = counted_stages(before.iter().chain(after));
+        let last = shortened(&format!("  … and {more} more: {stages}"), COLUMNS);
+        near.iter().map(line).chain([last]).collect()
+    }
+
+    fn left_heading(&self) -> String {
+        let pods = counted(self.pods().len(), "pod");
+        format!("{pods} left")
+    }
+
+    /// The pods that the unit waits for.
+    fn pods(&self) -> Vec<&UnitPod> {
+        let pods = self.facts.pods.iter();
+        pods.filter(|pod| self.run.leaves(pod) || self.why_it_stays(pod).is_some())
+            .collect()
+    }
+
+    /// Why the pod will not leave by itself; nothing where it is evicted, and where the drain goes on without it.
+    fn why_it_stays(&self, pod: &UnitPod) -> Option<String> {
+        match pod.class.treatment(self.run.limits().included) {
+            Treatment::Evicted | Treatment::Kept => None,
+            Treatment::NeedsConsent(flag) => Some(format!("evicted only with {flag}")),
+            Treatment::Stays(why) => Some(why.to_owned()),
+        }
+    }
+
+    /// What keeps the devices in use: pods, then claims without them, then what is not known.
+    fn left(&self) -> Vec<Reason> {
+        let pods = self.pods().into_iter();
+        let pods = pods.map(|pod| {
+            let Reason { text, time } = self.reason(pod);
+            let text = format!("{}: {text}", pod.name);
+            Reason { text, time }
+        });
+        let claims = self.facts.other_claims.iter();
+        let claims = claims.map(|claim| Reason::new(format!("claim {claim} holds a device")));
+        let unread = self.facts.unread.iter();
+        let unread = unread.map(|what| Reason::new(format!("unknown: {what}")));
+        // Without this data, the pods that are left are unknown.
+        let left: Vec<Reason> = unread.chain(pods).chain(claims).collect();
+        if left.is_empty() && !self.facts.is_idle {
+            return vec![Reason::new(
+                "the devices are not known to be idle yet".to_owned(),
+            )];
+        }
+        left
+    }
+
+    /// Why the pod is left.
+    fn reason(&self, pod: &UnitPod) -> Reason {
+        if pod.is_terminating {
+            return Reason {
+                text: "terminating".to_owned(),
+                time: deadline(pod.grace_period_end, self.facts.now),
+            };
+        }
+        if let Some(why) = self.why_it_stays(pod) {
+            return Reason::new(why);
+        }
+        if self.run.is_raised() {
+            return Reason::new("will be evicted by effect NoExecute".to_owned());
+        }
+        if let Some(message) = self.run.refusal(pod) {
+            return Reason::new(format!("eviction refused: {message}"));
+        }
+        Reason::new(match self.run.departure(self.facts, pod) {
+            Departure::Waits(why) => why,
+            Departure::Restart(owner) => match self.run.restart_refusal(owner) {
+                Some(message) => format!("its owner cannot be restarted: {message}"),
+                None => "its owner was not restarted yet".to_owned(),
+            },
+            Departure::Eviction => self.why_not_evicted(pod),
+        })
+    }
+
+    fn why_not_evicted(&self, pod: &UnitPod) -> String {
+        let limits = self.run.limits();
+        if let Some((uid, _)) = self.run.first_unplaced(self.facts)
+            && !limits.accepts_unplaceable
+        {
+            let workload = self.workload(uid);
+            return format!("not evicted yet, waits for a device for {workload}");
+        }
+        let leaving = self.facts.pods.iter().filter(|pod| self.run.leaves(pod));
+        let leaving: Vec<&UnitPod> = leaving.collect();
+        match self.run.obstacle(self.facts, &leaving, pod) {
+            Some(EvictionObstacle::Workload(uid)) => {
+                format!("not evicted yet, waits for {}", self.workload(uid))
+            }
+            Some(EvictionObstacle::Pod(other)) => match &other.workload {
+                Some(uid) => format!("not evicted yet, waits for {}", self.workload(uid)),
+                None => format!("not evicted yet, waits for pod {}", other.name),
+            },
+            None => "not evicted yet".to_owned(),
+        }
+    }
+
+    fn workload(&self, uid: &Uid) -> String {
+        let state = self.facts.workloads.get(uid);
+        state.map_or_else(|| "its workload".to_owned(), |state| state.name.clone())
+    }
+
+    /// How long the unit may still take, and when pods are evicted that are left.
+    fn time_left(&self) -> String {
+        let limits = self.run.limits();
+        let rest = |until: Duration| duration(until.saturating_sub(self.elapsed));
+        let left = format!("{} left", rest(limits.timeout));
+        match limits.force_after {
+            Some(after) if !self.run.is_raised() && after < limits.timeout => {
+                format!("{left}, NoExecute in {}", rest(after))
+            }
+            Some(_) | None => left,
+        }
+    }
+}
+
+fn duration(duration: Duration) -> String {
+    human_duration(SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX))
+}
+
+/// When the grace period of a terminating pod ends.
+fn deadline(end: Option<Timestamp>, now: Option<Timestamp>) -> Option<String> {
+    let left = end?.duration_since(now?);
+    let length = human_duration(left);
+    Some(if left.is_negative() {
+        format!("its grace period ended {length} ago")
+    } else {
+        format!("its grace period ends in {length}")
+    })
+}
+
+/// How many units have which stage.
+fn counted_stages<'a>(units: impl Iterator<Item = &'a StagedUnit>) -> String {
+    let stages: Vec<UnitStage> = units.map(|unit| unit.stage).collect();
+    let all = [
+        UnitStage::Idle,
+        UnitStage::Held,
+        UnitStage::Reversed,
+        UnitStage::Blocked,
+        UnitStage::Draining,
+        UnitStage::Waiting,
+    ];
+    let counts = all.into_iter().filter_map(|stage| {
+        let count = stages.iter().filter(|one| **one == stage).count();
+        (count > 0).then(|| format!("{count} {}", stage.as_str()))
+    });
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// The first reasons in a line; empty where there are none.
+fn in_line(heading: &str, reasons: &[Reason], word: impl Fn(&Reason) -> String) -> String {
+    if reasons.is_empty() {
+        return String::new();
+    }
+    let named = reasons.iter().take(NAMED).map(word);
+    let more = reasons.len().saturating_sub(NAMED);
+    let more = (more > 0).then(|| format!("… and {more} more"));
+    let words: Vec<String> = named.chain(more).collect();
+    format!("{heading}: {}", words.join(", "))
+}
+
+/// The parts that say something.
+fn sentence(parts: &[String]) -> String {
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    parts.cloned().collect::<Vec<_>>().join("; ")
+}
+
+/// The reasons below a heading, in at most `limit` lines; nothing where there are none.
+fn section(heading: &str, reasons: &[Reason], limit: usize) -> Vec<String> {
+    if reasons.is_empty() {
+        return Vec::new();
+    }
+    let blocks: Vec<Vec<String>> = reasons
+        .iter()
+        .map(|reason| wrapped(&reason.with_time()))
+        .collect();
+    let heading = shortened(&format!("{heading}:"), COLUMNS);
+    let room = limit.saturating_sub(1);
+    let height = |blocks: &[Vec<String>]| blocks.iter().map(Vec::len).sum::<usize>();
+    if height(&blocks) <= room {
+        return [heading].into_iter().chain(blocks.concat()).collect();
+    }
+    // One line says how many are left out.
+    let fits = |count: &usize| height(&blocks[..*count]) < room;
+    let shown = (0..blocks.len()).take_while(fits).last();
+    let (shown, hidden) = blocks.split_at(shown.unwrap_or_default());
+    let more = format!("  … and {} more", hidden.len());
+    [heading]
+        .into_iter()
+        .chain(shown.concat())
+        .chain([more])
+        .collect()
+}
+
+/// The text in lines that are broken between words; the end of a text that is too long is left out.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = "  ".to_owned();
+    for word in text.split(' ') {
+        let is_empty = line.trim_start().is_empty();
+        let length = line.chars().count().saturating_add(word.chars().count());
+        if !is_empty && length >= COLUMNS && lines.len().saturating_add(1) < REASON_LINES {
+            lines.push(line);
+            line = format!("      {word}");
+        } else if is_empty {
+            line.push_str(word);
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines.push(line);
+    lines.iter().map(|line| shortened(line, COLUMNS)).collect()
+}
+
+/// The text in at most so many characters; what is left out is shown as `…`.
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let start = text.chars().take(most.saturating_sub(1));
+    start.chain(['…']).collect()
+}
