@@ -94,8 +94,9 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     };
     let withdrawal = withdraw(&drain, &rules, &restorer)?;
     args.agree(&drain, &units, &withdrawal, context)?;
-    args.keep(&withdrawal, &drain, &live, user.clone(), context)
-        .await?;
+    let stored = live.rules()?;
+    let mut changer = Changer::new(&stored, args.change.change(), context).by(user);
+    keep(&withdrawal, &drain, &mut changer).await?;
     if withdrawal.removed.is_empty() {
         return Ok(ExitStatus::Success);
     }
@@ -145,38 +146,33 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     Ok(status)
 }
 
-impl RestoreArgs {
-    /// Records the withdrawal on the rules that other requesters need.
-    async fn keep(
-        &self,
-        withdrawal: &Withdrawal,
-        drain: &str,
-        live: &Live,
-        user: Option<String>,
-        context: &Context,
-    ) -> Result<(), Failure> {
-        let rules = live.rules()?;
-        let mut changer = Changer::new(&rules, self.change.change(), context).by(user);
-        changer.plan(
-            withdrawal
-                .kept
-                .iter()
-                .map(|(rule, _)| rule.name.to_string()),
-        );
-        for (rule, patch) in &withdrawal.kept {
-            changer.patch(rule, patch, |found| found.is_some()).await?;
-        }
-        if !withdrawal.others.is_empty() {
-            let others: Vec<String> = withdrawal.others.iter().cloned().collect();
-            context.printer.note(&format!(
-                "drain {drain} is still requested by {}: {} kept",
-                few(&others),
-                counted(withdrawal.kept.len(), "rule")
-            ));
-        }
-        Ok(())
+/// Records the withdrawal on the rules that other requesters need.
+async fn keep(
+    withdrawal: &Withdrawal,
+    drain: &str,
+    changer: &mut Changer<'_>,
+) -> Result<(), Failure> {
+    changer.plan(
+        withdrawal
+            .kept
+            .iter()
+            .map(|(rule, _)| rule.name.to_string()),
+    );
+    for (rule, patch) in &withdrawal.kept {
+        changer.patch(rule, patch, |found| found.is_some()).await?;
     }
+    if !withdrawal.others.is_empty() {
+        let others: Vec<String> = withdrawal.others.iter().cloned().collect();
+        changer.context().printer.note(&format!(
+            "drain {drain} is still requested by {}: {} kept",
+            few(&others),
+            counted(withdrawal.kept.len(), "rule")
+        ));
+    }
+    Ok(())
+}
 
+impl RestoreArgs {
     fn agree(
         &self,
         drain: &str,

@@ -115,7 +115,7 @@ mod tests {
         let mut rule = named("a", "NoSchedule");
         let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
         rule.metadata.labels.extend([label]);
-        let units = |rule: &DeviceTaintRule| drains(&[rule.clone()]).remove(0).units;
+        let units = |rule: &DeviceTaintRule| drains(std::slice::from_ref(rule)).remove(0).units;
         assert!(refuse_aborted("fw", &units(&rule)).is_ok());
         let patch = abort_patch(&rule, &semantics(37), None).expect("a change");
         assert_eq!(patch.effect, Some(Effect::None));

@@ -295,7 +295,7 @@ mod tests {
         let kept = pod("agent", PodClass::DaemonSet);
         let one = [unit(&["a"])];
         let none: [String; 0] = [];
-        assert_eq!(outdated(&one, &same, &[web.clone()]), none);
+        assert_eq!(outdated(&one, &same, std::slice::from_ref(&web)), none);
         assert_eq!(outdated(&one, &same, &[]), none, "pods that are gone");
         assert_eq!(outdated(&one, &same, &[kept]), none, "pods that stay");
         assert_eq!(outdated(&one, &[("uuid", "1")], &[]), none, "one number");

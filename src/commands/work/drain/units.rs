@@ -189,7 +189,7 @@ impl DrainOrder<'_> {
             .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, mutation.view.now))
             .collect();
         let report = mutation.report(&proposed, guards).await?;
-        Ok(report.refusal().map(|refusal| refusal.to_string()))
+        Ok(report.refusal())
     }
 
     async fn drain_unit(
