@@ -571,7 +571,7 @@ mod tests {
             parse(&words).unwrap_err().render().to_string()
         };
         assert!(told("taint").contains("use `add`"), "{}", told("taint"));
-        assert!(told("evict").contains("`preview`"), "{}", told("evict"));
+        assert!(told("evict").contains("`drain`"), "{}", told("evict"));
         for word in ["delet", "deleet", "untaint", "drop"] {
             assert!(!told(word).contains("'escalate'"), "{}", told(word));
         }

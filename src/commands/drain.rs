@@ -77,6 +77,7 @@ pub(super) struct DrainArgs {
         long,
         value_enum,
         hide_possible_values = true,
+        hide_short_help = true,
         value_name = "UNIT",
         help_heading = "Drain"
     )]
@@ -295,10 +296,6 @@ const EXAMPLES: &str = "\
 Examples:
   # Preview the drain of two nodes
   kubectl devicetaint drain --node node-7 --node node-8 --dry-run
-
-  # The nodes of a plan
-  kubectl devicetaint plan gpu.example.com --nodes 6 -o json > plan.json
-  kubectl devicetaint drain --plan plan.json --name firmware
 
   # Drain one node after the other, then restore the devices
   kubectl devicetaint drain --node node-7 --node node-8 --name firmware

@@ -517,12 +517,12 @@ mod tests {
         let (names, notes) = noted(&["GPU-2"]);
         assert_eq!(names, ["first", "second"]);
         assert!(
-            notes[0].ends_with("partitions: part, part-other"),
+            notes[0].ends_with("not selected: part, part-other"),
             "{notes:?}"
         );
         let (names, notes) = noted(&["1425", KEY]);
         assert_eq!(names, ["first"]);
-        assert!(notes[0].ends_with("partitions: part"), "{notes:?}");
+        assert!(notes[0].ends_with("not selected: part"), "{notes:?}");
         assert_eq!(noted(&["1423"]).1, [""; 0]);
     }
 
