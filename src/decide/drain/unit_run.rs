@@ -134,7 +134,7 @@ impl UnitRun {
         }
     }
 
-    /// The same run, which may restart these owners.
+    /// A run that may also restart these owners.
     #[must_use]
     pub fn restarting(self, owners: BTreeSet<Uid>) -> Self {
         Self {
