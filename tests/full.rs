@@ -48,6 +48,11 @@ mod cluster {
         mod interrupted;
         mod stage;
     }
+    #[allow(dead_code, reason = "the first tier uses the rest")]
+    mod drained {
+        mod interrupted;
+        mod stage;
+    }
     mod far;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod live {

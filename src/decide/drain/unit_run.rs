@@ -143,7 +143,7 @@ impl UnitRun {
         }
     }
 
-    /// This run with permission to restart these owners.
+    /// A run that may also restart these owners.
     #[must_use]
     pub fn restarting(self, owners: BTreeSet<Uid>) -> Self {
         Self {

@@ -1,6 +1,11 @@
 //! `drain`, `drain status` and `restore` on the real control plane, with its own controllers of workloads and budgets.
 
+mod interrupted;
+mod people;
+mod planned;
 mod refused;
+mod restarts;
 mod runbook;
 mod stage;
 mod units;
+mod whole;

@@ -36,20 +36,7 @@ fn jobs_and_bare_pods_are_evicted_only_where_somebody_said_so() {
     let mut stage = Stage::new();
     let node = stage.node(2);
     stage.workload("Job", "train", 1);
-    let bare = json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": "notebook", "namespace": stage.world.namespace, "labels": {"app": "notebook"}},
-        "spec": {
-            "terminationGracePeriodSeconds": 1,
-            "containers": [{
-                "name": "main", "image": "example.com/none",
-                "resources": {"claims": [{"name": "gpu"}]},
-            }],
-            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
-        },
-    });
-    block_on(plane().create(&[bare]));
-    stage.until_ready("notebook", 1);
+    stage.bare("notebook");
     stage.node(2);
     let line = format!("drain --node {node} --yes --settle 1s");
     let run = stage.run(&line).ended(4);

@@ -1,17 +1,18 @@
 //! Nodes with devices, workloads on them, and kubelets that only pretend.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::cluster::rules::support::{Run, World};
 use crate::harness::{
-    ControlPlane, DEADLINE, Variant, block_on, driver_name,
+    ControlPlane, DEADLINE, PLUGIN, Reference, Variant, block_on, driver_name,
     objects::{class, slice},
     random_suffix, wait_for,
 };
@@ -21,7 +22,8 @@ pub fn plane() -> &'static ControlPlane {
     static PLANE: OnceLock<ControlPlane> = OnceLock::new();
     PLANE.get_or_init(|| {
         let controllers = "device-taint-eviction-controller,resourceclaim-controller,\
-            replicaset-controller,job-controller,statefulset-controller,disruption-controller";
+            deployment-controller,replicaset-controller,job-controller,statefulset-controller,\
+            disruption-controller";
         ControlPlane::start(&Variant::default().with_only_controller(controllers))
     })
 }
@@ -32,6 +34,8 @@ pub struct Stage {
     /// The nodes, in the order in which they got devices.
     pub nodes: Vec<String>,
     fewest: Arc<Mutex<BTreeMap<String, usize>>>,
+    /// How many milliseconds a pod runs until it is ready.
+    ready_after: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
     kubelets: Option<thread::JoinHandle<()>>,
 }
@@ -43,21 +47,27 @@ impl Stage {
         block_on(plane().create(&[class(&driver)]));
         let mut world = World::bare(plane(), driver.clone(), String::new());
         world.namespace = block_on(plane().namespace());
-        let template = json!({
-            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-            "metadata": {"name": "gpu", "namespace": world.namespace},
-            "spec": {"spec": {"devices": {"requests": [
-                {"name": "gpu", "exactly": {"deviceClassName": driver}},
-            ]}}},
-        });
-        block_on(plane().create(&[template]));
+        let template = |name: &str, count: u32| {
+            let exactly = json!({"deviceClassName": driver, "count": count});
+            json!({
+                "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+                "metadata": {"name": name, "namespace": world.namespace},
+                "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
+            })
+        };
+        let templates = [template("gpu", 1), template("pair", 2)];
+        block_on(plane().create(&templates));
         let (fewest, ends) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let ready_after = Arc::new(AtomicU64::new(0));
         let kubelets = {
             let namespace = world.namespace.clone();
             let (fewest, ends) = (Arc::clone(&fewest), Arc::clone(&ends));
+            let ready_after = Arc::clone(&ready_after);
             thread::spawn(move || {
+                let mut placed = BTreeMap::new();
                 while !ends.load(Ordering::Relaxed) {
-                    block_on(run_pods(&namespace, &fewest));
+                    let wait = Duration::from_millis(ready_after.load(Ordering::Relaxed));
+                    block_on(run_pods(&namespace, &fewest, &mut placed, wait));
                     thread::sleep(Duration::from_millis(100));
                 }
             })
@@ -66,6 +76,7 @@ impl Stage {
             world,
             nodes: Vec::new(),
             fewest,
+            ready_after,
             ends,
             kubelets: Some(kubelets),
         }
@@ -73,12 +84,28 @@ impl Stage {
 
     /// A node with so many devices.
     pub fn node(&mut self, devices: usize) -> String {
+        self.node_with(devices, |_, _| {})
+    }
+
+    /// A node whose devices have UUIDs: NODE-DEVICE.
+    pub fn numbered_node(&mut self, devices: usize) -> String {
+        self.node_with(devices, |node, device| {
+            let uuid = format!("{node}-{}", text(&device["name"]));
+            device["attributes"] = json!({"uuid": {"string": uuid}});
+        })
+    }
+
+    fn node_with(&mut self, devices: usize, change: impl Fn(&str, &mut Value)) -> String {
         let node = format!("node-{}", random_suffix());
         let names: Vec<String> = (0..devices).map(|number| format!("gpu-{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         block_on(async {
             plane().ready_node(&node).await;
-            let slice = slice(&self.world.driver, &node, &names);
+            let mut slice = slice(&self.world.driver, &node, &names);
+            let devices = slice["spec"]["devices"].as_array_mut();
+            for device in devices.expect("devices") {
+                change(&node, device);
+            }
             plane().create(&[slice]).await;
         });
         self.nodes.push(node.clone());
@@ -87,6 +114,25 @@ impl Stage {
 
     /// A workload with so many pods, each with a device, once they are ready.
     pub fn workload(&self, kind: &str, name: &str, pods: usize) {
+        self.workload_with(kind, name, pods, |_| {});
+    }
+
+    /// A Deployment whose rollout brings so many pods up, or takes so many away, before the other happens.
+    pub fn deployment(&self, name: &str, pods: usize, surge: usize, unavailable: usize) {
+        self.workload_with("Deployment", name, pods, |spec| {
+            let rolling = json!({"maxSurge": surge, "maxUnavailable": unavailable});
+            spec["strategy"] = json!({"type": "RollingUpdate", "rollingUpdate": rolling});
+        });
+    }
+
+    /// A workload as `change` makes its `spec`.
+    pub fn workload_with(
+        &self,
+        kind: &str,
+        name: &str,
+        pods: usize,
+        change: impl FnOnce(&mut Value),
+    ) {
         let version = if kind == "Job" { "batch/v1" } else { "apps/v1" };
         let mut spec = json!({
             "template": {
@@ -111,12 +157,36 @@ impl Stage {
         if kind == "StatefulSet" {
             spec["serviceName"] = json!(name);
         }
+        change(&mut spec);
         let workload = json!({
             "apiVersion": version, "kind": kind, "spec": spec,
             "metadata": {"name": name, "namespace": self.world.namespace},
         });
         block_on(plane().create(&[workload]));
         self.until_ready(name, pods);
+    }
+
+    /// A pod with a device that nothing recreates, once it is ready.
+    pub fn bare(&self, name: &str) {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": self.world.namespace, "labels": {"app": name}},
+            "spec": {
+                "terminationGracePeriodSeconds": 1,
+                "containers": [{
+                    "name": "main", "image": "example.com/none",
+                    "resources": {"claims": [{"name": "gpu"}]},
+                }],
+                "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
+            },
+        });
+        block_on(plane().create(&[pod]));
+        self.until_ready(name, 1);
+    }
+
+    /// The pods of the namespace.
+    pub fn pods(&self) -> Vec<Value> {
+        block_on(pods_of(&self.world.namespace))
     }
 
     /// A budget for the pods of a workload, once it was counted.
@@ -155,6 +225,18 @@ impl Stage {
         fewest.get(app).copied().expect("it was seen")
     }
 
+    /// From now on a pod is ready so long after it was placed.
+    pub fn ready_after(&self, wait: Duration) {
+        let wait = u64::try_from(wait.as_millis()).expect("a short time");
+        self.ready_after.store(wait, Ordering::Relaxed);
+    }
+
+    /// An object of the namespace.
+    pub async fn object(&self, api_version: &str, kind: &str, name: &str) -> Value {
+        let reference = Reference::namespaced(api_version, kind, &self.world.namespace, name);
+        plane().get(&reference).await.expect("it is there")
+    }
+
     /// The pods that are on a node.
     pub fn on(&self, node: &str) -> Vec<String> {
         let all = block_on(pods_of(&self.world.namespace));
@@ -165,6 +247,17 @@ impl Stage {
     /// Runs the program.
     pub fn run(&self, line: &str) -> Run {
         self.world.run(line)
+    }
+
+    /// Starts the program.
+    pub fn begin(&self, line: &str) -> Child {
+        let mut command = plane().command(PLUGIN);
+        command
+            .args(self.world.words(line))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().expect("it starts")
     }
 }
 
@@ -179,7 +272,12 @@ impl Drop for Stage {
 }
 
 /// Does what kubelets do: runs pods that have a node, and ends those that were deleted.
-async fn run_pods(namespace: &str, fewest: &Mutex<BTreeMap<String, usize>>) {
+async fn run_pods(
+    namespace: &str,
+    fewest: &Mutex<BTreeMap<String, usize>>,
+    placed: &mut BTreeMap<String, Instant>,
+    ready_after: Duration,
+) {
     let pods = pods_of(namespace).await;
     let mut apps: BTreeMap<String, usize> = BTreeMap::new();
     for pod in &pods {
@@ -214,6 +312,10 @@ async fn run_pods(namespace: &str, fewest: &Mutex<BTreeMap<String, usize>>) {
             }
             send(Method::DELETE, &path, &json!({"gracePeriodSeconds": 0})).await;
         } else if has_node && pod["status"]["phase"] == "Pending" {
+            let since = placed.entry(text(&pod["metadata"]["uid"]));
+            if since.or_insert_with(Instant::now).elapsed() < ready_after {
+                continue;
+            }
             let running = json!({"status": {
                 "phase": "Running",
                 "conditions": [{"type": "Ready", "status": "True"}],
