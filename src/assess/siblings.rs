@@ -25,7 +25,8 @@ pub struct Sibling {
 
 impl Sibling {
     /// Those of the devices that the considered taints of `impact` select, by name.
-    pub(super) fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> Vec<Self> {
+    #[must_use]
+    pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> Vec<Self> {
         let siblings = allocator::siblings(&basis.reading.snapshot, impact);
         siblings.iter().map(Self::new).collect()
     }

@@ -276,7 +276,7 @@ impl Purpose {
             Self::Undedicate => ("undedicate", &[FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "delete"], What::Policies)]),
             Self::Dedications => ("dedicate-list", &[FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::Policies)]),
             Self::Tolerations => ("tolerations", &[FACTS, TEMPLATES]),
-            Self::Drain      => ("drain",      &[FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS, RESTARTS]),
+            Self::Drain      => ("drain",      &[FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS, RESTARTS]),
             Self::DrainStatus => ("drain-status", &[FACTS, PODS]),
             Self::Restore    => ("restore",    &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
         }

@@ -21,6 +21,7 @@ use crate::decide::choice::{
 use crate::decide::identity::identities;
 use crate::decide::plan::{
     PlanRequest, PlanSize, PlanSpace, Spread, devices_of, no_set, plan_space, plan_units,
+    refuse_unread,
 };
 use crate::decide::policy::Policies;
 use crate::decide::{
@@ -240,6 +241,7 @@ async fn chosen(
     let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms)
         .await?
         .identifying(&args.filters.identity_attributes);
+    refuse_unread(&view.reading)?;
     let (view, space) = Box::pin(space(question, view, context)).await?;
     for note in &space.notes {
         context.printer.note(note);
@@ -248,6 +250,7 @@ async fn chosen(
     let all = of_devices(devices_of(&space.units), &choice);
     let proposed = proposed(&all, &view)?;
     let view = view.with_pods_for(&proposed, &question.guards).await?;
+    refuse_unread(&view.reading)?;
     let impact = view.impact(&proposed);
     let problem = search_problem(&space.units, space.limits.clone(), &impact, &view.basis());
     let result = search(&problem);

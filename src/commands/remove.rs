@@ -364,6 +364,7 @@ impl RemoveArgs {
             },
             advice: &|_| vec![on.clone()],
             progress_line: ProgressLine::Shown,
+            left: None,
         };
         let waited = wait
             .for_rules(live, context)

@@ -115,7 +115,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "no pods are left, but for less than {}s so far (--settle)",
+                    "nothing is left to wait for, but for less than {}s so far (--settle)",
                     settle.as_secs_f64()
                 ),
             ),
@@ -413,7 +413,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "no pods are left, but for less than 10s so far (--settle)".to_owned()
+                "nothing is left to wait for, but for less than 10s so far (--settle)".to_owned()
             )
         );
     }

@@ -75,7 +75,7 @@ pub enum UnitStage {
     Blocked,
     /// No claim held its devices when it was done, and the workloads of its pods were ready.
     Idle,
-    /// Only pods that the drain does not evict held its devices.
+    /// Pods hold its devices that the drain does not evict, or that came after it was idle.
     Held,
     /// Another user or program removed or weakened a rule.
     Reversed,

@@ -171,6 +171,7 @@ impl Pipeline<'_> {
             patience,
             advice: &advice,
             progress_line: ProgressLine::Shown,
+            left: None,
         };
         // What was read before the change shows the rules as they were.
         let waited = match self.mutation.view.again().await {

@@ -4,6 +4,7 @@
 //! ClusterView ─▶ Observer (one list and one watch of each kind) ─▶ Settle ─▶ until when, read again, or over
 //! ```
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -37,6 +38,8 @@ pub(crate) struct Wait<'a> {
     /// What to do for whoever leaves while the rules are as they were seen last.
     pub(crate) advice: &'a dyn Fn(&[DeviceTaintRule]) -> Vec<String>,
     pub(crate) progress_line: ProgressLine,
+    /// What is left at the last look, for work that shows it by itself.
+    pub(crate) left: Option<&'a RefCell<Vec<Blocker>>>,
 }
 
 /// Whether a wait shows its progress, and says what is left when the command is interrupted.
@@ -165,6 +168,9 @@ impl Wait<'_> {
                 context.printer.warn(&Oddity::from(odd).line());
             }
             context.ledger.advise((self.advice)(&progress.rules));
+            if let Some(left) = self.left {
+                left.replace(progress.left.clone());
+            }
             if progress.shows_progress() {
                 last_state.clone_from(&progress.state);
                 if let Some(status) = &mut status {

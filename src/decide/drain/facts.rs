@@ -34,6 +34,8 @@ pub struct UnitFacts {
     pub unread: Vec<String>,
     /// Whether a wait has observed that no claim holds the devices, under any name of their hardware.
     pub is_idle: bool,
+    /// What the wait still sees on the devices, also by other names of the hardware, a line each.
+    pub not_idle: Vec<String>,
 }
 
 /// Whether the rules of a unit are as the drain made them.

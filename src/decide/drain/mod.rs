@@ -74,7 +74,7 @@ pub use planned::{
 };
 pub use pod_class::{Inclusions, PodClass};
 pub use released::kept_back;
-pub use reported::{devices_of, reported};
+pub use reported::{devices_of, progress_now, reported};
 pub use requesters::{Restorer, Withdrawal, joined, parse_requester, requesters, withdraw};
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan};

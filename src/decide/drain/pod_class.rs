@@ -7,7 +7,7 @@ use crate::model::{Kind, Pod, Workload};
 /// Consequence of a pod's eviction, the least harmful first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PodClass {
-    /// Its workload has several replicas.
+    /// Its workload recreates it, elsewhere if need be.
     Replicated,
     /// The only pod of a StatefulSet: nothing serves until its replacement is ready.
     SingleReplica,
@@ -112,7 +112,7 @@ impl PodClass {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::Replicated => "pods of workloads with several replicas",
+            Self::Replicated => "pods that their workload recreates",
             Self::SingleReplica => "pods of single-replica StatefulSets",
             Self::Job => "pods of Jobs",
             Self::Unmanaged => "pods that no known workload recreates",

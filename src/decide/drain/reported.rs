@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::state::{DrainState, UnitProgress, UnitState};
+use super::unit::Unit;
 use crate::assess::Basis;
 use crate::engine::holders::holders;
 use crate::engine::{self, ProposedTaint};
-use crate::model::{DeviceId, RuleMetadata};
-use crate::report::drains::{Drain, DrainUnit};
+use crate::model::{DeviceId, RuleMetadata, Snapshot};
+use crate::report::drains::{Drain, DrainUnit, UnitStage};
 use crate::report::reference::ObjectReference;
 
 /// The drain, with the claims and pods that hold its devices now.
@@ -21,6 +22,20 @@ pub fn reported(drain: &DrainState, basis: &Basis<'_>) -> Drain {
             .iter()
             .map(|unit| of_unit(unit, basis))
             .collect(),
+    }
+}
+
+/// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its devices
+/// again: a pod that tolerates the taint may have come since.
+#[must_use]
+pub fn progress_now(state: Option<&DrainState>, unit: &Unit, snapshot: &Snapshot) -> UnitProgress {
+    let recorded = state.and_then(|state| state.unit(&unit.name));
+    match recorded.map(|unit| &unit.progress) {
+        None => UnitProgress::Waiting,
+        Some(UnitProgress::Idle) if !holders(snapshot, &unit.devices).is_empty() => {
+            UnitProgress::Blocked
+        }
+        Some(progress) => progress.clone(),
     }
 }
 
@@ -45,6 +60,11 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
         | UnitProgress::Held => Vec::new(),
     };
     let holding = holders(&basis.reading.snapshot, &devices);
+    let is_used_again = unit.progress == UnitProgress::Idle && !holding.is_empty();
+    let mut messages = messages;
+    if is_used_again {
+        messages.push("was idle, and a claim holds a device again".to_owned());
+    }
     let knows_usage = basis.knows_usage();
     let claims = holding
         .iter()
@@ -65,7 +85,11 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
         changed_by.filter_map(|rule| rule.metadata.annotation(RuleMetadata::CHANGED_BY));
     DrainUnit {
         name: unit.name.clone(),
-        unit_stage: unit.progress.stage(),
+        unit_stage: if is_used_again {
+            UnitStage::Held
+        } else {
+            unit.progress.stage()
+        },
         messages,
         changed_by: changed_by.next_back().map(str::to_owned),
         rules: unit
@@ -85,8 +109,45 @@ mod tests {
     use crate::decide::drain::drains;
     use crate::decide::testing::{named, selector};
     use crate::model::{Gap, Kind, Reading};
-    use crate::report::drains::UnitStage;
     use crate::report::testing::{claim_in_use, now, pod, published, reading, semantics, slice};
+
+    #[test]
+    fn a_unit_that_was_idle_is_not_done_while_a_claim_holds_its_devices_again() {
+        let mut rule = named("a", "NoSchedule");
+        rule.selector = Some(selector("gpu-0"));
+        let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+        rule.metadata.labels.extend([label]);
+        let notes = [
+            (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned()),
+            (RuleMetadata::DRAIN_UNIT.to_owned(), "node-1".to_owned()),
+        ];
+        rule.metadata.annotations.extend(notes);
+        let drain = drains(&[rule]).remove(0);
+        let mut reading = reading();
+        reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        let semantics = semantics(37);
+        let stages = |reading: &Reading| {
+            let basis = Basis {
+                reading,
+                semantics: &semantics,
+                now: now(),
+            };
+            let devices = devices_of(&drain.units[0], &basis);
+            let unit = Unit {
+                name: "node-1".to_owned(),
+                devices,
+            };
+            let now = progress_now(Some(&drain), &unit, &reading.snapshot);
+            let shown = reported(&drain, &basis).units.remove(0);
+            (now, shown.unit_stage, shown.messages.len())
+        };
+        assert_eq!(stages(&reading), (UnitProgress::Idle, UnitStage::Idle, 0));
+        reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "late"))];
+        assert_eq!(
+            stages(&reading),
+            (UnitProgress::Blocked, UnitStage::Held, 1)
+        );
+    }
 
     #[test]
     fn a_unit_names_its_devices_and_who_holds_them_unless_that_is_not_known() {

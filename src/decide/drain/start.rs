@@ -36,6 +36,8 @@ pub struct DrainPlan<'a> {
     pub failing_jobs: &'a [String],
     /// The time that grace periods may take.
     pub least: Duration,
+    /// Other devices of the same hardware that are in use and not drained, a line each.
+    pub siblings: &'a [String],
     /// Owners of these pods that are restarted.
     pub restarts: &'a RestartPlan,
     /// Data that could not be read.
@@ -151,6 +153,9 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
             class.describe(),
             few(pods)
         )
+    }));
+    lines.extend(plan.siblings.iter().map(|line| {
+        format!("  not drained: {line}; the unit cannot become idle (--with-partitions drains partitions)")
     }));
     let for_good = classes.get(&PodClass::Unmanaged);
     let for_good = for_good.filter(|_| limits.included.unmanaged);
@@ -310,6 +315,7 @@ mod tests {
         limits: &UnitLimits,
     ) -> Option<String> {
         let plan = DrainPlan {
+            siblings: &[],
             failing_jobs: &[],
             least: Duration::from_secs(30),
             name: "fw",
@@ -401,6 +407,7 @@ mod tests {
         let of = |means| {
             let limits = UnitLimits { means, ..limits() };
             let plan = DrainPlan {
+                siblings: &[],
                 failing_jobs: &[],
                 least: Duration::from_secs(30),
                 name: "fw",
@@ -419,7 +426,7 @@ mod tests {
         insta::assert_snapshot!(lines, @"
         Pods are removed by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
-          evicts pods of workloads with several replicas: team-a/api
+          evicts pods that their workload recreates: team-a/api
           expected time: up to 30s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
         ");
         let (lines, refused) = of(Means::Restart);
@@ -436,6 +443,7 @@ mod tests {
         let mut accepting = limits();
         accepting.accepts_unplaceable = true;
         let plan = DrainPlan {
+            siblings: &[],
             failing_jobs: &[],
             least: Duration::from_secs(30),
             name: "fw",
@@ -467,6 +475,7 @@ mod tests {
         limits.force_after = Some(Duration::from_secs(30));
         limits.accepts_unplaceable = true;
         let plan = DrainPlan {
+            siblings: &[],
             failing_jobs: &["team-a/train".to_owned()],
             least: Duration::from_secs(90),
             name: "fw",
@@ -480,7 +489,7 @@ mod tests {
         insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"
         Drain fw: 2 devices in 1 unit, one unit at a time (node-7)
         Pods are removed by the Eviction API, and after 30s by effect NoExecute, which ignores budgets
-          evicts pods of workloads with several replicas: team-a/web
+          evicts pods that their workload recreates: team-a/web
           evicts pods of Jobs: team-a/train
           does not evict pods of DaemonSets: team-a/agent
           1 Job fails permanently: team-a/train

@@ -448,8 +448,9 @@ impl UnitRun {
             return if facts.is_idle {
                 UnitStep::Finished(UnitEnd::Idle)
             } else {
-                let waits = "the devices are not known to be idle yet".to_owned();
-                self.wait_or_block(is_over, elapsed, vec![waits])
+                let unknown = vec!["the devices are not known to be idle yet".to_owned()];
+                let waits = Some(facts.not_idle.clone()).filter(|lines| !lines.is_empty());
+                self.wait_or_block(is_over, elapsed, waits.unwrap_or(unknown))
             };
         }
         let kept = |pod: &UnitPod| {
@@ -869,6 +870,14 @@ mod tests {
         assert_eq!(
             blocked(next(UnitFacts::default())),
             ["the devices are not known to be idle yet"]
+        );
+        let by_another_name = UnitFacts {
+            not_idle: vec!["pod team-a/part uses gpu-0-part-0".to_owned()],
+            ..UnitFacts::default()
+        };
+        assert_eq!(
+            blocked(next(by_another_name)),
+            ["pod team-a/part uses gpu-0-part-0"]
         );
         let held = UnitFacts {
             other_claims: vec![crate::report::testing::name("team-a", "kept")],

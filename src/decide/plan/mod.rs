@@ -13,6 +13,6 @@ pub mod request;
 mod units;
 
 pub use limits::{PlanSpace, plan_space};
-pub use refusal::no_set;
+pub use refusal::{no_set, refuse_unread};
 pub use request::{PlanRequest, PlanSize, Spread};
 pub use units::{devices_of, plan_units};

@@ -1,9 +1,10 @@
-//! Why no set meets the limits.
+//! Why there is no plan: no set meets the limits, or the cost of sets is unknown.
 
 use super::limits::PlanSpace;
 use super::request::PlanRequest;
 use crate::engine::set_search::SearchResult;
-use crate::error::Failure;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{Kind, Reading};
 use crate::naming::phrase::{counted, few};
 
 /// The failure for a search that found no set; says whether none exists.
@@ -24,4 +25,54 @@ pub fn no_set(request: &PlanRequest, space: &PlanSpace, result: &SearchResult) -
         "{verb} of {units} that meets {expression:?}: {now} of class {classes} can be allocated now"
     ))
     .hint("choose fewer, or lower --keep-available")
+}
+
+/// Refuses a plan whose costs are unknown: without claims and pods every device looks unused, and without slices devices
+/// are missing.
+///
+/// # Errors
+///
+/// One of these lists could not be read, or the input does not have it.
+pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
+    let needed = [Kind::ResourceSlice, Kind::ResourceClaim, Kind::Pod];
+    let gaps = reading.gaps.iter();
+    let missing: Vec<String> = gaps
+        .filter(|gap| gap.kind().is_some_and(|kind| needed.contains(&kind)))
+        .map(|gap| format!("{}: {}", gap.what, gap.why))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::new(
+        ExitStatus::Incomplete,
+        "the cost of draining devices is unknown",
+    );
+    Err(missing.into_iter().fold(failure, Failure::detail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Gap;
+    use crate::report::testing::reading;
+
+    #[test]
+    fn without_slices_claims_or_pods_there_is_no_plan() {
+        assert!(refuse_unread(&reading()).is_ok());
+        for (kind, refused) in [
+            (Kind::ResourceSlice, true),
+            (Kind::ResourceClaim, true),
+            (Kind::Pod, true),
+            (Kind::Node, false),
+        ] {
+            let mut reading = reading();
+            reading.gaps = vec![Gap::of(kind, "denied")];
+            let found = refuse_unread(&reading);
+            assert_eq!(found.is_err(), refused, "{kind}");
+            if let Err(failure) = found {
+                assert_eq!(failure.status(), ExitStatus::Incomplete);
+                assert_eq!(failure.details().len(), 1);
+            }
+        }
+    }
 }

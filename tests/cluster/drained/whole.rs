@@ -101,7 +101,7 @@ fn is_asked(stage: &Stage, line: &str) {
     let shown = terminal.until(" in test");
     let namespace = &stage.world.namespace;
     for named in [
-        "with several replicas: ",
+        "that their workload recreates: ",
         &format!("{namespace}/db-0"),
         &format!("{namespace}/train-"),
         &format!("{namespace}/notebook"),

@@ -83,6 +83,7 @@ impl UnitObserver<'_> {
             unschedulable,
             unread: unknown,
             is_idle: false,
+            not_idle: Vec::new(),
         })
     }
 

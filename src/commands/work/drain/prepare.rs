@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::look::unread;
 use super::order::DrainRun;
 use super::restart::may_restart;
-use crate::assess::Replacements;
+use crate::assess::{Replacements, Sibling};
 use crate::cluster::{WriteMode, evict};
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
@@ -18,8 +18,9 @@ use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlannedFacts, RestartFacts, RestartPlan, Unit, UnitKind,
     UnitLimits, UnitPod, UnitProgress, drains as drain_states, failing_jobs, in_planned_order,
-    joined, least_time, plan_lines, planned_devices, planned_kind, pods_of, refuse_aborted,
-    refuse_other_cluster, refuse_outdated, refuse_start, units, wanted, workload_states,
+    joined, least_time, plan_lines, planned_devices, planned_kind, pods_of, progress_now,
+    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start, units, wanted,
+    workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -211,15 +212,18 @@ impl DrainRequest {
         let over = state.into_iter().flat_map(|state| &state.units);
         let over = over.filter(|unit| unit.progress.is_over());
         settled.extend(over.map(|unit| unit.name.clone()));
+        for unit in &units {
+            if let UnitProgress::Blocked = progress_now(state, unit, view.snapshot()) {
+                settled.remove(&unit.name);
+            }
+        }
         self.refuse_outdated(&units, &settled, &[], view)?;
         let units = units.into_iter();
         let runs: Vec<DrainRun> = units
             .filter(|unit| !left_out.contains_key(&unit.name))
             .map(|unit| DrainRun {
                 rules: names.get(&unit.name).cloned().unwrap_or_default(),
-                progress: state
-                    .and_then(|state| state.unit(&unit.name))
-                    .map_or(UnitProgress::Waiting, |unit| unit.progress.clone()),
+                progress: progress_now(state, &unit, view.snapshot()),
                 unit,
             })
             .filter(|run| !run.progress.is_over())
@@ -372,8 +376,12 @@ impl DrainRequest {
             rules: &prepared.rules(mutation.view.rules()?),
         };
         let restarts = RestartPlan::of(limits.means, &facts);
+        let siblings = Sibling::of(&impact, &basis);
+        let siblings = siblings.iter().filter(|sibling| !sibling.is_shared());
+        let siblings: Vec<String> = siblings.map(Sibling::line).collect();
         let fates = job_fates(&of_leaving, &view.reading);
         let plan = DrainPlan {
+            siblings: &siblings,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
             least: least_time(&leaving, &of_leaving),
             name: &prepared.terms.name,

@@ -59,6 +59,7 @@ impl UnitDrain<'_> {
         let view = Box::pin(ClusterView::of_for(live, order.version, Detail::Attributes)).await?;
         let rules = self.rules.clone();
         let name = order.name.to_owned();
+        let left = RefCell::new(Vec::new());
         let wait = Wait {
             goal: Goal::Idle,
             rules: &rules,
@@ -70,6 +71,7 @@ impl UnitDrain<'_> {
             },
             advice: &|_| interrupted(&name),
             progress_line: ProgressLine::Hidden,
+            left: Some(&left),
         };
         let idleness = Idleness::default();
         let waiting = async {
@@ -77,7 +79,7 @@ impl UnitDrain<'_> {
             idleness.replace(Some(waited));
             pending().await
         };
-        let evicting = Box::pin(self.evict_all(run, &idleness, changer));
+        let evicting = Box::pin(self.evict_all(run, (&idleness, &left), changer));
         tokio::select! {
             end = evicting => end,
             end = waiting => end,
@@ -87,7 +89,7 @@ impl UnitDrain<'_> {
     async fn evict_all(
         &mut self,
         mut run: UnitRun,
-        idleness: &Idleness,
+        (idleness, left): (&Idleness, &RefCell<Vec<Blocker>>),
         changer: &mut Changer<'_>,
     ) -> Result<UnitEnd, Failure> {
         let order = self.order;
@@ -106,6 +108,7 @@ impl UnitDrain<'_> {
             if let Some(end) = is_idle(idleness, &mut facts)? {
                 return Ok(end);
             }
+            facts.not_idle = messages(&left.borrow());
             let step = run.next(&facts, began.elapsed());
             let view = DrainView {
                 drain: order.name,

@@ -313,6 +313,7 @@ impl Simulation {
                 Vec::new()
             },
             is_idle: self.idle_since.is_some_and(|since| since + 2 <= self.now),
+            not_idle: Vec::new(),
             // A read that fails may show nothing at all.
             pods: if unread { Vec::new() } else { pods },
         }
