@@ -7,7 +7,7 @@ use super::unit::Unit;
 use crate::assess::Basis;
 use crate::engine::holders::holders;
 use crate::engine::{self, ProposedTaint};
-use crate::model::{DeviceId, RuleMetadata, Snapshot};
+use crate::model::{DeviceId, RuleMetadata};
 use crate::report::drains::{Drain, DrainUnit, UnitStage};
 use crate::report::reference::ObjectReference;
 
@@ -26,15 +26,14 @@ pub fn reported(drain: &DrainState, basis: &Basis<'_>) -> Drain {
 }
 
 /// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its devices
-/// again: a pod that tolerates the taint may have come since.
+/// again, or while that is unknown: a pod that tolerates the taint may have come since.
 #[must_use]
-pub fn progress_now(state: Option<&DrainState>, unit: &Unit, snapshot: &Snapshot) -> UnitProgress {
+pub fn progress_now(state: Option<&DrainState>, unit: &Unit, basis: &Basis<'_>) -> UnitProgress {
+    let is_held = !holders(&basis.reading.snapshot, &unit.devices).is_empty();
     let recorded = state.and_then(|state| state.unit(&unit.name));
     match recorded.map(|unit| &unit.progress) {
         None => UnitProgress::Waiting,
-        Some(UnitProgress::Idle) if !holders(snapshot, &unit.devices).is_empty() => {
-            UnitProgress::Blocked
-        }
+        Some(UnitProgress::Idle) if is_held || !basis.knows_usage() => UnitProgress::Blocked,
         Some(progress) => progress.clone(),
     }
 }
@@ -46,7 +45,17 @@ pub fn devices_of(unit: &UnitState, basis: &Basis<'_>) -> BTreeSet<DeviceId> {
     let taints: Vec<ProposedTaint> = rules
         .map(|rule| ProposedTaint::of_rule(rule, basis.now))
         .collect();
-    engine::selection(&basis.reading.snapshot, &taints, basis.semantics).devices
+    let selected = engine::selection(&basis.reading.snapshot, &taints, basis.semantics).devices;
+    // Also those that are not published, or whose slices could not be read: each rule names its device.
+    let named = unit.rules.iter().filter_map(|rule| {
+        let selector = rule.selector.as_ref()?;
+        Some(DeviceId {
+            driver: selector.driver.clone()?,
+            pool: selector.pool.clone()?,
+            device: selector.device.clone()?,
+        })
+    });
+    selected.into_iter().chain(named).collect()
 }
 
 fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
@@ -137,7 +146,7 @@ mod tests {
                 name: "node-1".to_owned(),
                 devices,
             };
-            let now = progress_now(Some(&drain), &unit, &reading.snapshot);
+            let now = progress_now(Some(&drain), &unit, &basis);
             let shown = reported(&drain, &basis).units.remove(0);
             (now, shown.unit_stage, shown.messages.len())
         };

@@ -213,7 +213,7 @@ impl DrainRequest {
         let over = over.filter(|unit| unit.progress.is_over());
         settled.extend(over.map(|unit| unit.name.clone()));
         for unit in &units {
-            if let UnitProgress::Blocked = progress_now(state, unit, view.snapshot()) {
+            if let UnitProgress::Blocked = progress_now(state, unit, &view.basis()) {
                 settled.remove(&unit.name);
             }
         }
@@ -223,7 +223,7 @@ impl DrainRequest {
             .filter(|unit| !left_out.contains_key(&unit.name))
             .map(|unit| DrainRun {
                 rules: names.get(&unit.name).cloned().unwrap_or_default(),
-                progress: progress_now(state, &unit, view.snapshot()),
+                progress: progress_now(state, &unit, &view.basis()),
                 unit,
             })
             .filter(|run| !run.progress.is_over())
