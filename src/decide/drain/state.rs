@@ -241,7 +241,12 @@ pub fn wanted(
             if let Some(unit) = units.get(*place)
                 && !there.contains(draft.name.as_str())
             {
-                let why = format!("rule {} was removed", draft.name);
+                let why = match drain.unit(&unit.name) {
+                    Some(_) => format!("rule {} was removed", draft.name),
+                    None => {
+                        "its rules were removed, or it was added after the drain started".to_owned()
+                    }
+                };
                 left_out.entry(unit.name.clone()).or_insert(why);
             }
         }
@@ -480,7 +485,7 @@ mod tests {
             let names: Vec<&str> = wanted.iter().map(|draft| draft.name.as_str()).collect();
             assert_eq!(names, expected, "{stage:?}");
             assert_eq!(left_out.len(), 2 - expected.len());
-            assert!(left_out.values().all(|why| why == "rule b was removed"));
+            assert!(left_out.values().all(|why| why == "its rules were removed, or it was added after the drain started"));
             let unit = wanted[0].annotations.get(RuleMetadata::DRAIN_UNIT);
             assert_eq!(unit.map(String::as_str), Some("node-1"));
         }
