@@ -65,10 +65,7 @@ impl<'a> HazardEvidence<'a> {
                 .pods
                 .len()
                 .saturating_sub(found.count(BudgetAnswer::NotAsked));
-            let numbers = format!(
-                "allows {}, {taken} would be used",
-                counted(allowed, "disruption")
-            );
+            let numbers = format!("allows {}, {taken} needed", counted(allowed, "disruption"));
             for (pod, answer) in &found.pods {
                 let entry = answers.entry(&pod.uid).or_default();
                 entry.push((name, *answer, numbers.clone()));
@@ -362,7 +359,7 @@ pub(super) fn long_grace(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Opti
     let grace = impact.pod.grace_period_seconds;
     (grace > LONG_GRACE_SECONDS).then(|| {
         HazardReason::Since(format!(
-            "has a grace period of {grace}s and keeps the device until then"
+            "has a grace period of {grace}s, and may keep the device that long"
         ))
     })
 }

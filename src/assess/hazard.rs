@@ -182,7 +182,7 @@ hazards! {
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
-        meaning: "the eviction fails its Job permanently: nothing recreates it",
+        meaning: "the eviction fails its Job permanently: nothing recreates the pod",
         find: HazardEvidence::job_fails,
     }
     /// Its Job counts it as a failure, or may fail.
@@ -302,7 +302,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "has a grace period of more than 10s and keeps the device until then",
+        meaning: "has a grace period of more than 10s, and may keep the device that long",
         find: evidence::long_grace,
     }
     /// It uses the device through an extended resource.

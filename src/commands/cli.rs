@@ -24,7 +24,7 @@ use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
 use crate::completion::{Known, Request};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::nearest::nearest;
-use crate::naming::phrase::each_once;
+use crate::naming::phrase::{each_once, few};
 use crate::naming::words;
 use crate::output::{Printer, Repeated};
 
@@ -406,6 +406,13 @@ fn parse(arguments: &[OsString]) -> Result<(Cli, Repeated), clap::Error> {
 /// The mistake with what was meant, where the word for a command is known from elsewhere: the command
 /// that is spelled most like it may do the opposite. Else with the commands that are spelled like it.
 fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
+    if let Some(advice) = flag_of_others(&error, program) {
+        // Neither a flag that is spelled like it nor a value is meant.
+        error.remove(ContextKind::SuggestedArg);
+        let advice = ContextValue::StyledStrs(vec![advice.into()]);
+        error.insert(ContextKind::Suggested, advice);
+        return error;
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
@@ -419,6 +426,25 @@ fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
         error.insert(ContextKind::SuggestedSubcommand, similar);
     }
     error
+}
+
+/// Which commands have the flag that another command does not know.
+fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String> {
+    if error.kind() != clap::error::ErrorKind::UnknownArgument {
+        return None;
+    }
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let long = flag.strip_prefix("--")?;
+    let has_it = |command: &&clap::Command| {
+        let mut arguments = command.get_arguments();
+        arguments.any(|argument| !argument.is_hide_set() && argument.get_long() == Some(long))
+    };
+    let commands = program.get_subcommands().filter(|it| !it.is_hide_set());
+    let names = commands.filter(has_it).map(|it| it.get_name().to_owned());
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| format!("{flag} is a flag of {}", few(&names)))
 }
 
 /// The commands that are spelled like `word`, as help names them. A hidden alias that is spelled like it

@@ -123,8 +123,8 @@ pub(super) struct DedicateArgs {
 
     /// enforce, or advise to only print the objects
     ///
-    /// enforce (the default) creates rules and policies. advise prints them, with the lines that a
-    /// claim needs to tolerate the taint without the policies, and changes nothing.
+    /// enforce (the default) creates rules and policies. advise changes nothing: it prints them, and the
+    /// toleration that a claim needs if the policies are not created.
     #[arg(
         long,
         value_enum,

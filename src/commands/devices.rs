@@ -33,9 +33,8 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 
 /// List devices with their taints, claims and pods
 ///
-/// Devices are grouped by node, with a count. The first column can be passed to `preview`. Several
-/// DEVICE arguments are combined, flags filter the result; --namespace shows only devices allocated
-/// to claims in that namespace.
+/// Lists the devices that match any DEVICE and all flags, grouped by node, with a count. The first column
+/// can be passed to `preview`. --namespace shows only devices allocated to claims in that namespace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {

@@ -31,9 +31,10 @@ use crate::render::Format;
 ///
 /// Taints all devices with NoSchedule first, so that no replacement is placed on a device that is
 /// drained later. Then drains one unit after the other: restarts Deployments where that creates new
-/// pods first, and evicts all other pods through the Eviction API, which respects
-/// PodDisruptionBudgets, the next pod of a workload only when its last replacement is ready. A unit
-/// is done when no claim holds its devices and its workloads are ready again.
+/// pods first, and evicts the other pods through the Eviction API, which respects
+/// PodDisruptionBudgets. Some kinds of pods need an --include flag. The next pod of a workload is evicted
+/// when its last replacement is ready. A unit is done when no claim holds its devices and its workloads
+/// are ready again.
 ///
 /// Refuses to begin unless other devices are available for every claim. If pods of a unit cannot
 /// leave within --timeout, the command ends with code 5 and names them; the taints stay. The same
@@ -86,9 +87,9 @@ pub(super) struct DrainArgs {
     /// How pods are removed: auto, restart, evict or taint
     ///
     /// auto (the default) restarts a Deployment that brings new pods up before it removes old ones,
-    /// where budgets and other devices allow it, and evicts all other pods. A restart replaces all
-    /// pods of the Deployment, also those on other devices. restart does nothing else, and is refused
-    /// where pods would stay. evict uses the Eviction API, and tries again while a budget refuses.
+    /// where budgets and other devices allow it, and evicts the other pods. A restart replaces all pods
+    /// of the Deployment, also those on other devices. restart only restarts Deployments, and is refused if
+    /// other pods would stay. evict uses the Eviction API, and tries again while a budget refuses.
     /// taint sets effect NoExecute, which evicts all pods of a unit at once and ignores budgets.
     #[arg(
         long,
@@ -182,8 +183,8 @@ pub(super) struct DrainArgs {
 
     /// Pause before a unit while this is true, such as 'workloads.recovering>0'
     ///
-    /// Repeatable. Evaluated for the pods of the unit, as --abort-if, which ends the drain instead. A pause
-    /// longer than --timeout ends the command with code 5.
+    /// Repeatable. Evaluated for the pods of the unit, like --abort-if, which ends the drain instead of
+    /// pausing it. A pause longer than --timeout ends the command with code 5.
     #[arg(
         long,
         value_name = "GUARD",
@@ -192,7 +193,7 @@ pub(super) struct DrainArgs {
     )]
     pause_if: Vec<String>,
 
-    /// When a guard ends the drain, rules of units not started: keep or deescalate
+    /// What to do with the rules of units not started if a guard ends the drain: keep or deescalate
     ///
     /// deescalate sets their effect to None, so that new pods can use the devices. Such a drain cannot be
     /// continued; `restore` removes its rules.

@@ -42,7 +42,7 @@ use crate::render::Format;
 /// an earlier, interrupted run has already changed. A dry run refuses what the real run would refuse; it
 /// prints the question instead of asking it.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("timeout", |arg| arg.help("With --wait or --for, how long to wait, such as 30s or 5m")))]
 pub(super) struct EscalateArgs {
     #[command(flatten)]
     rules: RuleArgs,
@@ -62,8 +62,8 @@ pub(super) struct EscalateArgs {
     /// and restores effect None then, or at once on Ctrl-C, SIGTERM and SIGHUP. If another user or program
     /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server
     /// cannot be reached, restoring is tried again for --timeout. If the command is killed, `list` and
-    /// `describe` show the effect as expired. Run again, the command renews the time; without --for, it keeps
-    /// the effect.
+    /// `describe` show the effect as expired. The same command renews the time; run without --for, it makes
+    /// NoSchedule permanent.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     lasts: Option<Duration>,
 

@@ -37,9 +37,9 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// Find the devices or nodes that cost least to drain
 ///
 /// Read-only. Of the selected devices, chooses --count devices, --nodes complete nodes, or --per-pool
-/// devices of each pool, so that the fewest and least important pods are evicted. Compared in this
-/// order: PodDisruptionBudgets respected and grace periods of at most 10s, PodDisruptionBudgets
-/// respected, hazards by severity, pods, claimed devices, and pods without a controller.
+/// devices of each pool, so that the fewest and least important pods are evicted. Sets are compared by, in
+/// this order: their tier (no PodDisruptionBudget violated and all grace periods at most 10s; none violated;
+/// one violated), hazards by severity, evicted pods, claimed devices, and pods without a controller.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report says whether the set is
 /// optimal, or how much less another set could cost. With -o json, it is a plan file.
@@ -50,8 +50,8 @@ pub(super) struct PlanArgs {
     /// Devices to choose from, and the taint they would get
     ///
     /// As in `preview`: DRIVER/POOL/DEVICE with `*` for any, UUID, serial or PCI address. Without TAINT, assumes a
-    /// taint that only wildcard tolerations match. The effect of TAINT is that of the next command;
-    /// the plan assumes NoExecute.
+    /// taint that only wildcard tolerations match. The plan assumes effect NoExecute, whatever the effect
+    /// of TAINT, which is for the command that the plan prints.
     #[arg(value_name = "DEVICE|TAINT")]
     targets: Vec<String>,
 
@@ -69,10 +69,11 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "N", help_heading = "Plan")]
     per_pool: Option<usize>,
 
-    /// Must remain allocatable: 'devices.available>=4'
+    /// Keep devices available: 'devices.available>=4'
     ///
-    /// Counts the devices in the classes of the devices to choose from that are neither allocated
-    /// nor tainted, and not part of the plan. Also as a percentage of all devices of these classes.
+    /// Counts the devices in the classes of the devices to choose from that can still be allocated: free,
+    /// or shareable with capacity left, without a taint of effect NoSchedule or NoExecute, and not part of
+    /// the plan. Also as a percentage of all devices of these classes.
     #[arg(long, value_name = "GUARD", help_heading = "Plan")]
     keep_available: Option<String>,
 

@@ -30,18 +30,26 @@ pub(super) fn lines(line: &ChainLine, page: Page) -> Vec<String> {
     lines
 }
 
-/// The words in lines that begin with `indent`, the second and later ones with four columns more. A word
-/// that is longer than a line, such as a path, is broken as well.
+/// The words in lines that begin with `indent`, the second and later ones with four columns more, or with two more
+/// than the text itself begins with. A word that is longer than a line, such as a path, is broken as well.
 fn broken(text: &str, indent: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = indent.to_owned();
     let mut is_empty = true;
-    let later = indent.chars().count().saturating_add(4);
+    let leading = text.chars().take_while(|first| *first == ' ').count();
+    // Text that begins further right than that, such as a reason below its request, would end left of its beginning.
+    let hang = if leading > 4 {
+        leading.saturating_add(2)
+    } else {
+        4
+    };
+    let hanging = format!("{indent}{}", " ".repeat(hang));
+    let later = hanging.chars().count();
     let room = width.saturating_sub(later).max(SHORTEST);
     for word in text.split(' ') {
         let length = line.chars().count().saturating_add(word.chars().count());
         if !is_empty && length >= width {
-            lines.push(std::mem::replace(&mut line, format!("{indent}    ")));
+            lines.push(std::mem::replace(&mut line, hanging.clone()));
             is_empty = true;
         }
         if !is_empty {
@@ -51,7 +59,7 @@ fn broken(text: &str, indent: &str, width: usize) -> Vec<String> {
         while rest.chars().count() > room {
             let (part, others) = rest.split_at(end_of_part(rest, room));
             line.push_str(part);
-            lines.push(std::mem::replace(&mut line, format!("{indent}    ")));
+            lines.push(std::mem::replace(&mut line, hanging.clone()));
             rest = others;
         }
         line.push_str(rest);

@@ -35,10 +35,10 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     insta::assert_snapshot!(shown(&report, Format::Table), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
 
-    Top risks:
+    Top hazards:
       warning   team-b/bare-0: has no controller: nothing recreates it
 
-    SEVERITY   WHEN    POD              WORKLOAD              CAUSE                           RISKS
+    SEVERITY   WHEN    POD              WORKLOAD              CAUSE                           HAZARDS
     warning    +150m   team-b/bare-0    <none>                this taint                      unmanaged, long-grace
     notice     +5m     team-a/train-1   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace, foreign-taint
     notice     now     team-a/train-0   ReplicaSet/train-6d   this taint                      long-grace
@@ -64,7 +64,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
-    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 3h30m, at full grace period; the device is not free then: not every pod leaves.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
 }
@@ -75,7 +75,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
     insta::assert_snapshot!(shown(&report, Format::Wide), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
 
-    Top risks:
+    Top hazards:
       warning   team-b/bare-0: has no controller: nothing recreates it
 
     SEVERITY   WHEN    POD              NODE     DEVICE                         WORKLOAD              CAUSE                           HAZARDS                    OUTCOME        QOS         PRIORITY   GRACE   CLAIM         UID
@@ -102,12 +102,12 @@ fn wide_adds_what_an_owner_wants_to_know() {
 
     Hazards:
       unmanaged (team-b/bare-0): has no controller: nothing recreates it
-      long-grace (team-a/train-0, 2 more): has a grace period of more than 10s and keeps the device until then
+      long-grace (team-a/train-0, 2 more): has a grace period of more than 10s, and may keep the device that long
       foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a driver's taint
 
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 3h30m, at full grace period; the device is not free then: not every pod leaves.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
 }
@@ -128,11 +128,11 @@ fn a_document_carries_the_warnings_too() {
 
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
 
-    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 3h30m, at full grace period; the device is not free then: not every pod leaves.
 
     All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    ### Top risks
+    ### Top hazards
 
     - warning   team-b/bare-0: has no controller: nothing recreates it
 
@@ -167,7 +167,7 @@ fn a_document_carries_the_warnings_too() {
     ### Hazards
 
     - unmanaged (team-b/bare-0): has no controller: nothing recreates it
-    - long-grace (team-a/train-0, 2 more): has a grace period of more than 10s and keeps the device until then
+    - long-grace (team-a/train-0, 2 more): has a grace period of more than 10s, and may keep the device that long
     - foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a driver's taint
 
     ### Warnings
@@ -386,7 +386,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       findings:
       - hazard: LongGrace
         severity: Notice
-        message: has a grace period of 30s and keeps the device until then
+        message: has a grace period of 30s, and may keep the device that long
       notes: []
     - namespace: team-a
       name: train-1
@@ -437,7 +437,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       findings:
       - hazard: LongGrace
         severity: Notice
-        message: has a grace period of 30s and keeps the device until then
+        message: has a grace period of 30s, and may keep the device that long
       - hazard: ForeignTaint
         severity: Notice
         message: is also evicted by another rule or by a driver's taint
@@ -483,7 +483,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         message: "has no controller: nothing recreates it"
       - hazard: LongGrace
         severity: Notice
-        message: has a grace period of 3600s and keeps the device until then
+        message: has a grace period of 3600s, and may keep the device that long
       notes: []
     selectedDevices:
     - device: gpu.example.com/node-7/gpu-0

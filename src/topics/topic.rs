@@ -74,7 +74,9 @@ fn hazards() -> String {
         .unwrap_or_default();
     let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
     let hazards: String = Hazard::ALL.into_iter().map(line).collect();
-    format!("{hazards}\nJSON and YAML have them as enumerations: PdbViolated for pdb-violated.\n")
+    format!(
+        "Hazards of a pod; `it` is the pod.\n\n{hazards}\nJSON and YAML have them as enumerations: PdbViolated for pdb-violated.\n"
+    )
 }
 
 fn guards() -> String {

@@ -79,8 +79,8 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
       WHY request gpus of class h200.example.com: needs 4, 9 match and are free
             10 devices are allocated to other claims
             1 device is excluded by taint
-          gpu.example.com/ecc-errors=uncorrectable:NoSchedule of its driver, which
-          the request does not tolerate
+              gpu.example.com/ecc-errors=uncorrectable:NoSchedule of its driver,
+              which the request does not tolerate
           request nic of class nic.example.com: needs 1, 4 match and are free
             2 devices are allocated to other claims
           not checked: cordoned nodes, node taints, free CPU and memory, pod
@@ -427,10 +427,10 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
         folder.devicetaint(&line)
     };
     insta::assert_snapshot!(run("").shown(), @"
-    pod/train -n ml: outcome unknown: some objects could not be read
+    pod/train -n ml: outcome unknown: the data is incomplete
 
       claim claim
-        claims could not be read: its devices are unknown
+        claims were not read: its devices are unknown
 
     Incomplete:
       resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown

@@ -25,10 +25,10 @@ fn preview_as_table() {
     assert_snapshot!(preview("-o table").shown(), @"
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
-    Top risks:
+    Top hazards:
       warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
+    SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     Message that the controller would report for effect None:
@@ -52,7 +52,7 @@ fn preview_as_wide_table() {
     assert_snapshot!(preview("-o wide").shown(), @"
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
-    Top risks:
+    Top hazards:
       warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   NODE     DEVICE                         WORKLOAD   CAUSE        HAZARDS                OUTCOME      QOS         PRIORITY   GRACE   CLAIM        UID
@@ -66,7 +66,7 @@ fn preview_as_wide_table() {
 
     Hazards:
       unmanaged (research/xid-triage): has no controller: nothing recreates it
-      long-grace (research/xid-triage): has a grace period of more than 10s and keeps the device until then
+      long-grace (research/xid-triage): has a grace period of more than 10s, and may keep the device that long
 
     1 pod in 1 namespace would be evicted now.
     The last pod is gone after about 30s, at full grace period; then the device is free.
@@ -200,7 +200,7 @@ fn preview_as_json() {
             {
               "hazard": "LongGrace",
               "severity": "Notice",
-              "message": "has a grace period of 30s and keeps the device until then"
+              "message": "has a grace period of 30s, and may keep the device that long"
             }
           ],
           "notes": []
@@ -369,7 +369,7 @@ fn preview_as_yaml() {
         message: "has no controller: nothing recreates it"
       - hazard: LongGrace
         severity: Notice
-        message: has a grace period of 30s and keeps the device until then
+        message: has a grace period of 30s, and may keep the device that long
       notes: []
     selectedDevices:
     - device: gpu.example.com/node-9/gpu-1
@@ -426,7 +426,7 @@ fn preview_as_markdown() {
 
     On node-9, using gpu.example.com/node-9/gpu-1.
 
-    ### Top risks
+    ### Top hazards
 
     - warning   research/xid-triage: has no controller: nothing recreates it
 
@@ -445,7 +445,7 @@ fn preview_as_markdown() {
     ### Hazards
 
     - unmanaged (research/xid-triage): has no controller: nothing recreates it
-    - long-grace (research/xid-triage): has a grace period of more than 10s and keeps the device until then
+    - long-grace (research/xid-triage): has a grace period of more than 10s, and may keep the device that long
     [exit status: 0]
     ");
 }

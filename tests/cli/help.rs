@@ -201,6 +201,8 @@ fn exit_codes_are_explained() {
 #[test]
 fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
+    Hazards of a pod; `it` is the pod.
+
     pdb-violated             a PodDisruptionBudget protects it; taint evictions
                              ignore budgets
     pdb-ambiguous            two or more PodDisruptionBudgets match it, so the
@@ -211,7 +213,7 @@ fn hazards_are_explained() {
     no-replacement           one of its claims cannot be reallocated: no other
                              devices are available
     job-fails                the eviction fails its Job permanently: nothing
-                             recreates it
+                             recreates the pod
     job-restart              its Job recreates it, counts it as a failure, or may
                              fail
     do-not-disrupt           an annotation of the pod forbids disruption
@@ -223,8 +225,8 @@ fn hazards_are_explained() {
     daemonset                its DaemonSet recreates it on the same node
     critical                 is system-critical: priority 2000000000 or more
     local-data               has emptyDir volumes, whose data is deleted with it
-    long-grace               has a grace period of more than 10s and keeps the
-                             device until then
+    long-grace               has a grace period of more than 10s, and may keep the
+                             device that long
     extended-resource        uses the device through an extended resource: not
                              evicted up to 1.37.1
     sibling-in-use           other pods keep using the same hardware, by partitions
@@ -251,7 +253,8 @@ fn guards_are_explained() {
                             that use devices of the same drivers
       pods.evicted.now      pods evicted at once; % of the same pods
       pods.critical         evicted pods that the system needs; % of the same pods
-      pods.unmanaged        evicted pods that nothing recreates; % of the same pods
+      pods.unmanaged        evicted pods without a controller, or whose controller was
+                            deleted; % of the same pods
       jobs.failed           Jobs that fail permanently because their pods are
                             evicted
       pods.severity.danger  evicted pods of severity danger; % of the same pods
@@ -320,6 +323,17 @@ fn misspelt_flag_gets_the_nearest() {
     For more information, try '--help'.
     [exit status: 2]
     ");
+}
+
+#[test]
+fn a_flag_of_other_commands_is_told_with_these() {
+    let shown =
+        devicetaint("add gpu.example.com a.example.com/k:None --from examples/cluster.yaml");
+    let hint = shown.stderr.lines().find(|line| line.starts_with("hint: "));
+    let hint = hint.expect("a hint");
+    assert!(hint.starts_with("hint: --from is a flag of "), "{hint}");
+    assert!(hint.contains("preview"), "{hint}");
+    assert_eq!(shown.code, 2);
 }
 
 /// The house's rule for every line of help: upper case first, and no period at the end.

@@ -27,7 +27,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
     devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-2           1           0      0            0
     devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-3           1           0      0            0
 
-    Runner-up:
+    Runner-up, apart from exchanging interchangeable units:
       gpu.example.com/node-10/gpu-1, gpu.example.com/node-10/gpu-2, gpu.example.com/node-7/gpu-1
       1 pod with 1 claimed device; no PodDisruptionBudget violated, grace periods above 10s; hazards: 1 of severity notice
 
@@ -36,7 +36,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
     15 devices of the same classes can still be allocated with the plan.
     Optimal: no other set costs less.
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
+    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     next: kubectl devicetaint preview --from examples/cluster.yaml gpu.example.com/node-10/gpu-1 gpu.example.com/node-10/gpu-2 gpu.example.com/node-10/gpu-3
     [exit status: 0]
     ");
@@ -61,11 +61,11 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     The last pod is gone after about 60m, at full grace period; then all 5 devices are free.
     All on node-3.
 
-    Top risks:
+    Top hazards:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; no other device for claim llm-1-gpus-rsbmk: gpus needs 4, 8 match; nic needs 1, 5 match, but no node has all of them
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: gpus needs 4, 8 match; nic needs 1, 5 match, but no node has all of them
 
-    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                HAZARDS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-6 (+4)   DaemonSet/gpu-monitor   critical, long-grace (+1)
     danger     now    training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, no-replacement (+1)
 
@@ -80,7 +80,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
       claim training/llm-1-gpus-rsbmk cannot be reallocated: gpus needs 4, 8 match; nic needs 1, 5 match, but no node has all of them
       together, at most 1 of the 2 claims can be reallocated (upper bound; not checked: all-devices (monitoring/gpu-monitor-ztccc-all-lc9v7), capacity (monitoring/gpu-monitor-ztccc-all-lc9v7), several-devices (training/llm-1-gpus-rsbmk))
 
-    Runner-up:
+    Runner-up, apart from exchanging interchangeable units:
       gpu.example.com/node-3/gpu-6, gpu.example.com/node-3/gpu-7, gpu.example.com/node-3/gpu-0, gpu.example.com/node-3/gpu-1, gpu.example.com/node-3/gpu-2
       2 pods with 13 claimed devices; PodDisruptionBudgets violated; hazards: 2 of severity danger, 3 of severity notice
 

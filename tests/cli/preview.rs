@@ -13,11 +13,11 @@ fn one_device_is_asked_about_without_a_taint() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @"
     gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
-    Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
+    Top hazards:
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
+    SEVERITY   WHEN   POD                              WORKLOAD            HAZARDS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
     warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
@@ -41,10 +41,10 @@ fn one_device_is_asked_about_without_a_taint() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: not every pod leaves.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
+    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
     ");
 }
@@ -55,7 +55,7 @@ fn several_devices_are_one_question() {
     2 pods in 2 namespaces would be evicted now.
     The last pod is gone after about 30s, at full grace period; then both devices are free.
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
+    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
     ");
 }
@@ -66,12 +66,12 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     assert_snapshot!(preview(line).shown(), @"
     gpu.example.com/node-7/*   taint a:NoExecute
 
-    Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
+    Top hazards:
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 match (1 more like it)
       warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 match; has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
+    SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            HAZARDS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated, last-replica (+3)
     danger     now    serving/embed-5f6b8c9d77-mdd2q   gpu.example.com/node-7/gpu-0   Deployment/embed    last-replica, no-replacement (+2)
     danger     now    serving/embed-5f6b8c9d77-f6ln5   gpu.example.com/node-7/gpu-1   Deployment/embed    last-replica, no-replacement (+1)
@@ -107,7 +107,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     3 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard claims.unplaceable>2 tripped: the value is 3.
-    The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
+    The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (not every pod leaves).
     All on node-7.
     [stderr]
     error: guard tripped: claims.unplaceable>2
@@ -135,9 +135,9 @@ fn whole_driver_is_one_segment() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
+    The last pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then; not free: 1 (not every pod leaves), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
+    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
     ");
 }
@@ -147,10 +147,10 @@ fn pool_may_have_a_slash_in_its_name() {
     assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @"
     nic.example.com/fabric/node-1/vf-0   taint a:NoExecute
 
-    Top risks:
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used
+    Top hazards:
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed
 
-    SEVERITY   WHEN   POD              WORKLOAD          RISKS
+    SEVERITY   WHEN   POD              WORKLOAD          HAZARDS
     danger     now    training/llm-0   StatefulSet/llm   pdb-violated, long-grace
 
     Message that the controller would report for effect None:
@@ -216,9 +216,9 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
+    The last pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (not every pod leaves), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
     [stderr]
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
+    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
     [exit status: 0]
     ");
@@ -235,12 +235,12 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @"
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
-    Top risks:
+    Top hazards:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; replacements are evicted again: its claim needs a NoExecute toleration without seconds
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
-    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                HAZARDS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, tolerates-schedule-only (+1)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart, tolerates-schedule-only (+2)
@@ -345,10 +345,10 @@ fn existing_rule_is_asked_about_by_name() {
     assert_snapshot!(preview("--rule node-6-firmware").shown(), @"
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
 
-    Top risks:
+    Top hazards:
       warning   Deployment/chat of serving: replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
-    SEVERITY   WHEN   POD                             WORKLOAD          RISKS
+    SEVERITY   WHEN   POD                             WORKLOAD          HAZARDS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
 
     Not evicted:
@@ -359,7 +359,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a replacement is scheduled here).
+    The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (not every pod leaves), 1 (a replacement is scheduled here).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
@@ -368,11 +368,11 @@ fn existing_rule_is_asked_about_by_name() {
 #[test]
 fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
-    Top risks:
+    Top hazards:
       danger    Job/fold of research: Job fold fails permanently: failure 2 exceeds its backoffLimit of 1, unless its containers exit with 0 when stopped
       warning   Deployment/chat of serving: replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
-    SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
+    SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       HAZARDS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
     warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only, long-grace
 
@@ -390,7 +390,7 @@ fn several_rules_are_one_question() {
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (a pod stays), 1 (a replacement is scheduled here).
+    The last pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (not every pod leaves), 1 (a replacement is scheduled here).
     [exit status: 0]
     ");
 }
@@ -400,12 +400,12 @@ fn manifest_is_asked_about_before_it_is_created() {
     assert_snapshot!(preview("-f examples/rule.yaml").shown(), @"
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
-    Top risks:
+    Top hazards:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; replacements are evicted again: its claim needs a NoExecute toleration without seconds
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
-    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                HAZARDS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, tolerates-schedule-only (+1)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart, tolerates-schedule-only (+2)
@@ -555,10 +555,10 @@ fn guards_that_hold_are_told_and_change_nothing() {
     assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --abort-if pods.evicted>1 --abort-if devices.selected>=50%").shown(), @"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
-    Top risks:
+    Top hazards:
       warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
+    SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     Message that the controller would report for effect None:
@@ -612,7 +612,7 @@ fn tripped_guard_is_a_refusal_with_the_whole_report() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: not every pod leaves.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     error: guard tripped: pods.evicted>10%
@@ -629,7 +629,7 @@ fn tripped_guard_leaves_one_json_document_on_stdout() {
     [{"count":3,"expression":"pods.evicted>2","totalCount":null,"tripped":true}]
     "#);
     assert_snapshot!(run.stderr, @"
-    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it, and fewer be evicted
+    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     error: guard tripped: pods.evicted>2
     ");
 }
@@ -726,7 +726,7 @@ fn now_decides_what_is_due() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: not every pod leaves.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [exit status: 0]
     ");

@@ -132,10 +132,10 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
-    Top risks:
+    Top hazards:
       warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
+    SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
@@ -258,10 +258,10 @@ fn newer_api_is_kept_shown_and_warned_about() {
     assert_snapshot!(folder.devicetaint("preview d/p/x a:NoExecute --from cluster.json").shown(), @"
     d/p/x   taint a:NoExecute
 
-    Top risks:
+    Top hazards:
       warning   n/p: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD   WORKLOAD   RISKS
+    SEVERITY   WHEN   POD   WORKLOAD   HAZARDS
     warning    now    n/p   <none>     unmanaged, long-grace
 
     Message that the controller would report for effect None:

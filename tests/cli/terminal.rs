@@ -63,7 +63,7 @@ fn the_same_is_said_on_terminals_of_every_width() {
             let stay: &[&str] = if command.ends_with("wide") {
                 &[]
             } else if command.starts_with("preview") {
-                &["SEVERITY", "WHEN", "POD", "RISKS"]
+                &["SEVERITY", "WHEN", "POD", "HAZARDS"]
             } else {
                 &[]
             };
@@ -146,14 +146,14 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     assert_snapshot!(rows(80), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
-    Top risks:
+    Top hazards:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
-        disruptions, 1 would be used; Deployment rerank has 1 ready pod and would
-        have none left; replacements are evicted again: its claim needs a NoExecute
-        toleration without seconds
+        disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none
+        left; replacements are evicted again: its claim needs a NoExecute toleration
+        without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              RISKS
+    SEVERITY   WHEN   POD                              HAZARDS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated, last-replica
                                                        (+3)
     warning    now    research/notebook-anna           unmanaged, local-data (+2)
@@ -187,19 +187,19 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already
     terminating, 1 not evicted for other reasons.
     The last pod is gone after about 5m30s, at full grace period; the device is not
-    free then: a pod stays.
+    free then: not every pod leaves.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
     assert_snapshot!(rows(120), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
-    Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment
-        rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute
-        toleration without seconds
+    Top hazards:
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank
+        has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration
+        without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
+    SEVERITY   WHEN   POD                              WORKLOAD            HAZARDS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
     warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
@@ -224,18 +224,18 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: not every pod leaves.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
     assert_snapshot!(rows(200), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
-    Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again:
-        its claim needs a NoExecute toleration without seconds
+    Top hazards:
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its
+        claim needs a NoExecute toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
+    SEVERITY   WHEN   POD                              WORKLOAD            HAZARDS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
     warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
@@ -260,7 +260,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: not every pod leaves.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
     for command in [

@@ -62,7 +62,11 @@ fn page(name: &str, command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     page.push_str(&paragraphs(&about, ""));
-    let mut usage = command.clone();
+    // As the program prints it: what every command takes makes no `[OPTIONS]`.
+    let mut usage = command.clone().mut_args(|argument| {
+        let is_hidden = argument.is_global_set() || argument.is_hide_set();
+        argument.hide(is_hidden)
+    });
     let usage = usage.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").trim();
     page.push_str(&format!("\n```text\n{usage}\n```\n"));
@@ -141,7 +145,7 @@ fn entry(argument: &Arg) -> String {
         .iter()
         .map(|it| it.to_string_lossy())
         .collect();
-    if takes_value && !default.is_empty() {
+    if takes_value && !default.is_empty() && !argument.is_hide_default_value_set() {
         entry.push_str(&format!("\n  Default: `{}`.\n", default.join(" ")));
     }
     entry

@@ -53,7 +53,7 @@ impl GuardOutcome {
             expression, policy, ..
         } = &self.guard;
         match policy {
-            Some(policy) => format!("{expression} of {policy}"),
+            Some(policy) => format!("{expression} ({policy})"),
             None => expression.clone(),
         }
     }

@@ -107,7 +107,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Workloads],
         unsaid: "some of it",
-        meaning: "evicted pods that nothing recreates; % of the same pods",
+        meaning: "evicted pods without a controller, or whose controller was deleted; % of the same pods",
         count: |_, totals| totals.pods_unmanaged,
     }
     /// Jobs that fail for good since pods of them would be evicted.

@@ -44,7 +44,7 @@ pub use no_match::{
     no_such, no_such_dedication, no_such_node, refuse_empty_names, refuse_unknown_attributes,
 };
 pub use numbers::{noted_numbers, numbers};
-pub use parse::{Choice, ChoiceBasis, Purpose, hardware_among};
+pub use parse::{Choice, ChoiceBasis, Purpose, hardware_among, incomplete_taint};
 pub use shown::ShownDevices;
 pub use unknown::{NO_DEVICES, no_such_device, refuse_missing, refuse_unmatched};
 pub use unpublished::with_drivers_away;

@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Reading, Taint};
 use crate::naming::shell::word;
 use crate::naming::taint::TaintPattern;
-use crate::naming::{NamingError, Targets, rule};
+use crate::naming::{NamingError, Targets, device, rule};
 
 /// Which devices are meant, and which taint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -331,6 +331,22 @@ fn rule_names(texts: &[String]) -> Result<Vec<String>, Failure> {
     names.collect::<Result<_, _>>().map_err(wrong_name)
 }
 
+/// The failure of a word that can only be a taint without an effect, or an incomplete device; absent for all others.
+///
+/// What has no dot before its slash has no domain, as the driver of a device and the prefix of a taint key have.
+#[must_use]
+pub fn incomplete_taint(text: &str) -> Option<Failure> {
+    match device::parse(text) {
+        Err(NamingError::TwoSegments {
+            argument,
+            suggestions,
+        }) if text.split('/').next()?.contains('.') => {
+            Some(without_effect(&argument, &suggestions))
+        }
+        Ok(_) | Err(_) => None,
+    }
+}
+
 /// What stands beside choices by what devices are, and may be a taint or devices.
 fn without_effect(argument: &str, suggestions: &[String; 2]) -> Failure {
     let devices: Vec<String> = suggestions.iter().map(|text| word(text)).collect();
@@ -365,7 +381,6 @@ fn not_one_way(ways: &[(&str, ChoiceBasis)], purpose: Purpose) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::naming::device;
 
     fn typed(arguments: &[&str]) -> DeviceArguments {
         DeviceArguments {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::objects::snippet;
-use crate::decide::choice::{no_such, wrong_name};
+use crate::decide::choice::{incomplete_taint, no_such, wrong_name};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Snapshot, Taint};
@@ -24,10 +24,10 @@ pub enum TolerationFor {
 ///
 /// # Errors
 ///
-/// A taint that can be none, or without an effect.
+/// A taint that can be none, or without an effect; what is a part of a device at most.
 pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
     if !text.contains(['=', ':']) {
-        return Ok(None);
+        return incomplete_taint(text).map_or(Ok(None), Err);
     }
     if !text.contains(':') {
         return Err(
@@ -169,6 +169,12 @@ mod tests {
     fn a_word_is_a_taint_if_it_has_a_value_or_an_effect() {
         assert_eq!(taint_of("a=b:NoSchedule").to_string(), "a=b:NoSchedule");
         assert_eq!(typed_taint("drain-node-7").unwrap(), None);
+        let failure = typed_taint("example.com/maintenance").unwrap_err();
+        assert_eq!(
+            failure.hints()[0],
+            "for a taint, add an effect: example.com/maintenance:NoExecute, or NoSchedule or None"
+        );
+        assert_eq!(typed_taint("node-7/gpu-0").unwrap(), None);
         assert_eq!(typed_taint("gpu.example.com/node-7/gpu-0").unwrap(), None);
         assert!(typed_taint("a=b").is_err());
     }

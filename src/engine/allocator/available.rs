@@ -15,7 +15,7 @@ use crate::model::{DeviceAmount, DeviceClass, DeviceId, RequestTerms, Snapshot};
 pub struct Available {
     /// The classes that a selected device is of, by name.
     pub classes: Vec<String>,
-    /// Unallocated devices of these classes that claims without tolerations can get.
+    /// Devices of these classes that claims without tolerations can get, shareable ones with capacity left included.
     pub devices: Range,
     /// All devices of these classes.
     pub whole: Range,

@@ -198,7 +198,7 @@ impl PodSteps<'_, '_> {
     ) -> String {
         let now = self.input.now;
         if verdict == &ExplainedVerdict::UNKNOWN {
-            return "outcome unknown: some objects could not be read".to_owned();
+            return "outcome unknown: the data is incomplete".to_owned();
         }
         let told = describe(outcome, self.chain.pod, now);
         if let Some(waits) = waits {
@@ -215,7 +215,7 @@ impl PodSteps<'_, '_> {
             "nor is any other".to_owned()
         } else {
             let told = self::describe(present, self.chain.pod, now);
-            format!("as things are: {told}")
+            format!("without the proposed taint: {told}")
         };
         format!("not affected: it uses no device that the proposed taint selects; {present}")
     }
@@ -288,7 +288,7 @@ impl PodSteps<'_, '_> {
         let step = Step::new(StepType::Claim, text, FieldReference::new("Pod", pod, path));
         let Some(claim) = link.claim else {
             let text = if self.is_unread(Kind::ResourceClaim) {
-                "claims could not be read: its devices are unknown"
+                "claims were not read: its devices are unknown"
             } else {
                 "claim not found: it was deleted, or is not created yet"
             };

@@ -70,7 +70,7 @@ impl Budget {
         let name = format!("{}/{}", self.namespace, self.name);
         let evicted = self.evicted_pod_count;
         let text = format!(
-            "{name} allows {}, {evicted} would be used",
+            "{name} allows {}, {evicted} needed",
             counted(allowed, "disruption")
         );
         let others = (self.ambiguous_pod_count > 0).then_some(
@@ -166,10 +166,7 @@ mod tests {
         assert_eq!(report.summary.violated_budget_count, 1);
         let found = &report.budgets[0];
         assert_eq!((found.evicted_pod_count, found.refused_pod_count), (2, 1));
-        assert_eq!(
-            found.line(),
-            "team-a/budget allows 1 disruption, 2 would be used"
-        );
+        assert_eq!(found.line(), "team-a/budget allows 1 disruption, 2 needed");
         assert!(hazards(&report, "train-1").contains(&Hazard::PdbViolated.into()));
         assert!(!hazards(&report, "train-0").contains(&Hazard::PdbViolated.into()));
         assert!(!hazards(&report, "infer-0").contains(&Hazard::PdbViolated.into()));
@@ -205,7 +202,7 @@ mod tests {
             change(&mut budget);
             report(vec![budget]).budgets[0].line()
         };
-        let begin = "team-a/budget allows 0 disruptions, 2 would be used: ";
+        let begin = "team-a/budget allows 0 disruptions, 2 needed: ";
         for (change, why) in [
             (
                 (|_| {}) as fn(&mut PodDisruptionBudget),

@@ -64,7 +64,8 @@ pub struct RequestReplacement {
 pub struct AvailableDevices {
     /// The classes, by name.
     pub device_class_names: Vec<String>,
-    /// Unallocated devices of the classes of the selected devices that claims without tolerations can get.
+    /// Devices of the classes of the selected devices that claims without tolerations can get, including
+    /// shareable devices with capacity left.
     pub available_device_count: usize,
     /// All devices of the classes of the selected devices.
     pub class_device_count: usize,

@@ -188,7 +188,7 @@ fn table(pods: &[&Pod], shared: &SharedValues) -> Table {
             unless(&shared.device, Column::long("DEVICE").leaves(2)),
             unless(&shared.workload, Column::long("WORKLOAD").leaves(3)),
             unless(&shared.cause, Column::text("CAUSE").leaves(4)),
-            Column::prose("RISKS").narrow(),
+            Column::prose("HAZARDS").narrow(),
             Column::text("HAZARDS").wide(),
             Column::text("OUTCOME").wide(),
             Column::text("QOS").wide(),

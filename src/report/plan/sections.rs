@@ -22,7 +22,10 @@ impl View for PlanReport {
                 .collect();
             vec![few(&names), next.cost.line()]
         });
-        sections.push(Section::list("Runner-up", runner_up.unwrap_or_default()));
+        sections.push(Section::list(
+            "Runner-up, apart from exchanging interchangeable units",
+            runner_up.unwrap_or_default(),
+        ));
         sections.push(
             Section::sentences(self.verdict())
                 .captioned("Plan")

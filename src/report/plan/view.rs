@@ -39,9 +39,11 @@ pub struct PlanReport {
     pub optimality: Optimality,
     /// Lower bound of the cost of every set; the cost itself if the set is optimal.
     pub lower_bound: Cost,
-    /// The next best set; null if there is no other set, or if it was not determined.
+    /// The cheapest other set that was found, apart from sets that only exchange interchangeable units; null if
+    /// there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
-    /// Devices of the same classes that stay allocatable with the plan; null without --keep-available.
+    /// Devices of the same classes that claims without tolerations can still get with the plan, including
+    /// shareable devices with capacity left; null without --keep-available.
     pub allocatable_device_count: Option<usize>,
     /// Counts over all proposed taints; each object is counted once.
     pub summary: Summary,
@@ -141,7 +143,7 @@ pub struct PlanUnit {
     pub evicted_pod_count: usize,
 }
 
-/// The next best set.
+/// The cheapest other set of a plan, apart from sets that only exchange interchangeable units.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
