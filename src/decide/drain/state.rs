@@ -485,7 +485,9 @@ mod tests {
             let names: Vec<&str> = wanted.iter().map(|draft| draft.name.as_str()).collect();
             assert_eq!(names, expected, "{stage:?}");
             assert_eq!(left_out.len(), 2 - expected.len());
-            assert!(left_out.values().all(|why| why == "its rules were removed, or it was added after the drain started"));
+            assert!(left_out.values().all(
+                |why| why == "its rules were removed, or it was added after the drain started"
+            ));
             let unit = wanted[0].annotations.get(RuleMetadata::DRAIN_UNIT);
             assert_eq!(unit.map(String::as_str), Some("node-1"));
         }
