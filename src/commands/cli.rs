@@ -444,7 +444,7 @@ fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String
     let commands = program.get_subcommands().filter(|it| !it.is_hide_set());
     let names = commands.filter(has_it).map(|it| it.get_name().to_owned());
     let names: Vec<String> = names.collect();
-    (!names.is_empty()).then(|| format!("{flag} is a flag of {}", few(&names)))
+    (!names.is_empty()).then(|| format!("the flag exists in {}", few(&names)))
 }
 
 /// The commands that are spelled like `word`, as help names them. A hidden alias that is spelled like it

@@ -35,10 +35,10 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     insta::assert_snapshot!(shown(&report, Format::Table), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
 
-    Top hazards:
+    Top risks:
       warning   team-b/bare-0: has no controller: nothing recreates it
 
-    SEVERITY   WHEN    POD              WORKLOAD              CAUSE                           HAZARDS
+    SEVERITY   WHEN    POD              WORKLOAD              CAUSE                           RISKS
     warning    +150m   team-b/bare-0    <none>                this taint                      unmanaged, long-grace
     notice     +5m     team-a/train-1   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace, foreign-taint
     notice     now     team-a/train-0   ReplicaSet/train-6d   this taint                      long-grace
@@ -75,10 +75,10 @@ fn wide_adds_what_an_owner_wants_to_know() {
     insta::assert_snapshot!(shown(&report, Format::Wide), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
 
-    Top hazards:
+    Top risks:
       warning   team-b/bare-0: has no controller: nothing recreates it
 
-    SEVERITY   WHEN    POD              NODE     DEVICE                         WORKLOAD              CAUSE                           HAZARDS                    OUTCOME        QOS         PRIORITY   GRACE   CLAIM         UID
+    SEVERITY   WHEN    POD              NODE     DEVICE                         WORKLOAD              CAUSE                           RISKS                    OUTCOME        QOS         PRIORITY   GRACE   CLAIM         UID
     warning    +150m   team-b/bare-0    node-7   gpu.example.com/node-7/gpu-0   <none>                this taint                      unmanaged,long-grace       EvictedLater   <none>             0   3600s   bare-0-gpu    uid-of-bare-0
     notice     +5m     team-a/train-1   node-7   gpu.example.com/node-7/gpu-0   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace,foreign-taint   EvictedLater   Burstable          0     30s   train-1-gpu   uid-of-train-1
     notice     now     team-a/train-0   node-7   gpu.example.com/node-7/gpu-0   ReplicaSet/train-6d   this taint                      long-grace                 EvictedNow     Burstable          0     30s   train-0-gpu   uid-of-train-0
@@ -132,11 +132,11 @@ fn a_document_carries_the_warnings_too() {
 
     All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    ### Top hazards
+    ### Top risks
 
     - warning   team-b/bare-0: has no controller: nothing recreates it
 
-    | SEVERITY | WHEN | POD | NODE | DEVICE | WORKLOAD | CAUSE | HAZARDS | OUTCOME | QOS | PRIORITY | GRACE | CLAIM | UID |
+    | SEVERITY | WHEN | POD | NODE | DEVICE | WORKLOAD | CAUSE | RISKS | OUTCOME | QOS | PRIORITY | GRACE | CLAIM | UID |
     | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- |
     | warning | +150m | team-b/bare-0 | node-7 | gpu.example.com/node-7/gpu-0 | \<none\> | rule drain-gpu-0 | unmanaged,long-grace | EvictedLater | \<none\> | 0 | 3600s | bare-0-gpu | uid-of-bare-0 |
     | notice | +5m | team-a/train-1 | node-7 | gpu.example.com/node-7/gpu-0 | ReplicaSet/train-6d | rule drain-gpu-0, rule drain-node-7 | long-grace,foreign-taint | EvictedLater | Burstable | 0 | 30s | train-1-gpu | uid-of-train-1 |

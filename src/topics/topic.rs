@@ -12,7 +12,7 @@ pub enum Topic {
     ExitCodes,
     /// What `--abort-if` takes.
     Guards,
-    /// What the codes in the reports' column HAZARDS mean.
+    /// What the codes in the reports' column RISKS mean.
     Hazards,
     /// How devices, taints and rules are named.
     Selectors,

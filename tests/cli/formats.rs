@@ -25,7 +25,7 @@ fn preview_as_table() {
     assert_snapshot!(preview("-o table").shown(), @"
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
-    Top hazards:
+    Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS
@@ -52,7 +52,7 @@ fn preview_as_wide_table() {
     assert_snapshot!(preview("-o wide").shown(), @"
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
-    Top hazards:
+    Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   NODE     DEVICE                         WORKLOAD   CAUSE        HAZARDS                OUTCOME      QOS         PRIORITY   GRACE   CLAIM        UID
@@ -426,7 +426,7 @@ fn preview_as_markdown() {
 
     On node-9, using gpu.example.com/node-9/gpu-1.
 
-    ### Top hazards
+    ### Top risks
 
     - warning   research/xid-triage: has no controller: nothing recreates it
 

@@ -61,7 +61,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     The last pod is gone after about 60m, at full grace period; then all 5 devices are free.
     All on node-3.
 
-    Top hazards:
+    Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: gpus needs 4, 8 match; nic needs 1, 5 match, but no node has all of them
 

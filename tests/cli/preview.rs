@@ -13,7 +13,7 @@ fn one_device_is_asked_about_without_a_taint() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @"
     gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
-    Top hazards:
+    Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
@@ -66,7 +66,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     assert_snapshot!(preview(line).shown(), @"
     gpu.example.com/node-7/*   taint a:NoExecute
 
-    Top hazards:
+    Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 match (1 more like it)
       warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 match; has no controller: nothing recreates it
@@ -147,7 +147,7 @@ fn pool_may_have_a_slash_in_its_name() {
     assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @"
     nic.example.com/fabric/node-1/vf-0   taint a:NoExecute
 
-    Top hazards:
+    Top risks:
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed
 
     SEVERITY   WHEN   POD              WORKLOAD          HAZARDS
@@ -235,7 +235,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @"
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
-    Top hazards:
+    Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are evicted again: its claim needs a NoExecute toleration without seconds
@@ -345,7 +345,7 @@ fn existing_rule_is_asked_about_by_name() {
     assert_snapshot!(preview("--rule node-6-firmware").shown(), @"
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
 
-    Top hazards:
+    Top risks:
       warning   Deployment/chat of serving: replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
     SEVERITY   WHEN   POD                             WORKLOAD          HAZARDS
@@ -368,7 +368,7 @@ fn existing_rule_is_asked_about_by_name() {
 #[test]
 fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
-    Top hazards:
+    Top risks:
       danger    Job/fold of research: Job fold fails permanently: failure 2 exceeds its backoffLimit of 1, unless its containers exit with 0 when stopped
       warning   Deployment/chat of serving: replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
@@ -400,7 +400,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     assert_snapshot!(preview("-f examples/rule.yaml").shown(), @"
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
-    Top hazards:
+    Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are evicted again: its claim needs a NoExecute toleration without seconds
@@ -555,7 +555,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
     assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --abort-if pods.evicted>1 --abort-if devices.selected>=50%").shown(), @"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
-    Top hazards:
+    Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS

@@ -132,7 +132,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
-    Top hazards:
+    Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS
@@ -258,7 +258,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     assert_snapshot!(folder.devicetaint("preview d/p/x a:NoExecute --from cluster.json").shown(), @"
     d/p/x   taint a:NoExecute
 
-    Top hazards:
+    Top risks:
       warning   n/p: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD   WORKLOAD   HAZARDS

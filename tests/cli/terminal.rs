@@ -63,7 +63,7 @@ fn the_same_is_said_on_terminals_of_every_width() {
             let stay: &[&str] = if command.ends_with("wide") {
                 &[]
             } else if command.starts_with("preview") {
-                &["SEVERITY", "WHEN", "POD", "HAZARDS"]
+                &["SEVERITY", "WHEN", "POD", "RISKS"]
             } else {
                 &[]
             };
@@ -146,7 +146,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     assert_snapshot!(rows(80), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
-    Top hazards:
+    Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
         disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none
         left; replacements are evicted again: its claim needs a NoExecute toleration
@@ -193,7 +193,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     assert_snapshot!(rows(120), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
-    Top hazards:
+    Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank
         has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration
         without seconds
@@ -230,7 +230,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     assert_snapshot!(rows(200), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
-    Top hazards:
+    Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its
         claim needs a NoExecute toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it

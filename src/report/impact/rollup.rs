@@ -46,7 +46,7 @@ pub(super) fn sections(
             Column::long("WORKLOAD"),
             Column::number("PODS"),
             Column::number("READY-LEFT").leaves(2),
-            Column::prose("HAZARDS").leaves(1),
+            Column::prose("RISKS").leaves(1),
         ],
         rows: groups
             .iter()

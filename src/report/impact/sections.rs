@@ -32,7 +32,7 @@ impl View for ImpactReport {
             Section::sentences(answer).toned(page::tone(self)).verdict(),
         ];
         sections.extend(beside(&self.warnings, &self.incomplete));
-        sections.push(Section::list("Top hazards", self.worst_of_all()));
+        sections.push(Section::list("Top risks", self.worst_of_all()));
         sections.push(page::summary(&self.assessment.totals));
         let pictures = timeline.as_ref().map(Timeline::pictures);
         let pictures = Section::charts(pictures.unwrap_or_default());
