@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# New firmware for six nodes, without a gap for what runs on them: plan, drain, update, restore.
+# New firmware for six nodes, while their workloads stay available: plan, drain, update, restore.
 #
 #   UPDATE=./flash.sh examples/firmware-update.sh gpu.example.com
 #
-# NODES (default 6), DRAIN (the drain's name, default firmware), PLAN (the file with the plan) and UPDATE (what does the work; it gets
-# that file) can be set. Further arguments are those of `drain`: without a terminal --yes, and --include-jobs and the like where pods need it.
+# NODES (default 6), DRAIN (the drain's name, default firmware), PLAN (the file with the plan) and UPDATE (the command that updates the
+# nodes; its argument is that file) can be set. Further arguments are those of `drain`: without a terminal --yes, and --include-jobs and the like where pods need it.
 #
 # Every step can be run again: the plan is made once, `drain` goes on where it ended, and the devices stay drained until the update has
-# succeeded. Code 4: refused, nothing was changed; 5: some pods cannot leave, and are named; 75: the same again helps.
+# succeeded. Code 4: refused, nothing was changed; 5: some pods cannot leave, and are named; 75: run the same command again.
 set -euo pipefail
 plan=${PLAN:-${DRAIN:-firmware}.plan}
 

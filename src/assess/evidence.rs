@@ -180,11 +180,11 @@ impl<'a> HazardEvidence<'a> {
         let (fate, job) = self.job_fate(impact)?;
         Some(HazardReason::Since(match fate {
             JobFate::Fails(JobFailure::Policy) => {
-                format!("{job} fails permanently: required by its podFailurePolicy{UNLESS_ENDED}")
+                format!("{job} fails permanently{UNLESS_ENDED}: its podFailurePolicy requires it")
             }
             JobFate::Fails(JobFailure::Backoff { failures, limit }) => format!(
-                "{job} fails permanently: failure {failures} exceeds its backoffLimit of \
-                 {limit}{UNLESS_ENDED}"
+                "{job} fails permanently{UNLESS_ENDED}: failure {failures} exceeds its \
+                 backoffLimit of {limit}"
             ),
             JobFate::IndexFails => format!(
                 "{job} fails the index of this pod, and fails permanently when the other indexes \
@@ -206,10 +206,12 @@ impl<'a> HazardEvidence<'a> {
         }
         Some(HazardReason::Since(match fate {
             JobFate::StartsAgain => {
-                format!("{job} recreates it: its podFailurePolicy ignores disruptions")
+                format!("{job} recreates the pod, because its podFailurePolicy ignores disruptions")
             }
             JobFate::Counts { failures, limit } => {
-                format!("{job} recreates it and counts failure {failures} of {limit}{UNLESS_ENDED}")
+                format!(
+                    "{job} recreates the pod and counts failure {failures} of {limit}{UNLESS_ENDED}"
+                )
             }
             JobFate::Fails(_) | JobFate::IndexFails | JobFate::Ended => return None,
             JobFate::Depends(actions) => format!(
@@ -326,7 +328,7 @@ impl<'a> HazardEvidence<'a> {
 /// A pod that is stopped and whose containers exit with 0 has succeeded, and is no failure of its Job.
 ///
 /// Upstream: `getPhase` of the kubelet.
-const UNLESS_ENDED: &str = ", unless its containers exit with 0 when stopped";
+const UNLESS_ENDED: &str = " unless the pod's containers exit with 0 when stopped";
 
 /// Conditions of a node that is being emptied.
 ///
@@ -675,14 +677,14 @@ mod tests {
             (
                 0,
                 "job-fails",
-                "Job sweep fails permanently: failure 1 exceeds its backoffLimit of 0, unless its \
-                 containers exit with 0 when stopped",
+                "Job sweep fails permanently unless the pod's containers exit with 0 when stopped: \
+                 failure 1 exceeds its backoffLimit of 0",
             ),
             (
                 1,
                 "job-restart",
-                "Job sweep recreates it and counts failure 1 of 1, unless its containers exit with 0 when \
-                 stopped",
+                "Job sweep recreates the pod and counts failure 1 of 1 unless the pod's containers exit \
+                 with 0 when stopped",
             ),
         ] {
             reading.snapshot.jobs = vec![crate::model::Job(Workload {

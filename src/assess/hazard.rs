@@ -314,7 +314,7 @@ hazards! {
         of: All,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "uses the device through an extended resource: not evicted up to 1.37.1",
+        meaning: "uses the device through an extended resource; Kubernetes up to 1.37.1 does not evict such pods",
         find: evidence::extended_resource,
     }
     /// Others stay on the hardware that it leaves.
@@ -326,7 +326,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Holders],
-        meaning: "other pods keep using the same hardware, by partitions or shares",
+        meaning: "other pods keep using the same hardware, through partitions or shares",
         find: HazardEvidence::sibling_in_use,
     }
     /// It has ended, and still holds the device.
@@ -350,8 +350,8 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "replacements are evicted again: its claim needs a NoExecute toleration without \
-            seconds",
+        meaning: "replacements are evicted again: their claims need a NoExecute toleration without \
+            tolerationSeconds",
         find: HazardEvidence::tolerates_schedule_only,
     }
     /// Something else evicts it too.

@@ -400,13 +400,13 @@ impl RequestReplacement {
     fn offer(&self) -> String {
         let (request, devices) = (&self.request, self.devices);
         match self.needs {
-            Some(needs) => format!("{request} needs {needs}, {devices} match"),
+            Some(needs) => format!("request {request} needs {needs}, {devices} match"),
             None if devices.is_none() => {
-                format!("request \"{request}\" needs all matching devices of a node, none match")
+                format!("request {request} needs all matching devices of a node, none match")
             }
-            None => format!(
-                "request \"{request}\" needs all matching devices of a node, {devices} match"
-            ),
+            None => {
+                format!("request {request} needs all matching devices of a node, {devices} match")
+            }
         }
     }
 
@@ -480,11 +480,11 @@ mod tests {
         assert_eq!(lines.len(), 12, "{lines:?}");
         assert_eq!(
             lines[1],
-            "claim team-a/claim-1 cannot be reallocated: gpu needs 2, 1 match"
+            "claim team-a/claim-1 cannot be reallocated: request gpu needs 2, 1 match"
         );
         assert_eq!(
             lines[2],
-            "claim team-a/claim-2 cannot be reallocated: gpu needs 2, 2 match, but no node has \
+            "claim team-a/claim-2 cannot be reallocated: request gpu needs 2, 2 match, but no node has \
              all of them"
         );
         assert_eq!(lines[10], "2 claims more cannot be reallocated either");
@@ -526,11 +526,11 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            r#"request "gpu" needs all matching devices of a node, 3 match"#
+            "request gpu needs all matching devices of a node, 3 match"
         );
         assert_eq!(
             request(None, 0).offer(),
-            r#"request "gpu" needs all matching devices of a node, none match"#
+            "request gpu needs all matching devices of a node, none match"
         );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());

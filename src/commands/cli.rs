@@ -31,7 +31,7 @@ use crate::output::{Printer, Repeated};
 /// Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 ///
 /// A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device and does
-/// not tolerate the taint: at once, unless a toleration has seconds, and ignoring
+/// not tolerate the taint: at once, unless a toleration has tolerationSeconds, and ignoring
 /// PodDisruptionBudgets. This plugin shows the affected pods in advance,
 /// with the same logic as the device-taint-eviction controller.
 ///

@@ -96,7 +96,7 @@ pub(super) struct DedicateArgs {
     /// Evict pods of other namespaces immediately
     ///
     /// Shows the impact and asks for confirmation like `add`. Pods in the dedicated namespaces are
-    /// evicted too if their claims were created before.
+    /// evicted too if their claims were created before the policies.
     #[arg(long, help_heading = "Dedication")]
     evict: bool,
 

@@ -39,8 +39,8 @@ use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downg
 
 /// Lower a rule's effect immediately, without preview, guards or confirmation
 ///
-/// Pending evictions are cancelled; pods that are already terminating cannot be kept. Afterwards, it prints
-/// how many evictions were pending and how many pods were already terminating.
+/// Pending evictions are cancelled; pods that are already terminating cannot be kept. Afterwards, the command
+/// prints how many evictions were pending and how many pods were already terminating.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DeescalateArgs {

@@ -72,7 +72,7 @@ pub(super) struct ExplainArgs {
     #[arg(long, help_heading = "Devices")]
     all_devices: bool,
 
-    /// Existing rule, by name; None is treated as NoExecute; repeatable
+    /// Existing rule, by name; effect None is treated as NoExecute; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices")]
     rule: Vec<String>,
 

@@ -37,8 +37,8 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// Find the devices or nodes that cost least to drain
 ///
 /// Read-only. Of the selected devices, chooses --count devices, --nodes complete nodes, or --per-pool
-/// devices of each pool, so that the fewest and least important pods are evicted. Sets are compared by, in
-/// this order: their tier (no PodDisruptionBudget violated and all grace periods at most 10s; none violated;
+/// devices of each pool, so that evicting their pods costs least. Sets are compared, in this order, by
+/// their tier (no PodDisruptionBudget violated and all grace periods at most 10s; none violated;
 /// one violated), hazards by severity, evicted pods, claimed devices, and pods without a controller.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report says whether the set is
@@ -50,8 +50,8 @@ pub(super) struct PlanArgs {
     /// Devices to choose from, and the taint they would get
     ///
     /// As in `preview`: DRIVER/POOL/DEVICE with `*` for any, UUID, serial or PCI address. Without TAINT, assumes a
-    /// taint that only wildcard tolerations match. The plan assumes effect NoExecute, whatever the effect
-    /// of TAINT, which is for the command that the plan prints.
+    /// taint that only wildcard tolerations match. The plan assumes effect NoExecute; the effect in TAINT
+    /// is used only in the command that the plan prints.
     #[arg(value_name = "DEVICE|TAINT")]
     targets: Vec<String>,
 
@@ -61,7 +61,7 @@ pub(super) struct PlanArgs {
 
     /// Choose this many nodes, each with all of its devices
     ///
-    /// Of the nodes that have selected devices.
+    /// Only nodes with selected devices are considered.
     #[arg(long, value_name = "N", help_heading = "Plan")]
     nodes: Option<usize>,
 
@@ -71,9 +71,9 @@ pub(super) struct PlanArgs {
 
     /// Keep devices available: 'devices.available>=4'
     ///
-    /// Counts the devices in the classes of the devices to choose from that can still be allocated: free,
-    /// or shareable with capacity left, without a taint of effect NoSchedule or NoExecute, and not part of
-    /// the plan. Also as a percentage of all devices of these classes.
+    /// Counts the devices that can still be allocated in the DeviceClasses of the selected devices: free, or
+    /// shareable with capacity left, without a taint of effect NoSchedule or NoExecute, and not part of
+    /// the plan. A percentage is of all devices of these classes.
     #[arg(long, value_name = "GUARD", help_heading = "Plan")]
     keep_available: Option<String>,
 
@@ -83,7 +83,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DEVICE", help_heading = "Plan")]
     exclude: Vec<String>,
 
-    /// Choose as evenly as possible: zone or node
+    /// Spread devices evenly over: zone or node
     #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
     spread: Option<Spread>,
 

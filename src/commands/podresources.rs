@@ -123,11 +123,11 @@ struct AllocatableArgs {
 
 /// Check which devices of this node are safe to pull, and show the reasons if not
 ///
-/// Makes these checks for each device, and for every other name and part of the same hardware. In the API:
-/// whether the device is allocated, and whether a pod that used it is left. In the kubelet: whether a container
-/// uses the device, and whether it is prepared for a pod. Whether its driver is running. Whether a taint that
-/// no claim or template tolerates blocks new pods. Whether all of this stays so for --settle. A check that
-/// cannot be made counts as failed. Exits with code 4 if a device is not safe to pull.
+/// Checks each device, its partitions and its other names. A device is safe to pull if, for the time of
+/// --settle: the API shows no claim that holds it and no pod that used it; the kubelet lists no container that
+/// uses it and no pod for which it is prepared; its driver is running; and a taint that no claim or template
+/// tolerates blocks new pods. A check that cannot be made counts as failed. Exits with code 4 if a device is
+/// not safe to pull.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")

@@ -68,9 +68,9 @@ pub(super) struct RemoveArgs {
     #[arg(long)]
     all: bool,
 
-    /// Skip the prompt, which needs a terminal
+    /// Do not ask for confirmation
     ///
-    /// These need confirmation: more than one rule, and a rule that records a device which a kubelet may
+    /// Required if stdin is not a terminal for more than one rule, and for a rule that records a device which a kubelet may
     /// still hold (see `podresources check`). Rules of other users and programs need --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,

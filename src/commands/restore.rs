@@ -42,7 +42,9 @@ pub(super) struct RestoreArgs {
     #[arg(value_name = "DRAIN|NODE|DEVICE")]
     target: String,
 
-    /// Skip the prompt, which needs a terminal
+    /// Do not ask for confirmation
+    ///
+    /// Required for what needs confirmation if stdin is not a terminal.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 

@@ -33,7 +33,9 @@ pub(super) struct UndedicateArgs {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Skip the prompt, which needs a terminal
+    /// Do not ask for confirmation
+    ///
+    /// Required for what needs confirmation if stdin is not a terminal.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 

@@ -70,7 +70,7 @@ impl DeviceNodes {
             .map(|node| {
                 let word = word(node.as_str());
                 format!(
-                    "next: before you pull a device, on {node}: \
+                    "next: before you pull a device, run on {node}: \
                      kubectl devicetaint podresources check --node {word}"
                 )
             })
@@ -131,7 +131,7 @@ mod tests {
     fn what_comes_after_a_wait_is_to_ask_the_kubelets_of_the_first_nodes() {
         let line = |node: &str| {
             format!(
-                "next: before you pull a device, on {node}: \
+                "next: before you pull a device, run on {node}: \
                  kubectl devicetaint podresources check --node {node}"
             )
         };

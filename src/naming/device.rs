@@ -168,6 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_segment_is_refused_wherever_it_is() {
+        for text in [
+            "",
+            "/",
+            "a.example.com//gpu-0",
+            "/node-7/gpu-0",
+            "a.example.com/node-7/",
+        ] {
+            let refused = matches!(parse(text), Err(NamingError::EmptySegment { .. }));
+            assert!(refused, "{text}");
+        }
+    }
+
+    #[test]
     fn two_segments_are_refused_with_both_readings() {
         let Err(NamingError::TwoSegments { suggestions, .. }) = parse("node-7/gpu-0") else {
             panic!("two segments");

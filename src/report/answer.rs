@@ -7,7 +7,7 @@ use super::table::{Section, Shown, Tone, View};
 pub trait Answer: View {
     /// What it is.
     fn subject(&self) -> &'static str {
-        "answer"
+        "report"
     }
 
     /// Oddities that do not keep the question from being answered.

@@ -340,7 +340,7 @@ impl Dedication {
             Section::list("Policies", policies.collect()),
             Section::table(table).captioned("Devices"),
             Section::list(
-                "Claims created before, without the toleration: they cannot get these devices",
+                "Claims created before the policies, without the toleration: they cannot get these devices",
                 names(&self.claims_lacking_toleration),
             ),
             Section::list(

@@ -22,7 +22,7 @@ pub struct KnownDefect {
     pub introduced_in: String,
     /// The first release without the defect; null if unknown.
     pub fixed_in: Option<String>,
-    /// The release that may be the first without the defect (untested); null if known.
+    /// The release that may be the first without the defect (untested); null if fixedIn is known.
     pub expected_in: Option<String>,
     /// Kubernetes issue, such as `kubernetes#139651`.
     pub upstream: String,

@@ -533,7 +533,7 @@ impl RuleDescription {
         lines.push(match &check.message {
             Some(why) => format!("stale: {why}"),
             None if check.frozen => self.frozen_line(condition, check),
-            None => "of the current generation of the rule".to_owned(),
+            None => "observed for the current generation of the rule".to_owned(),
         });
         lines
     }
@@ -661,8 +661,8 @@ mod tests {
         );
         let live = described(&rule("NoExecute", Some(("NotStarted", ""))), &[], 0);
         assert_eq!(
-            line(&live, "of the current"),
-            "of the current generation of the rule"
+            line(&live, "observed for"),
+            "observed for the current generation of the rule"
         );
     }
 

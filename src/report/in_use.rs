@@ -38,7 +38,7 @@ pub struct PodResourcesReport {
     /// Prepared claims in the kubelet's checkpoint, including those of force-deleted pods; null if
     /// the checkpoint was not requested, or could not be read.
     pub prepared_claims: Option<Vec<PreparedRow>>,
-    /// Resources that the kubelet can allocate to containers, without DRA devices; null if not
+    /// Resources that the kubelet can allocate to containers, except DRA devices; null if not
     /// requested.
     pub allocatable: Option<ResourcesRow>,
     /// Warnings about the data of the kubelet.

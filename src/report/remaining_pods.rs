@@ -96,7 +96,7 @@ impl RemainingPod {
             why(&left.obstacle, now)
         } else {
             let words = why_if_evicting(&left.obstacle, now);
-            format!("no consequence with effect {effect}; with NoExecute: {words}")
+            format!("nothing, with effect {effect}; with NoExecute: {words}")
         };
         // A pod that is not evicted waits for nothing, so that there is no time of it.
         let (since, until) = if waits { times(left) } else { (None, None) };
@@ -263,7 +263,7 @@ mod tests {
             (stays.reason, stays.until_time),
             (BlockerReason::EffectDoesNotEvict, None)
         );
-        assert!(stays.message.starts_with("no consequence with effect None"));
+        assert!(stays.message.starts_with("nothing, with effect None"));
         let goes = view(EvictionObstacle::Node(NodeHealth::Gone), &Effect::None);
         assert_eq!(goes.reason, BlockerReason::NodeGone);
     }

@@ -65,16 +65,16 @@ pub struct TolerantReport {
 )]
 pub enum ToleranceReport {
     /// By a toleration that names the key of the taint.
-    Named,
+    Key,
     /// By a wildcard toleration, which matches every taint.
-    Blanket,
+    Wildcard,
 }
 
 impl ToleranceReport {
     fn as_str(self) -> &'static str {
         match self {
-            Self::Named => "named",
-            Self::Blanket => "blanket",
+            Self::Key => "key",
+            Self::Wildcard => "wildcard",
         }
     }
 }
@@ -84,8 +84,8 @@ impl TolerantReport {
     #[must_use]
     pub fn line(&self) -> String {
         let blanket = match self.tolerance {
-            ToleranceReport::Named => "",
-            ToleranceReport::Blanket => ", a toleration of every taint",
+            ToleranceReport::Key => "",
+            ToleranceReport::Wildcard => ", a wildcard toleration",
         };
         let admin = if self.admin_access {
             ", with admin access"

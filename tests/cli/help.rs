@@ -10,9 +10,9 @@ fn help_of_the_program() {
     Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 
     A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device and does not
-    tolerate the taint: at once, unless a toleration has seconds, and ignoring PodDisruptionBudgets.
-    This plugin shows the affected pods in advance, with the same logic as the device-taint-eviction
-    controller.
+    tolerate the taint: at once, unless a toleration has tolerationSeconds, and ignoring
+    PodDisruptionBudgets. This plugin shows the affected pods in advance, with the same logic as the
+    device-taint-eviction controller.
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
 
@@ -227,13 +227,13 @@ fn hazards_are_explained() {
     local-data               has emptyDir volumes, whose data is deleted with it
     long-grace               has a grace period of more than 10s, and may keep the
                              device that long
-    extended-resource        uses the device through an extended resource: not
-                             evicted up to 1.37.1
-    sibling-in-use           other pods keep using the same hardware, by partitions
-                             or shares
+    extended-resource        uses the device through an extended resource;
+                             Kubernetes up to 1.37.1 does not evict such pods
+    sibling-in-use           other pods keep using the same hardware, through
+                             partitions or shares
     terminal-still-reserved  has already ended, and still holds the device
-    tolerates-schedule-only  replacements are evicted again: its claim needs a
-                             NoExecute toleration without seconds
+    tolerates-schedule-only  replacements are evicted again: their claims need a
+                             NoExecute toleration without tolerationSeconds
     foreign-taint            is also evicted by another rule or by a driver's taint
 
     JSON and YAML have them as enumerations: PdbViolated for pdb-violated.

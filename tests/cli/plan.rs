@@ -27,7 +27,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
     devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-2           1           0      0            0
     devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-3           1           0      0            0
 
-    Runner-up, apart from exchanging interchangeable units:
+    Runner-up (swaps of equivalent units are not counted):
       gpu.example.com/node-10/gpu-1, gpu.example.com/node-10/gpu-2, gpu.example.com/node-7/gpu-1
       1 pod with 1 claimed device; no PodDisruptionBudget violated, grace periods above 10s; hazards: 1 of severity notice
 
@@ -63,7 +63,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: gpus needs 4, 8 match; nic needs 1, 5 match, but no node has all of them
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: request gpus needs 4, 8 match; request nic needs 1, 5 match, but no node has all of them
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-6 (+4)   DaemonSet/gpu-monitor   critical, long-grace (+1)
@@ -77,10 +77,10 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-3           1           2      2            2
 
     Replacements:
-      claim training/llm-1-gpus-rsbmk cannot be reallocated: gpus needs 4, 8 match; nic needs 1, 5 match, but no node has all of them
+      claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4, 8 match; request nic needs 1, 5 match, but no node has all of them
       together, at most 1 of the 2 claims can be reallocated (upper bound; not checked: all-devices (monitoring/gpu-monitor-ztccc-all-lc9v7), capacity (monitoring/gpu-monitor-ztccc-all-lc9v7), several-devices (training/llm-1-gpus-rsbmk))
 
-    Runner-up, apart from exchanging interchangeable units:
+    Runner-up (swaps of equivalent units are not counted):
       gpu.example.com/node-3/gpu-6, gpu.example.com/node-3/gpu-7, gpu.example.com/node-3/gpu-0, gpu.example.com/node-3/gpu-1, gpu.example.com/node-3/gpu-2
       2 pods with 13 claimed devices; PodDisruptionBudgets violated; hazards: 2 of severity danger, 3 of severity notice
 
@@ -147,9 +147,9 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     hint: use a whole number of 1 or more
     [exit status: 2]
     ");
-    assert_snapshot!(plan("gpu.example.com --nodes 1 --spread node").shown(), @r"
+    assert_snapshot!(plan("gpu.example.com --nodes 1 --spread node").shown(), @"
     [stderr]
-    error: --spread node cannot be used together with --nodes, which takes each node once
+    error: --spread node cannot be used together with --nodes: the chosen nodes differ anyway
     hint: spread nodes over zones: --spread zone
     [exit status: 2]
     ");
@@ -197,10 +197,11 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 1]
     ");
-    assert_snapshot!(plan("gpu.example.com --count 1 --exclude example.com/a=b:NoExecute").shown(), @r"
+    assert_snapshot!(plan("gpu.example.com --count 1 --exclude example.com/a=b:NoExecute").shown(), @"
     [stderr]
-    error: --exclude: no devices specified
-    hint: specify devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices --from examples/cluster.yaml`
+    error: --exclude: no devices specified for taint example.com/a=b:NoExecute
+    hint: specify devices as DRIVER/POOL/DEVICE before the taint
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");
     let unsized_plan = plan("gpu.example.com");

@@ -14,7 +14,7 @@ fn one_device_is_asked_about_without_a_taint() {
     gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -67,9 +67,9 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     gpu.example.com/node-7/*   taint a:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
-      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 match (1 more like it)
-      warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 match; has no controller: nothing recreates it
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (1 more like it)
+      warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1, 0 match; has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated, last-replica (+3)
@@ -92,7 +92,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
       4 published devices selected. 6 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      3 claims cannot be reallocated, each because gpu needs 1, 0 match: research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96
+      3 claims cannot be reallocated, each because request gpu needs 1, 0 match: research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96
       together, at most 1 of the 4 claims can be reallocated (upper bound; not checked: capacity (serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml))
 
     Still in use on the same hardware:
@@ -180,10 +180,10 @@ fn a_taint_without_its_effect_behind_other_choices_is_told_as_that() {
     hint: to use it as a taint, add an effect: maintenance:NoExecute
     [exit status: 1]
     ");
-    assert_snapshot!(preview("UUID=GPU-1").shown(), @r"
+    assert_snapshot!(preview("UUID=GPU-1").shown(), @"
     [stderr]
-    error: no devices specified
-    hint: specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
+    error: no devices specified for taint UUID=GPU-1:None
+    hint: specify devices as DRIVER/POOL/DEVICE before the taint
     hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     hint: did you mean hardware uuid=GPU-1?
     [exit status: 2]
@@ -237,8 +237,8 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: its claim needs a NoExecute toleration without seconds
-      warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are evicted again: its claim needs a NoExecute toleration without seconds
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
@@ -271,11 +271,11 @@ fn no_schedule_evicts_nobody() {
 
     Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource; this version of Kubernetes does not evict such pods
-      research/evals-98wpf: the effect does not evict
-      research/notebook-anna: the effect does not evict
+      research/evals-98wpf: effects other than NoExecute do not evict
+      research/notebook-anna: effects other than NoExecute do not evict
       research/notebook-ben: terminating, its grace period ended 10s ago
-      serving/embed-5f6b8c9d77-mdd2q: the effect does not evict
-      serving/rerank-6b4d9f8c5-wxh7f: the effect does not evict
+      serving/embed-5f6b8c9d77-mdd2q: effects other than NoExecute do not evict
+      serving/rerank-6b4d9f8c5-wxh7f: effects other than NoExecute do not evict
 
     TAINT          RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1           5      0            0
@@ -346,7 +346,7 @@ fn existing_rule_is_asked_about_by_name() {
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      warning   Deployment/chat of serving: replacements are evicted again: its claim needs a NoExecute toleration without seconds
+      warning   Deployment/chat of serving: replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                             WORKLOAD          RISKS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
@@ -369,8 +369,8 @@ fn existing_rule_is_asked_about_by_name() {
 fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
     Top risks:
-      danger    Job/fold of research: Job fold fails permanently: failure 2 exceeds its backoffLimit of 1, unless its containers exit with 0 when stopped
-      warning   Deployment/chat of serving: replacements are evicted again: its claim needs a NoExecute toleration without seconds
+      danger    Job/fold of research: Job fold fails permanently unless the pod's containers exit with 0 when stopped: failure 2 exceeds its backoffLimit of 1
+      warning   Deployment/chat of serving: replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
@@ -402,8 +402,8 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: its claim needs a NoExecute toleration without seconds
-      warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are evicted again: its claim needs a NoExecute toleration without seconds
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
@@ -806,8 +806,8 @@ fn question_about_nothing_or_two_things_is_a_usage_error() {
     ");
     assert_snapshot!(preview("a:NoExecute").shown(), @"
     [stderr]
-    error: no devices specified
-    hint: specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
+    error: no devices specified for taint a:NoExecute
+    hint: specify devices as DRIVER/POOL/DEVICE before the taint
     hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");

@@ -319,7 +319,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     Condition EvictionInProgress:
       True, PodsPendingEviction
       1 pod needs to be evicted in 1 namespace. 1 pod evicted since starting the controller.
-      of the current generation of the rule
+      observed for the current generation of the rule
 
     NAMESPACE   POD          NODE      WAITS-FOR
     research    fold-jsg5p   node-10   tolerates the taint for another 20m, until 2026-11-20T10:35:00Z

@@ -163,7 +163,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
         strict.json()["incomplete"].as_array().map(Vec::len),
         Some(3)
     );
-    assert_snapshot!(strict.stderr, @r"error: the answer is incomplete: resourceslices, devicetaintrules, pods");
+    assert_snapshot!(strict.stderr, @"error: the report is incomplete: resourceslices, devicetaintrules, pods");
 }
 
 /// A claim that holds gpu-1 of node-9, and nothing about who uses it.
@@ -287,7 +287,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     rule rule: d/*/* rack=?   taint k:Melt
 
     Not evicted:
-      n/p: the effect does not evict
+      n/p: effects other than NoExecute do not evict
 
     TAINT    RULE   SELECTOR       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     k:Melt   rule   d/*/* rack=?           1           1      0            0

@@ -55,7 +55,7 @@ fn table(title: &str, object: &Value) -> String {
         let sometimes = if required.contains(&name.as_str()) {
             ""
         } else {
-            ", not always there"
+            ", optional"
         };
         let kind = kind(title, field);
         format!("| `{name}` | {kind}{sometimes}: {} |\n", description(field))
@@ -73,7 +73,7 @@ fn words(values: &[Value]) -> String {
         format!("| `{word}` | {} |\n", description(value))
     });
     format!(
-        "| word | meaning |\n|---|---|\n{}",
+        "| value | meaning |\n|---|---|\n{}",
         rows.collect::<String>()
     )
 }

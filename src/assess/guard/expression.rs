@@ -126,6 +126,7 @@ mod tests {
         let needs = |text: &str| text.parse::<Guard>().map(|guard| guard.needs_whole());
         assert_eq!(needs("pods.evicted>20"), Ok(false));
         assert_eq!(needs("pods.evicted>20%"), Ok(true));
+        assert_eq!(needs("devices.selected>=100%"), Ok(true));
     }
 
     #[test]

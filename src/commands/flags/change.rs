@@ -14,8 +14,8 @@ use crate::report::change::DryRun;
 pub(crate) struct ChangeArgs {
     /// Only print what would be done: client or server
     ///
-    /// With `client`, which is also meant without a value, nothing is sent; with `server`, the server
-    /// validates the change and does not store it.
+    /// `client`, the default if WHERE is omitted, sends no changes; `server` sends them with dryRun, so that the
+    /// server validates and does not store them.
     #[arg(long, value_enum, hide_possible_values = true, hide_default_value = true, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
     dry_run: Where,
 

@@ -10,7 +10,9 @@ use crate::error::Failure;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Safety")]
 pub(crate) struct SafetyArgs {
-    /// Skip the prompt, which needs a terminal
+    /// Do not ask for confirmation
+    ///
+    /// Required for what needs confirmation if stdin is not a terminal.
     #[arg(short, long)]
     yes: bool,
 

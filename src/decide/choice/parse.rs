@@ -108,7 +108,10 @@ impl Choice {
                 ) => by,
             },
             Err(ways) => {
-                let failure = not_one_way(&ways, purpose);
+                let failure = match taint.as_ref().filter(|_| ways.is_empty()) {
+                    Some(taint) => no_devices_for(taint),
+                    None => not_one_way(&ways, purpose),
+                };
                 return Err(meant_as_hardware(&typed.arguments, failure));
             }
         };
@@ -364,6 +367,12 @@ fn no_taint() -> Failure {
         .hint("add a taint as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware")
 }
 
+fn no_devices_for(taint: &Taint) -> Failure {
+    Failure::usage(format!("no devices specified for taint {taint}"))
+        .hint("specify devices as DRIVER/POOL/DEVICE before the taint")
+        .hint("list the devices with `kubectl devicetaint devices`")
+}
+
 fn not_one_way(ways: &[(&str, ChoiceBasis)], purpose: Purpose) -> Failure {
     match (ways, purpose) {
         ([(first, _), (second, _), ..], _) => {
@@ -475,7 +484,7 @@ mod tests {
             (
                 "a taint alone",
                 typed(&["a.example.com/k:None"]),
-                "no devices specified",
+                "no devices specified for taint a.example.com/k:None",
             ),
             (
                 "two ways",
@@ -604,7 +613,11 @@ mod tests {
             ),
             ("no taint", typed(&[gpu]), "no taint specified"),
             ("nothing", typed(&[]), "no taint specified"),
-            ("a taint alone", typed(&["a=b"]), "no devices specified"),
+            (
+                "a taint alone",
+                typed(&["a=b"]),
+                "no devices specified for taint a=b:None",
+            ),
             (
                 "two ways",
                 DeviceArguments {

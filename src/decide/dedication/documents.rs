@@ -150,7 +150,7 @@ pub fn traps(taints: &[Taint]) -> Vec<String> {
     } else {
         lines.push(
             "a toleration of NoSchedule does not tolerate NoExecute: if the taint is escalated, \
-             its pods are evicted"
+             pods of claims with this toleration are evicted"
                 .to_owned(),
         );
     }

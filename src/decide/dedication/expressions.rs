@@ -137,7 +137,7 @@ pub(super) fn tolerates_nothing(terms: &Terms) -> String {
 pub(super) fn message(terms: &Terms) -> String {
     format!(
         "devices tainted {}={} are dedicated to {} (dedication {}); a claim elsewhere must not tolerate this taint, \
-         either by key or with a toleration of every taint",
+         either by key or with a wildcard toleration",
         Terms::KEY,
         terms.name,
         terms.members_line(),

@@ -60,7 +60,7 @@ pub fn notes(
         .collect();
     if !made_before.is_empty() {
         notes.push(format!(
-            "{} created before cannot get these devices until recreated: {}",
+            "{} created before the policies cannot get these devices until recreated: {}",
             counted(made_before.len(), "claim"),
             few(&made_before)
         ));

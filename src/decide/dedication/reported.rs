@@ -133,8 +133,8 @@ pub fn tolerant_report(one: &Tolerant, taints: &[Taint]) -> TolerantReport {
         namespace: one.name.namespace.to_string(),
         name: one.name.name.to_string(),
         tolerance: match one.tolerance {
-            Tolerance::Named => ToleranceReport::Named,
-            Tolerance::Blanket => ToleranceReport::Blanket,
+            Tolerance::Key => ToleranceReport::Key,
+            Tolerance::Wildcard => ToleranceReport::Wildcard,
         },
         admin_access: one.admin_access,
         tolerations: one.by.iter().map(Into::into).collect(),
@@ -285,7 +285,7 @@ mod tests {
             let one = Tolerant {
                 kind: TolerantKind::Claim,
                 name: user(None, false).claim,
-                tolerance: Tolerance::Named,
+                tolerance: Tolerance::Key,
                 admin_access: false,
                 by: vec![toleration(written)],
                 devices: Vec::new(),

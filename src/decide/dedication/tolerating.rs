@@ -10,9 +10,9 @@ use crate::model::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tolerance {
     /// By a toleration that names its key.
-    Named,
+    Key,
     /// By a toleration without a key, which tolerates every taint.
-    Blanket,
+    Wildcard,
 }
 
 /// What tolerates a taint.
@@ -67,9 +67,9 @@ pub struct Tolerant {
 #[must_use]
 pub fn tolerance_of(toleration: &Toleration, taint: &Taint) -> Option<Tolerance> {
     tolerates(toleration, taint).then_some(if toleration.key.is_empty() {
-        Tolerance::Blanket
+        Tolerance::Wildcard
     } else {
-        Tolerance::Named
+        Tolerance::Key
     })
 }
 
@@ -188,10 +188,10 @@ mod tests {
     fn tolerations_by_key_and_blanket_ones_are_told_apart() {
         let taint = &taints()[0];
         for (written, expected) in [
-            ("dedicated=research:NoSchedule", Some(Tolerance::Named)),
-            ("dedicated:", Some(Tolerance::Named)),
-            (":", Some(Tolerance::Blanket)),
-            (":NoSchedule", Some(Tolerance::Blanket)),
+            ("dedicated=research:NoSchedule", Some(Tolerance::Key)),
+            ("dedicated:", Some(Tolerance::Key)),
+            (":", Some(Tolerance::Wildcard)),
+            (":NoSchedule", Some(Tolerance::Wildcard)),
             ("dedicated=ml:NoSchedule", None),
             ("dedicated=research:NoExecute", None),
             (":NoExecute", None),
@@ -227,9 +227,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                ("research/named".to_owned(), Tolerance::Named),
-                ("web/blanket".to_owned(), Tolerance::Blanket),
-                ("research/template".to_owned(), Tolerance::Named),
+                ("research/named".to_owned(), Tolerance::Key),
+                ("web/blanket".to_owned(), Tolerance::Wildcard),
+                ("research/template".to_owned(), Tolerance::Key),
             ]
         );
     }

@@ -86,7 +86,7 @@ impl PlanRequest {
                  every pool",
             )),
             (PlanSize::Nodes(_), Some(Spread::Node)) => Err(Failure::usage(
-                "--spread node cannot be used together with --nodes, which takes each node once",
+                "--spread node cannot be used together with --nodes: the chosen nodes differ anyway",
             )
             .hint("spread nodes over zones: --spread zone")),
             (PlanSize::Devices(_) | PlanSize::Nodes(_) | PlanSize::PerPool(_), _) => Ok(()),

@@ -68,7 +68,7 @@ fn tainted(
     };
     match rule {
         Some(rule) => format!("rule {rule} taints {device} with {taint}"),
-        None => format!("its driver taints {device} with {taint}"),
+        None => format!("the driver taints {device} with {taint}"),
     }
 }
 

@@ -212,12 +212,12 @@ impl PodSteps<'_, '_> {
         }
         let present = self.input.present(self.chain.pod, self.chain);
         let present = if present == PodVerdict::Untouched {
-            "nor is any other".to_owned()
+            "and none has another taint that affects it".to_owned()
         } else {
             let told = self::describe(present, self.chain.pod, now);
-            format!("without the proposed taint: {told}")
+            format!("without that taint, {told}")
         };
-        format!("not affected: it uses no device that the proposed taint selects; {present}")
+        format!("not affected: none of its devices is selected by the proposed taint, {present}")
     }
 
     /// The first claim that the pod waits for and that is not there.

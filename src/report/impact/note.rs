@@ -119,9 +119,10 @@ fn evicted_anyway(impact: &PodImpact<'_>) -> Option<Note> {
 /// Why the controller leaves a pod alone.
 pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
     let (code, message) = match reason {
-        NotEvicted::EffectDoesNotEvict => {
-            (NoteCode::EffectDoesNotEvict, "the effect does not evict")
-        }
+        NotEvicted::EffectDoesNotEvict => (
+            NoteCode::EffectDoesNotEvict,
+            "effects other than NoExecute do not evict",
+        ),
         NotEvicted::NotScheduled => (NoteCode::NotScheduled, "has no node yet"),
         NotEvicted::PodGroupReservation => (
             NoteCode::PodGroupReservation,
@@ -167,7 +168,7 @@ mod tests {
         let pod = testing::pod("team-a", "train-0");
         let told = |reason| note_of(&testing::with_verdict(&pod, Verdict::NotEvicted(reason)));
         insta::assert_snapshot!(told(NotEvicted::EffectDoesNotEvict), @"
-        EffectDoesNotEvict: the effect does not evict
+        EffectDoesNotEvict: effects other than NoExecute do not evict
         ");
         insta::assert_snapshot!(told(NotEvicted::NotScheduled), @"
         NotScheduled: has no node yet

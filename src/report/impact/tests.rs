@@ -160,7 +160,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     assert_eq!(
         messages,
         [
-            "no other device for claim train-0-gpu: gpu needs 1, 0 match",
+            "no other device for claim train-0-gpu: request gpu needs 1, 0 match",
             "gpu.example.com/node-7/gpu-1, on the hardware of gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
         ]
     );
@@ -186,7 +186,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     let text = format!("{:?}", report.sections());
     for line in [
         "1 claim cannot be reallocated: no other devices are available.",
-        "claim team-a/train-0-gpu cannot be reallocated: gpu needs 1, 0 match",
+        "claim team-a/train-0-gpu cannot be reallocated: request gpu needs 1, 0 match",
         "together, at most 0 of the 1 claim can be reallocated (upper bound; not checked: \
          counters (team-a/train-0-gpu))",
         "gpu.example.com/node-7/gpu-1 is part of the same hardware as gpu.example.com/node-7/gpu-0, and stays in use by pod team-a/infer-0",

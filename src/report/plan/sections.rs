@@ -23,7 +23,7 @@ impl View for PlanReport {
             vec![few(&names), next.cost.line()]
         });
         sections.push(Section::list(
-            "Runner-up, apart from exchanging interchangeable units",
+            "Runner-up (swaps of equivalent units are not counted)",
             runner_up.unwrap_or_default(),
         ));
         sections.push(

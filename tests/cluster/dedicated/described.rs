@@ -36,7 +36,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
         ))
         .ended(0);
     run.saying("1 claim in another namespace keeps devices of this dedication")
-        .saying("1 claim created before cannot get these devices");
+        .saying("1 claim created before the policies cannot get these devices");
     lets_in(&world, &group, &group, true).await;
     waiting_pod(&world, &group, "ours").await;
     let ours = allocated(&group, "ours").await;
@@ -92,7 +92,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
         })
         .collect();
     let pair = |name: &str, how: &str| (name.to_owned(), how.to_owned());
-    assert_eq!(names, [pair("ours", "Named"), pair("blanket", "Blanket")]);
+    assert_eq!(names, [pair("ours", "Key"), pair("blanket", "Wildcard")]);
 
     let previewed = world
         .run(&format!("preview GPU0 dedicated={group}:NoExecute"))

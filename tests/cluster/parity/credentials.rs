@@ -332,7 +332,7 @@ fn oidc(until: u64) -> Value {
 }
 
 #[test]
-fn user_is_the_one_that_kubectl_comes_as() {
+fn user_is_the_same_as_for_kubectl() {
     check("credentials", CASES);
 }
 

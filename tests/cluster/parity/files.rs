@@ -25,7 +25,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "several files in `KUBECONFIG`: the first to name a thing wins, missing files are skipped",
+        what: "several files in `KUBECONFIG`: the first file that defines an entry wins, missing files are skipped",
         make: |_, setup| {
             let users = json!({"users": [{"name": "u", "user": {"token": "first"}}]}).to_string();
             let list = [

@@ -19,7 +19,7 @@ const SUBJECTS: [(&str, &str, &[Case]); 6] = [
     ),
     (
         "Credentials and impersonation",
-        "credentials::user_is_the_one_that_kubectl_comes_as",
+        "credentials::user_is_the_same_as_for_kubectl",
         credentials::CASES,
     ),
     (
@@ -39,7 +39,7 @@ const SUBJECTS: [(&str, &str, &[Case]); 6] = [
     ),
     (
         "Proxies",
-        "proxies::way_to_the_server_is_kubectls",
+        "proxies::proxy_is_the_same_as_for_kubectl",
         proxies::CASES,
     ),
 ];

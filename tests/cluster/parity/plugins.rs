@@ -74,7 +74,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "a plugin that answers at another version",
+        what: "a plugin that responds with another API version",
         make: |_, setup| {
             let version = "client.authentication.k8s.io/v1beta1";
             plugin(setup, &answer(version, &json!({"token": "t"})));
@@ -82,7 +82,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "its `args` and `env`, beside the environment",
+        what: "its `args` and `env`, in addition to the environment",
         make: |_, setup| {
             let script = token().replace("from-the-plugin", "$1-$FROM_ENV-$FROM_OUTSIDE");
             plugin(setup, &script.replace("'END'", "END"));
@@ -122,7 +122,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "without `provideClusterInfo` the plugin is told nothing of the cluster",
+        what: "without `provideClusterInfo` the plugin gets no data about the cluster",
         make: |stage, setup| {
             let script = format!(
                 "case \"$KUBERNETES_EXEC_INFO\" in *{}*) exit 1;; esac\n{}",

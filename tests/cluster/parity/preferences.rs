@@ -171,7 +171,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "an allow list with a path that is not in its shortest form",
+        what: "an allow list with a path that is not normalized",
         make: |_, setup| listed(setup, "command: FOLDER/bin/../bin/login"),
         expected: Refused,
     },
@@ -219,7 +219,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a file that is no preferences, in `~/.kube/kuberc`: no preferences",
+        what: "a file that is not a Preference object, in `~/.kube/kuberc`: no preferences",
         make: |_, setup| {
             plugin(setup);
             setup.file(".kube/kuberc", "kind: Other\n");
@@ -227,7 +227,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a file that is no preferences, in `KUBERC`",
+        what: "a file that is not a Preference object, in `KUBERC`",
         make: |_, setup| {
             plugin(setup);
             let file = setup.file("mine", "kind: Other\n");
@@ -260,7 +260,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "a default that is written with its dashes",
+        what: "a default whose flag name has its dashes",
         make: |_, setup| {
             let option = "options: [{name: --output, default: wide}]";
             usual(setup, &format!("defaults: [{{command: get, {option}}}]\n"));

@@ -43,7 +43,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`proxy-url: socks5://`: the proxy finds the server",
+        what: "`proxy-url: socks5://`: the proxy resolves the server's name",
         make: |stage, setup| {
             setup.cluster["server"] = json!(stage.name());
             setup.cluster["proxy-url"] = json!(format!("socks5://{}", stage.socks.address));
@@ -175,6 +175,6 @@ pub const CASES: &[Case] = &[
 ];
 
 #[test]
-fn way_to_the_server_is_kubectls() {
+fn proxy_is_the_same_as_for_kubectl() {
     check("proxies", CASES);
 }

@@ -113,7 +113,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a server at an address of IPv6",
+        what: "a server at an IPv6 address",
         make: |stage, setup| {
             setup.cluster["server"] = json!(format!("https://{}", stage.witness_6.address));
         },
@@ -125,7 +125,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a server behind the prefix of a path",
+        what: "a server behind a path prefix",
         make: |stage, setup| {
             setup.cluster["server"] = json!(format!("{}{PREFIX}", stage.url()));
         },

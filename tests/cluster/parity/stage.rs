@@ -22,7 +22,7 @@ pub enum Program {
 pub struct Stage {
     pub plane: &'static ControlPlane,
     pub witness: Witness,
-    /// A witness at an address of IPv6.
+    /// A witness at an IPv6 address.
     pub witness_6: Witness,
     /// A witness without TLS.
     pub open: Witness,

@@ -145,7 +145,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
             "Condition EvictionInProgress:",
             "True, PodsPendingEviction",
             COUNTS,
-            "of the current generation of the rule",
+            "observed for the current generation of the rule",
             "",
             "NAMESPACE POD NODE WAITS-FOR",
             "NAMESPACE a-up NODE-up terminating, its grace period ended LONG ago and its node has \
@@ -183,7 +183,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
     for line in [
         "Changed by: admin",
         "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG",
-        "NAMESPACE g-patient NODE no consequence with effect None; with NoExecute: tolerates the \
+        "NAMESPACE g-patient NODE nothing, with effect None; with NoExecute: tolerates the \
          taint for LONG, until TIME",
     ] {
         assert!(

@@ -39,7 +39,7 @@ fn a_wait_that_is_over_says_how_the_kubelet_is_asked() {
     let name = world.add(&format!("{KEY}:NoExecute"));
     let line = format!("wait {name} --for evicted --settle 0s --timeout 60s");
     world.run(&line).ended(0).saying(&format!(
-        "next: before you pull a device, on {node}: kubectl devicetaint podresources check --node \
+        "next: before you pull a device, run on {node}: kubectl devicetaint podresources check --node \
          {node}",
         node = world.node
     ));
