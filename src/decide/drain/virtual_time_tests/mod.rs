@@ -2,8 +2,8 @@
 //!
 //! A simulated cluster has devices, workloads with budgets, Deployments with their rollouts, a scheduler and an Eviction
 //! API; each step is a second. The invariants: no budget is violated without NoExecute, no unit is reported idle while
-//! one of its devices is held, a workload loses no pod while it is not ready, a Deployment is restarted at most once,
-//! every run ends, and its result can be undone.
+//! one of its devices is held, a workload loses no pod while it is not ready, pods whose loss does harm leave last, a
+//! Deployment is restarted at most once, every run ends, and its result can be undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -110,10 +110,10 @@ impl Simulation {
                 SimulatedWorkload {
                     replicas: usize::try_from(replicas).unwrap(),
                     min_available: usize::try_from(random.below(replicas + 1)).unwrap(),
-                    class: if replicas == 1 {
-                        PodClass::SingleReplica
-                    } else {
-                        PodClass::Replicated
+                    class: match (replicas, random.below(4)) {
+                        (_, 0) => PodClass::Job,
+                        (1, _) => PodClass::SingleReplica,
+                        (_, _) => PodClass::Replicated,
                     },
                     rollout: None,
                 }
@@ -376,6 +376,7 @@ fn drain(seed: u64) -> (UnitEnd, u64) {
         },
         included: Inclusions {
             single_replicas: true,
+            jobs: true,
             ..Inclusions::default()
         },
         force_after: is_forced.then(|| Duration::from_secs(20)),
@@ -448,6 +449,7 @@ fn drain_unit(
                 );
                 let pod = facts.pods.iter().find(|pod| pod.uid == uid);
                 let pod = pod.expect("a pod of the unit");
+                check_order(pod, &facts, seed);
                 let reply = simulation.evict(&uid);
                 run.replied(pod, &reply, Duration::from_secs(elapsed));
             }
@@ -477,6 +479,16 @@ fn drain_unit(
         }
         simulation.check_budgets(may_violate, seed);
     }
+}
+
+/// One pod of a workload leaves after the other, and those whose loss does harm when all others are gone and replaced.
+fn check_order(pod: &UnitPod, facts: &UnitFacts, seed: u64) {
+    let mut others = facts.pods.iter();
+    let is_first = others.all(|other| {
+        let is_same = other.is_terminating && other.workload == pod.workload;
+        !is_same && (pod.class == PodClass::Replicated || other.class != PodClass::Replicated)
+    });
+    assert!(is_first, "seed {seed}: {} is evicted too early", pod.name);
 }
 
 /// Without the taints, every workload becomes ready again, unless a pod is stuck.
