@@ -141,6 +141,21 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     ];
     let lines_of_owners = restarts.lines().into_iter();
     lines.extend(lines_of_owners.map(|line| format!("  {line}")));
+    let elsewhere = restarts.replaced();
+    let by_restart = pods.iter().filter(|pod| restarts.restarts(pod)).count();
+    if elsewhere > by_restart {
+        let leaving = pods.iter().filter(|pod| pod.is_evicted(limits.included));
+        let leaving = leaving.count();
+        let all = leaving.saturating_sub(by_restart).saturating_add(elsewhere);
+        lines.push(format!(
+            "  {} the devices, and restarts also replace others: {} in all",
+            match leaving {
+                1 => "1 pod leaves".to_owned(),
+                more => format!("{more} pods leave"),
+            },
+            counted(all, "pod")
+        ));
+    }
     let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
     for pod in pods.iter().filter(|pod| !restarts.restarts(pod)) {
         let names = classes.entry(pod.class).or_default();
@@ -426,6 +441,7 @@ mod tests {
         insta::assert_snapshot!(lines, @"
         Pods are removed by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
+          2 pods leave the devices, and restarts also replace others: 4 pods in all
           evicts pods that their workload recreates: team-a/api
           expected time: up to 30s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
         ");

@@ -414,8 +414,7 @@ impl UnitRun {
             return true;
         }
         // As many may be ready meanwhile as are wanted, of which old ones go.
-        !self.restarts.is_ongoing(uid, facts)
-            && workload.is_ready_as(self.before.get(uid).copied())
+        !self.restarts.is_ongoing(uid, facts) && workload.is_ready_as(self.before.get(uid).copied())
     }
 
     /// A workload of this drain with an unschedulable pod.

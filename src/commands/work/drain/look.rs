@@ -14,7 +14,7 @@ use crate::engine::ProposedTaint;
 use crate::engine::holders::holders;
 use crate::error::Failure;
 use crate::model::{
-    DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Snapshot, Uid,
+    DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Uid,
 };
 
 /// Observes one unit repeatedly, and remembers the observed pods.
@@ -89,19 +89,8 @@ impl UnitObserver<'_> {
 
     /// The owners of these pods, which no longer exist themselves, and nothing else.
     async fn workloads_of(&self, pods: Vec<Pod>, from: &Reading) -> Result<Reading, Failure> {
-        let reading = Reading {
-            snapshot: Snapshot {
-                pods,
-                ..Snapshot::default()
-            },
-            source: from.source.clone(),
-            observed_at: None,
-            version: None,
-            known: [].into(),
-            resource_versions: BTreeMap::new(),
-            warnings: Vec::new(),
-            gaps: Vec::new(),
-        };
+        let mut reading = Reading::nothing_of(from.source.clone());
+        reading.snapshot.pods = pods;
         let Live { client, served } = self.live;
         let read = Box::pin(read_workloads(client, served, reading)).await;
         read.map_err(failed)

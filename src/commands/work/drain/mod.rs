@@ -7,6 +7,7 @@
 //! | The units to drain, and how | `order` |
 //! | Observations of a unit while it is drained | `look` |
 //! | Restarts of Deployments | `restart` |
+//! | The kubelets of a unit, before its devices are called safe to pull | `verify` |
 //! | One unit, from its first eviction until it is done | `unit` |
 //! | All units of a drain, one after the other | `units` |
 
@@ -17,6 +18,8 @@ mod prepare;
 mod restart;
 mod unit;
 mod units;
+mod verify;
 
 pub(crate) use order::DrainOrder;
 pub(crate) use prepare::{DrainRequest, NamedPlan};
+pub(crate) use verify::KubeletQuery;

@@ -1,12 +1,16 @@
 //! The units to drain, and how.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::verify::KubeletQuery;
 use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::commands::work::connect::Live;
 use crate::decide::Version;
-use crate::decide::drain::{AbortAction, RestartPlan, Unit, UnitLimits, UnitProgress};
+use crate::decide::drain::{
+    AbortAction, RecordedWorkloads, RestartPlan, Unit, UnitLimits, UnitProgress,
+};
 use crate::engine::Semantics;
 
 /// Parameters that all units of a drain share.
@@ -23,6 +27,14 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) on_abort: AbortAction,
     /// Owners that are restarted, as announced before the question.
     pub(crate) restarts: RestartPlan,
+    /// How many units the drain has, with those that are done or reversed.
+    pub(crate) units: usize,
+    /// Units that are left out, with the reasons.
+    pub(crate) skipped: BTreeMap<String, String>,
+    /// The workloads that have pods on the devices, by unit.
+    pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
+    /// How kubelets are asked at the end of a unit, if they are.
+    pub(crate) kubelets: Option<KubeletQuery>,
     /// How long devices must be idle, and how long the scheduler has to observe taints.
     pub(crate) settle: Duration,
     pub(crate) context: &'a Context,

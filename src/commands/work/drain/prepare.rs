@@ -16,19 +16,21 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, Means, PlannedFacts, RestartFacts, RestartPlan, Unit, UnitKind,
-    UnitLimits, UnitPod, UnitProgress, drains as drain_states, failing_jobs, in_planned_order,
-    joined, least_time, plan_lines, planned_devices, planned_kind, pods_of, progress_now,
-    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start, units, wanted,
-    workload_states,
+    DrainPlan, DrainTerms, Means, PlannedFacts, RecordedWorkloads, RestartFacts, RestartPlan, Unit,
+    UnitKind, UnitLimits, UnitPod, UnitProgress, drains as drain_states, failing_jobs,
+    in_planned_order, joined, least_time, plan_lines, planned_devices, planned_kind, pods_of,
+    progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start,
+    replaced_already, units, wanted, workload_states, workloads_to_record,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::job_fate::job_fates;
-use crate::engine::{self, DeviceState, Impact, ProposedTaint};
+use crate::engine::{self, DeviceState, Impact, PodImpact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Reading, RuleMetadata, Source,
+};
 use crate::naming::phrase::few;
 use crate::report::plan::PlanFile;
 
@@ -56,6 +58,8 @@ pub(crate) struct DrainRequest {
 /// What a drain does to pods, before it is agreed to.
 pub(crate) struct Agreed {
     pub(crate) restarts: RestartPlan,
+    /// The workloads that have pods on the devices, by unit.
+    pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
     /// The lines that are shown before the question.
     pub(crate) lines: Vec<String>,
 }
@@ -74,6 +78,10 @@ pub(crate) struct Prepared {
     pub(crate) units: Vec<Unit>,
     pub(crate) steps: Vec<AddStep>,
     pub(crate) runs: Vec<DrainRun>,
+    /// How many units the drain has, with those that are done or reversed.
+    pub(crate) count: usize,
+    /// Units that are left out, with the reasons.
+    pub(crate) skipped: BTreeMap<String, String>,
     /// Names of the units that are over or left out.
     pub(crate) settled: BTreeSet<String>,
 }
@@ -132,6 +140,19 @@ impl DrainRequest {
             return Ok(vec![choice(None)?]);
         }
         self.nodes.iter().map(|node| choice(Some(node))).collect()
+    }
+
+    /// Flags for targets that are names of nodes.
+    pub(crate) fn node_hints(&self, view: &ClusterView) -> Vec<String> {
+        let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+        let nodes: BTreeSet<&str> = inventory
+            .iter()
+            .filter_map(|state| Some(state.node?.as_str()))
+            .collect();
+        let named = self.targets.iter().filter(|it| nodes.contains(it.as_str()));
+        named
+            .map(|node| format!("to drain the node: --node {node}"))
+            .collect()
     }
 
     /// The selected devices.
@@ -218,6 +239,10 @@ impl DrainRequest {
             }
         }
         self.refuse_outdated(&units, &settled, &[], view)?;
+        let mut names_of_units: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
+        let known_units = state.into_iter().flat_map(|state| &state.units);
+        names_of_units.extend(known_units.map(|unit| &*unit.name));
+        let count = names_of_units.len();
         let units = units.into_iter();
         let runs: Vec<DrainRun> = units
             .filter(|unit| !left_out.contains_key(&unit.name))
@@ -234,6 +259,8 @@ impl DrainRequest {
             steps,
             // Units that an earlier run has started come first.
             runs: begun_first(runs),
+            count,
+            skipped: left_out,
             settled,
         })
     }
@@ -368,12 +395,17 @@ impl DrainRequest {
                 .collect(),
             ..impact.clone()
         };
-        let (replacements, _) = Replacements::of(&of_leaving, &basis);
+        let rules = prepared.rules(mutation.view.rules()?);
+        // An earlier run may have restarted their owners.
+        let replaced = replaced_already(&of_leaving, &view.reading, &rules);
+        let mut to_place = of_leaving.clone();
+        to_place.pods.retain(|pod| !replaced.contains(&pod.pod.uid));
+        let (replacements, _) = Replacements::of(&to_place, &basis);
         let facts = RestartFacts {
             impact: &of_leaving,
             basis: &basis,
             replacements: &replacements,
-            rules: &prepared.rules(mutation.view.rules()?),
+            rules: &rules,
         };
         let restarts = RestartPlan::of(limits.means, &facts);
         let siblings = Sibling::of(&impact, &basis);
@@ -399,7 +431,12 @@ impl DrainRequest {
             may_restart(&restarts, &mutation.live.client, mutation.view.now).await?;
             self.check_permission(&leaving, mutation).await?;
         }
-        Ok(Agreed { restarts, lines })
+        let workloads = recordable(&prepared.units, &impact, &view.reading);
+        Ok(Agreed {
+            restarts,
+            workloads,
+            lines,
+        })
     }
 
     /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
@@ -480,6 +517,24 @@ pub(super) fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> Pr
         name: String::new(),
     };
     ProposedTaint::hypothetical(selector, taint.taint(), now).with_effect(&Effect::NoExecute, now)
+}
+
+/// The workloads that have pods on the devices of each unit.
+fn recordable(
+    units: &[Unit],
+    impact: &Impact<'_>,
+    reading: &Reading,
+) -> BTreeMap<String, RecordedWorkloads> {
+    let of_unit = |unit: &Unit| {
+        let is_here = |pod: &&PodImpact<'_>| {
+            let mut results = pod.claims.iter().flat_map(|used| &used.results);
+            results.any(|result| unit.devices.contains(&result.device))
+        };
+        let pods = impact.pods.iter().filter(is_here);
+        let pods: Vec<Pod> = pods.map(|impact| impact.pod.clone()).collect();
+        (unit.name.clone(), workloads_to_record(&pods, reading))
+    };
+    units.iter().map(of_unit).collect()
 }
 
 /// The names of the rules of each unit.

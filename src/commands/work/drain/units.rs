@@ -14,12 +14,13 @@ use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
-    AbortAction, DrainEnd, PauseStep, RuleState, UnitEnd, UnitProgress, UnitRun, abort_patch,
-    interrupted, pause_step, rule_state, settled_in, staged_units,
+    AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
+    UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step, recording_patch,
+    reversal_patch, rule_state, settled_in, staged_units,
 };
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::output::StatusLine;
 use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
@@ -41,8 +42,10 @@ impl DrainOrder<'_> {
             name: self.name.to_owned(),
             units: Vec::new(),
             waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
+            skipped: self.skipped.clone(),
         };
         self.context.ledger.advise(interrupted(self.name));
+        self.complete(units, mutation).await?;
         self.settle(units, mutation).await?;
         for (place, run) in units.iter().enumerate() {
             end.waiting.retain(|name| *name != run.unit.name);
@@ -69,6 +72,76 @@ impl DrainOrder<'_> {
             }
         }
         Ok(end)
+    }
+
+    /// Records on the rules that all of them exist, and the workloads that have pods on the devices.
+    async fn complete(
+        &self,
+        units: &[DrainRun],
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        let mut changer = self.recorder(mutation).await;
+        let now = self.live.client.server_time();
+        for run in units {
+            let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+            let size = DrainSize {
+                units: self.units,
+                rules: run.rules.len(),
+            };
+            let found = self.workloads.get(&run.unit.name).cloned();
+            let mut workloads = recording_patch(&rules, found.unwrap_or_default());
+            for rule in &rules {
+                let patch = completion_patch(rule, size, now);
+                let patch = match (patch, workloads.take()) {
+                    (Some(mut patch), Some(recorded)) => {
+                        patch.annotations.extend(recorded.annotations);
+                        Some(patch)
+                    }
+                    (patch, recorded) => patch.or(recorded),
+                };
+                if let Some(patch) = patch {
+                    changer.patch(rule, &patch, |found| found.is_some()).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Records on all rules that are left that those of a unit were removed.
+    async fn reversed(
+        &self,
+        unit: &str,
+        why: &str,
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        let mut changer = self.recorder(mutation).await;
+        let rules = mutation.rules.list().await.map_err(failed)?.objects;
+        let rules = rules.into_iter().map(|stored| stored.fact);
+        let is_of_drain = |rule: &DeviceTaintRule| {
+            let drain = rule.metadata.labels.get(RuleMetadata::DRAIN);
+            drain.is_some_and(|drain| drain == self.name)
+        };
+        for rule in rules.filter(is_of_drain) {
+            let patch = reversal_patch(&rule, unit, why);
+            changer
+                .patch(&rule, &patch, |found| found.is_some())
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// What changes annotations of rules that only this program reads: not printed as changes.
+    async fn recorder<'a>(&self, mutation: &'a MutationContext) -> Changer<'a>
+    where
+        Self: 'a,
+    {
+        let change = WriteRequest {
+            dry_run: DryRun::None,
+            error_unchanged: false,
+        };
+        let user = user_name(&self.live.client).await;
+        let changer = Changer::new(&mutation.rules, change, self.context);
+        changer.with_lines(Lines::Left).by(user)
     }
 
     /// Waits until the scheduler has observed the taints of all units.
@@ -201,6 +274,7 @@ impl DrainOrder<'_> {
     ) -> Result<UnitEnd, Failure> {
         let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
         if let Some(missing) = missing(run, &rules) {
+            self.reversed(&run.unit.name, &missing, mutation).await?;
             return Ok(UnitEnd::Reversed(missing));
         }
         // Before this run patches the rules: its patch would hide that another user weakened a rule.
@@ -208,6 +282,7 @@ impl DrainOrder<'_> {
             return Ok(UnitEnd::Reversed(why));
         }
         self.happens(run, &UnitProgress::Draining, "draining");
+        let began = Instant::now();
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
         let unit_run = if run.progress.has_begun() {
             UnitRun::resumed(self.limits)
@@ -228,13 +303,43 @@ impl DrainOrder<'_> {
             rules,
         };
         let end = Box::pin(unit.drain(unit_run, changer)).await?;
+        // A rule that was weakened says so itself.
+        let left = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+        if let (UnitEnd::Reversed(why), Some(_)) = (&end, missing(run, &left)) {
+            self.reversed(&run.unit.name, why, mutation).await?;
+        }
+        let (end, safety) = self.verified(end, &run.unit, &left, began).await?;
         if let Some(progress) = end.progress() {
             // Read again, since the wait may have recorded unreleased devices on them.
             let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
             self.note(rules, &progress, mutation).await?;
             self.happens(run, &progress, &DrainEnd::line(&run.unit.name, &end));
         }
+        if let Some(line) = safety {
+            self.context.printer.note(&line);
+        }
         Ok(end)
+    }
+
+    /// The result of a unit once its kubelets were asked, and the line that calls it safe to pull.
+    async fn verified(
+        &self,
+        end: UnitEnd,
+        unit: &Unit,
+        rules: &[DeviceTaintRule],
+        began: Instant,
+    ) -> Result<(UnitEnd, Option<String>), Failure> {
+        if end != UnitEnd::Idle {
+            return Ok((end, None));
+        }
+        // What evictions have left of the time, and enough to ask once.
+        let until = began.checked_add(self.limits.timeout).unwrap_or(began);
+        let safety = Box::pin(self.removal_safety(unit, rules, until)).await?;
+        Ok(match safety {
+            None => (end, None),
+            Some(RemovalSafety::Unsafe(reasons)) => (UnitEnd::Blocked(reasons), None),
+            Some(safe @ RemovalSafety::Safe(_)) => (end, safe.line(&unit.name)),
+        })
     }
 
     /// Records the stage of the unit on its rules, and returns the patched rules.
@@ -244,15 +349,8 @@ impl DrainOrder<'_> {
         progress: &UnitProgress,
         mutation: &MutationContext,
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
-        let change = WriteRequest {
-            dry_run: DryRun::None,
-            error_unchanged: false,
-        };
-        let user = user_name(&self.live.client).await;
-        // Not printed as a change: only this program reads the annotation.
-        let changer = Changer::new(&mutation.rules, change, self.context);
-        let mut changer = changer.with_lines(Lines::Left).by(user);
-        let patch = progress.patch();
+        let mut changer = self.recorder(mutation).await;
+        let patch = progress.patch(self.live.client.server_time());
         let mut noted = Vec::new();
         for rule in rules {
             let again = |found: Option<&DeviceTaintRule>| found.is_some();
