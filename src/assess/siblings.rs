@@ -21,6 +21,9 @@ pub struct Sibling {
     pub claims: Vec<NamespacedName>,
     /// The pods for which the claims are reserved.
     pub pods: Vec<NamespacedName>,
+    /// Whether it is the same hardware under the name of another driver, and no partition: `--with-partitions`
+    /// does not select it.
+    pub is_of_other_driver: bool,
 }
 
 impl Sibling {
@@ -41,6 +44,10 @@ impl Sibling {
                 .map(|claim| claim.name.clone())
                 .collect(),
             pods: sibling.pods().into_iter().collect(),
+            is_of_other_driver: sibling
+                .beside
+                .iter()
+                .all(|beside| beside.driver != sibling.device.driver),
         }
     }
 
@@ -125,6 +132,7 @@ mod tests {
             beside: vec!["gpu.example.com/node-7/gpu-0".to_owned()],
             claims: vec![testing::full_name("team-a/claim")],
             pods: pods.iter().copied().map(testing::full_name).collect(),
+            is_of_other_driver: false,
         }
     }
 

@@ -207,7 +207,14 @@ impl RemoveArgs {
         let ended = match (removed, missing) {
             (Err(failure), _) => Err(failure),
             (Ok(()), Some(failure)) if found.rules.is_empty() => Err(failure),
-            (Ok(()), Some(failure)) => Err(failure.detail("the other rules are deleted")),
+            (Ok(()), Some(failure)) => {
+                let deleted = if change.dry_run.is_real() {
+                    "the other rules are deleted"
+                } else {
+                    "the other rules would be deleted"
+                };
+                Err(failure.detail(deleted))
+            }
             (Ok(()), None) => Ok(status),
         };
         changer.present(format, &ended)?;

@@ -266,12 +266,12 @@ async fn a_policy_refuses_what_it_forbids_and_nothing_is_sent() {
         (
             "guards:\n- devices.selected>0\n",
             add,
-            "guard tripped: devices.selected>0 of",
+            "guard tripped: devices.selected>0 (",
         ),
         (
             "guards:\n- devices.selected>0\n",
             preview,
-            "guard tripped: devices.selected>0 of",
+            "guard tripped: devices.selected>0 (",
         ),
     ] {
         let (_folder, file) = policy_file(rest);

@@ -78,7 +78,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
     Top risks:
       warning   team-b/bare-0: has no controller: nothing recreates it
 
-    SEVERITY   WHEN    POD              NODE     DEVICE                         WORKLOAD              CAUSE                           RISKS                    OUTCOME        QOS         PRIORITY   GRACE   CLAIM         UID
+    SEVERITY   WHEN    POD              NODE     DEVICE                         WORKLOAD              CAUSE                           RISKS                      OUTCOME        QOS         PRIORITY   GRACE   CLAIM         UID
     warning    +150m   team-b/bare-0    node-7   gpu.example.com/node-7/gpu-0   <none>                this taint                      unmanaged,long-grace       EvictedLater   <none>             0   3600s   bare-0-gpu    uid-of-bare-0
     notice     +5m     team-a/train-1   node-7   gpu.example.com/node-7/gpu-0   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace,foreign-taint   EvictedLater   Burstable          0     30s   train-1-gpu   uid-of-train-1
     notice     now     team-a/train-0   node-7   gpu.example.com/node-7/gpu-0   ReplicaSet/train-6d   this taint                      long-grace                 EvictedNow     Burstable          0     30s   train-0-gpu   uid-of-train-0

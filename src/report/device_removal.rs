@@ -254,8 +254,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
 fn parts_not_tainted(devices: &[DeviceId]) -> String {
     let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
     format!(
-        "no taint blocks new pods on {} of the same hardware: {}; taint it --with-partitions, or \
-         by its other names",
+        "no taint blocks new pods on {} of the same hardware: {}; taint partitions with --with-partitions, \
+         and devices of other drivers by name",
         counted(devices.len(), "device"),
         few(&names)
     )
@@ -352,7 +352,11 @@ impl Answer for DeviceRemovalReport {
 impl View for DeviceRemovalReport {
     fn sections(&self) -> Vec<Section> {
         let row = |row: &DeviceRemovalRow| {
-            let safe = row.removal_verdict.as_str();
+            let safe = match (row.removal_verdict, row.tainted) {
+                // Its own taint keeps new pods off it, and not off the rest of the hardware.
+                (RemovalVerdict::IdleNotTainted, Some(true)) => "idle, partly tainted",
+                (verdict, _) => verdict.as_str(),
+            };
             let tainted = match row.tainted {
                 Some(true) => "yes",
                 Some(false) => "no",

@@ -435,6 +435,9 @@ impl<'a> HistorySources<'a> {
         let wanted = maker
             .replicas
             .map(|count| usize::try_from(count).unwrap_or_default());
+        if self.reading.without(Kind::Pod).is_some() {
+            return EvictedOutcome::Unknown;
+        }
         match wanted {
             None => EvictedOutcome::Unknown,
             Some(wanted) if of_it.len() < wanted => EvictedOutcome::Missing,
@@ -879,6 +882,22 @@ mod tests {
         };
         assert_eq!(pending_since(-39), 1);
         assert_eq!(pending_since(-41), 0);
+    }
+
+    #[test]
+    fn without_pods_nobody_knows_what_was_created_again() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        reading.snapshot.pods.clear();
+        reading.known.remove(&Kind::Pod);
+        let history = history(&reading, &events());
+        let outcome_of = |name: &str| {
+            let mut evicted = history.evicted_pods.iter();
+            evicted.find(|pod| pod.name == name).unwrap().after_eviction
+        };
+        assert_eq!(outcome_of("embed-5f6b-x1"), EvictedOutcome::Unknown);
+        assert_eq!(outcome_of("notebook"), EvictedOutcome::Unknown);
+        // A Job says by itself how it ended.
+        assert_eq!(outcome_of("sweep-abc"), EvictedOutcome::NotCreatedAgain);
     }
 
     #[test]

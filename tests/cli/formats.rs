@@ -28,7 +28,7 @@ fn preview_as_table() {
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS
+    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     Message that the controller would report for effect None:
@@ -55,7 +55,7 @@ fn preview_as_wide_table() {
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   NODE     DEVICE                         WORKLOAD   CAUSE        HAZARDS                OUTCOME      QOS         PRIORITY   GRACE   CLAIM        UID
+    SEVERITY   WHEN   POD                   NODE     DEVICE                         WORKLOAD   CAUSE        RISKS                  OUTCOME      QOS         PRIORITY   GRACE   CLAIM        UID
     warning    now    research/xid-triage   node-9   gpu.example.com/node-9/gpu-1   <none>     this taint   unmanaged,long-grace   EvictedNow   Burstable          0     30s   xid-triage   a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
 
     TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
@@ -430,7 +430,7 @@ fn preview_as_markdown() {
 
     - warning   research/xid-triage: has no controller: nothing recreates it
 
-    | SEVERITY | WHEN | POD | NODE | DEVICE | WORKLOAD | CAUSE | HAZARDS | OUTCOME | QOS | PRIORITY | GRACE | CLAIM | UID |
+    | SEVERITY | WHEN | POD | NODE | DEVICE | WORKLOAD | CAUSE | RISKS | OUTCOME | QOS | PRIORITY | GRACE | CLAIM | UID |
     | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- |
     | warning | now | research/xid-triage | node-9 | gpu.example.com/node-9/gpu-1 | \<none\> | this taint | unmanaged,long-grace | EvictedNow | Burstable | 0 | 30s | xid-triage | a131a6bd-80ee-4c1c-aab9-52c1d01f0c53 |
 

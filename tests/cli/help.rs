@@ -243,7 +243,7 @@ fn hazards_are_explained() {
 
 #[test]
 fn guards_are_explained() {
-    assert_snapshot!(devicetaint("help guards").shown(), @r"
+    assert_snapshot!(devicetaint("help guards").shown(), @"
     A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'
     or 'devices.selected>=50%'. It trips when the comparison is true, or when the
     value is unknown; then the command exits with code 4.
@@ -253,8 +253,8 @@ fn guards_are_explained() {
                             that use devices of the same drivers
       pods.evicted.now      pods evicted at once; % of the same pods
       pods.critical         evicted pods that the system needs; % of the same pods
-      pods.unmanaged        evicted pods without a controller, or whose controller was
-                            deleted; % of the same pods
+      pods.unmanaged        evicted pods without a controller, or whose controller
+                            was deleted; % of the same pods
       jobs.failed           Jobs that fail permanently because their pods are
                             evicted
       pods.severity.danger  evicted pods of severity danger; % of the same pods

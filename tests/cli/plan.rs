@@ -65,7 +65,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: gpus needs 4, 8 match; nic needs 1, 5 match, but no node has all of them
 
-    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                HAZARDS
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-6 (+4)   DaemonSet/gpu-monitor   critical, long-grace (+1)
     danger     now    training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, no-replacement (+1)
 

@@ -17,7 +17,7 @@ fn one_device_is_asked_about_without_a_taint() {
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            HAZARDS
+    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
     warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
@@ -71,7 +71,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 match (1 more like it)
       warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 match; has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            HAZARDS
+    SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated, last-replica (+3)
     danger     now    serving/embed-5f6b8c9d77-mdd2q   gpu.example.com/node-7/gpu-0   Deployment/embed    last-replica, no-replacement (+2)
     danger     now    serving/embed-5f6b8c9d77-f6ln5   gpu.example.com/node-7/gpu-1   Deployment/embed    last-replica, no-replacement (+1)
@@ -150,7 +150,7 @@ fn pool_may_have_a_slash_in_its_name() {
     Top risks:
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed
 
-    SEVERITY   WHEN   POD              WORKLOAD          HAZARDS
+    SEVERITY   WHEN   POD              WORKLOAD          RISKS
     danger     now    training/llm-0   StatefulSet/llm   pdb-violated, long-grace
 
     Message that the controller would report for effect None:
@@ -240,7 +240,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
-    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                HAZARDS
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, tolerates-schedule-only (+1)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart, tolerates-schedule-only (+2)
@@ -348,7 +348,7 @@ fn existing_rule_is_asked_about_by_name() {
     Top risks:
       warning   Deployment/chat of serving: replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
-    SEVERITY   WHEN   POD                             WORKLOAD          HAZARDS
+    SEVERITY   WHEN   POD                             WORKLOAD          RISKS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
 
     Not evicted:
@@ -372,7 +372,7 @@ fn several_rules_are_one_question() {
       danger    Job/fold of research: Job fold fails permanently: failure 2 exceeds its backoffLimit of 1, unless its containers exit with 0 when stopped
       warning   Deployment/chat of serving: replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
-    SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       HAZARDS
+    SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
     warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only, long-grace
 
@@ -405,7 +405,7 @@ fn manifest_is_asked_about_before_it_is_created() {
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: its claim needs a NoExecute toleration without seconds
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; replacements are evicted again: its claim needs a NoExecute toleration without seconds
 
-    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                HAZARDS
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, tolerates-schedule-only (+1)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart, tolerates-schedule-only (+2)
@@ -558,7 +558,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS
+    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     Message that the controller would report for effect None:

@@ -135,7 +135,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   HAZARDS
+    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
@@ -153,7 +153,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
+    The last pod is gone after about 30s, at full grace period; unknown whether the same hardware is in use through other devices.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -261,7 +261,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     Top risks:
       warning   n/p: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD   WORKLOAD   HAZARDS
+    SEVERITY   WHEN   POD   WORKLOAD   RISKS
     warning    now    n/p   <none>     unmanaged, long-grace
 
     Message that the controller would report for effect None:

@@ -153,7 +153,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
         without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              HAZARDS
+    SEVERITY   WHEN   POD                              RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated, last-replica
                                                        (+3)
     warning    now    research/notebook-anna           unmanaged, local-data (+2)
@@ -199,7 +199,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
         without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            HAZARDS
+    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
     warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
@@ -235,7 +235,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
         claim needs a NoExecute toleration without seconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            HAZARDS
+    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
     warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use

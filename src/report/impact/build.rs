@@ -9,7 +9,7 @@ use super::budgets::Budget;
 use super::digest::{digest, hardware_digest};
 use super::finding::Finding;
 use super::note::{self, NoteCode};
-use super::release_time::note_freed;
+use super::release_time::{note_freed, note_hardware_in_use};
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::view::{
@@ -59,6 +59,7 @@ impl ImpactReport {
             .all(|subject| completeness.is_complete(*subject))
         {
             note_freed(&mut devices, &pods, Time(basis.now));
+            note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
         }
         let rules = impact.rules.iter();
         let taints: Vec<_> = rules

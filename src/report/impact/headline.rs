@@ -134,23 +134,32 @@ fn unplaceable(totals: &Totals) -> Option<String> {
 }
 
 /// Who uses the same hardware through other devices, and stays: a device in use through its partitions
-/// looks unused.
-fn beside(report: &ImpactReport) -> Option<String> {
-    let siblings = report.assessment.siblings.iter();
-    let apart = siblings.filter(|sibling| !sibling.is_shared());
-    let pods: BTreeSet<&NamespacedName> = apart.flat_map(|sibling| &sibling.pods).collect();
-    (!pods.is_empty()).then(|| {
-        let (use_, stay) = if pods.len() == 1 {
+/// looks unused, and so does one that another driver publishes, too.
+fn beside(report: &ImpactReport) -> Vec<String> {
+    let apart = |is_of_other_driver: bool| {
+        let siblings = report.assessment.siblings.iter();
+        let apart =
+            siblings.filter(|it| !it.is_shared() && it.is_of_other_driver == is_of_other_driver);
+        let pods: BTreeSet<&NamespacedName> = apart.flat_map(|sibling| &sibling.pods).collect();
+        let verbs = if pods.len() == 1 {
             ("uses", "stays")
         } else {
             ("use", "stay")
         };
+        (!pods.is_empty()).then(|| (counted(pods.len(), "pod"), verbs))
+    };
+    let partitions = apart(false).map(|(pods, (use_, stay))| {
         format!(
-            "{} {use_} other partitions of this hardware and {stay}; `add` and `preview` include those \
-             partitions with --with-partitions.",
-            counted(pods.len(), "pod")
+            "{pods} {use_} other partitions of this hardware and {stay}; `add` and `preview` include those \
+             partitions with --with-partitions."
         )
-    })
+    });
+    let other_drivers = apart(true).map(|(pods, (use_, stay))| {
+        format!(
+            "{pods} {use_} this hardware through devices of other drivers and {stay}; select those devices, too."
+        )
+    });
+    partitions.into_iter().chain(other_drivers).collect()
 }
 
 /// That pods may be hit harder than is said, where it is known who is evicted.

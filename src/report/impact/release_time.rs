@@ -1,12 +1,12 @@
 //! Times at which pods are gone and devices become free.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::finding::HazardCode;
 use super::view::{Device, NotReleased, Pod};
-use crate::assess::{Hazard, Outcome};
+use crate::assess::{Hazard, Outcome, Sibling};
 use crate::report::reference::ObjectReference;
 use crate::report::time::Time;
 
@@ -103,6 +103,22 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
         let released: Option<Vec<Timestamp>> = claims.iter().copied().map(released).collect();
         device.release_time = released.map(|all| Time(all.into_iter().fold(now.0, Timestamp::max)));
         device.not_released_reason = claims.into_iter().filter_map(holding).min();
+    }
+}
+
+/// Notes that devices do not become free whose hardware stays in use through other devices, which are `siblings`:
+/// the driver may not be restarted and the card not be pulled.
+pub(super) fn note_hardware_in_use(devices: &mut [Device], siblings: &[Sibling]) {
+    let apart = siblings.iter().filter(|sibling| !sibling.is_shared());
+    let in_use: BTreeSet<&str> = apart
+        .flat_map(|sibling| sibling.beside.iter().map(String::as_str))
+        .collect();
+    for device in devices {
+        if in_use.contains(&*device.device) {
+            device.release_time = None;
+            let why = device.not_released_reason;
+            device.not_released_reason = why.or(Some(NotReleased::HardwareInUse));
+        }
     }
 }
 
@@ -238,6 +254,32 @@ mod tests {
         note_freed(&mut devices, &pods, now);
         let free_at = devices[0].release_time?;
         Some(free_at.0.duration_since(now.0).as_secs())
+    }
+
+    #[test]
+    fn a_device_is_not_free_while_its_hardware_is_in_use_through_another_one() {
+        let mut device = Example::new().report().selected_devices.remove(0);
+        device.release_time = Some(Time(Timestamp::UNIX_EPOCH));
+        device.not_released_reason = None;
+        let sibling = |beside: &str| Sibling {
+            device: "vm.example.com/node-7/card-0".to_owned(),
+            beside: vec![beside.to_owned()],
+            claims: Vec::new(),
+            pods: Vec::new(),
+            is_of_other_driver: true,
+        };
+        let noted = |siblings: &[Sibling]| {
+            let mut devices = [device.clone()];
+            note_hardware_in_use(&mut devices, siblings);
+            let [device] = devices;
+            (device.release_time.is_some(), device.not_released_reason)
+        };
+        assert_eq!(noted(&[sibling("another")]), (true, None));
+        let in_use = (false, Some(NotReleased::HardwareInUse));
+        assert_eq!(noted(&[sibling(&device.device)]), in_use);
+        let mut shared = sibling(&device.device);
+        shared.device.clone_from(&device.device);
+        assert_eq!(noted(&[shared]), (true, None));
     }
 
     #[test]

@@ -256,6 +256,7 @@ mod tests {
             beside: vec!["gpu-0".to_owned()],
             claims: Vec::new(),
             pods: vec![testing::full_name("a/x")],
+            is_of_other_driver: false,
         };
         let all: Vec<Sibling> = (1..=12).map(sibling).collect();
         let lines = siblings(&all);

@@ -36,6 +36,8 @@ pub(super) struct Timeline {
     releases: DeviceReleases,
     /// Whether all selected devices are known.
     knows_devices: bool,
+    /// Whether all devices were read, so that it is known which others are the same hardware.
+    knows_hardware: bool,
 }
 
 /// How much happens at one moment, or in one span.
@@ -87,6 +89,7 @@ impl Timeline {
         let freeing = releases.later.iter().map(|seconds| (*seconds, 0, 1));
         Some(Self {
             knows_devices: knows_devices(report),
+            knows_hardware: report.assessment.totals.devices.exact().is_some(),
             stuck: leaving.iter().filter(|it| is_stuck(it.pod)).count(),
             stuck_on: nodes_of_stuck(&leaving),
             delayed_until: if evicted_in.as_secs().saturating_sub(due) >= DELAY {
@@ -114,10 +117,12 @@ impl Timeline {
         }
         let gone = human_duration(self.gone_in);
         // "All 3 devices" would be wrong where a fourth one could not be read.
-        let releases = if self.knows_devices {
-            self.releases.by_then()
-        } else {
-            "; not all selected devices are known".to_owned()
+        let releases = match (self.knows_devices, self.knows_hardware) {
+            (true, true) => self.releases.by_then(),
+            (true, false) => {
+                "; unknown whether the same hardware is in use through other devices".to_owned()
+            }
+            (false, _) => "; not all selected devices are known".to_owned(),
         };
         let evicted = if self.delayed_until.is_zero() {
             String::new()

@@ -458,6 +458,8 @@ pub enum NotReleased {
     PodReturns,
     /// A claim holds it, and no pod of the claim is known.
     NoKnownPod,
+    /// Another device on its hardware, a partition or a device of another driver, stays in use.
+    HardwareInUse,
 }
 
 impl NotReleased {
@@ -470,6 +472,7 @@ impl NotReleased {
             Self::PodStuck => "a pod cannot end",
             Self::PodReturns => "a replacement is scheduled here",
             Self::NoKnownPod => "no pod of its claim is known",
+            Self::HardwareInUse => "the same hardware stays in use through another device",
         }
     }
 }

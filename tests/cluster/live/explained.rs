@@ -53,7 +53,7 @@ async fn the_link_that_may_not_be_read_is_named_and_the_rest_is_said() {
         .kubeconfig_for(&[group(&["resourceslices", "devicetaintrules"]), pods])
         .await;
     let told = scene.run(&no_claims.kubeconfig, &["explain", &pod]);
-    assert!(told.contains("claims could not be read"), "{told}");
+    assert!(told.contains("claims were not read"), "{told}");
 
     let mut bare = crate::harness::objects::pod(&scene.namespace, "bare", "unused");
     let spec = bare["spec"].as_object_mut().expect("a spec");

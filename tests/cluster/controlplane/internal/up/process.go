@@ -36,6 +36,7 @@ func (component *process) start(exits chan<- *process) error {
 	command := exec.Command(component.program[0], arguments...)
 	command.Stdout, command.Stderr = log, log
 	command.Dir = filepath.Dir(component.log)
+	command.Env = environment()
 	command.SysProcAttr = processAttributes()
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("cannot start %s: %w", component.name, err)
@@ -48,6 +49,17 @@ func (component *process) start(exits chan<- *process) error {
 		exits <- component
 	}()
 	return nil
+}
+
+// garbage lets a component collect garbage when its heap is four times what is in use, instead of twice: a
+// quarter less of processor time, for some 100 MB more of memory.
+const garbage = "GOGC"
+
+func environment() []string {
+	if _, isSet := os.LookupEnv(garbage); isSet {
+		return os.Environ()
+	}
+	return append(os.Environ(), garbage+"=300")
 }
 
 // running says whether the component was started and has not ended.
