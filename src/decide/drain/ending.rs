@@ -105,7 +105,7 @@ impl DrainEnd {
         );
         let failure = lines.into_iter().fold(failure, Failure::detail);
         Err(failure.hint(format!(
-            "to drain them again: kubectl devicetaint restore {}, then the same command",
+            "before the same command drains them again: kubectl devicetaint restore {}",
             word(&self.name)
         )))
     }

@@ -73,13 +73,21 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
 }
 
 /// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its devices
-/// again, or while that is unknown: a pod that tolerates the taint may have come since.
+/// again, or while that is unknown: a pod that tolerates the taint may have come since. Nor is one that gets more `rules` than
+/// it has, since it has a device more.
 #[must_use]
-pub fn progress_now(state: Option<&DrainState>, unit: &Unit, basis: &Basis<'_>) -> UnitProgress {
+pub fn progress_now(
+    state: Option<&DrainState>,
+    unit: &Unit,
+    rules: usize,
+    basis: &Basis<'_>,
+) -> UnitProgress {
     let is_held = !holders(&basis.reading.snapshot, &unit.devices).is_empty();
     let recorded = state.and_then(|state| state.unit(&unit.name));
+    let has_fewer = recorded.is_some_and(|unit| unit.rules.len() < rules);
     match recorded.map(|unit| &unit.progress) {
         None => UnitProgress::Waiting,
+        Some(UnitProgress::Idle | UnitProgress::Held) if has_fewer => UnitProgress::Draining,
         Some(UnitProgress::Idle) if is_held || !basis.knows_usage() => UnitProgress::Blocked,
         Some(progress) => progress.clone(),
     }
@@ -193,7 +201,9 @@ mod tests {
                 name: "node-1".to_owned(),
                 devices,
             };
-            let now = progress_now(Some(&drain), &unit, &basis);
+            let now = progress_now(Some(&drain), &unit, 1, &basis);
+            let grown = progress_now(Some(&drain), &unit, 2, &basis);
+            assert_eq!(grown, UnitProgress::Draining);
             let shown = reported(&drain, &basis).units.remove(0);
             (now, shown.unit_stage, shown.messages.len())
         };

@@ -233,8 +233,13 @@ impl DrainRequest {
         let over = state.into_iter().flat_map(|state| &state.units);
         let over = over.filter(|unit| unit.progress.is_over());
         settled.extend(over.map(|unit| unit.name.clone()));
-        for unit in &units {
-            if let UnitProgress::Blocked = progress_now(state, unit, &view.basis()) {
+        let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
+        let progress = |unit: &Unit| progress_now(state, unit, rules_of(unit).len(), &view.basis());
+        for unit in units
+            .iter()
+            .filter(|unit| !left_out.contains_key(&unit.name))
+        {
+            if !progress(unit).is_over() {
                 settled.remove(&unit.name);
             }
         }
@@ -247,8 +252,8 @@ impl DrainRequest {
         let runs: Vec<DrainRun> = units
             .filter(|unit| !left_out.contains_key(&unit.name))
             .map(|unit| DrainRun {
-                rules: names.get(&unit.name).cloned().unwrap_or_default(),
-                progress: progress_now(state, &unit, &view.basis()),
+                rules: rules_of(&unit),
+                progress: progress(&unit),
                 unit,
             })
             .filter(|run| !run.progress.is_over())
