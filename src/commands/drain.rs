@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
 use clap::{Subcommand, ValueEnum};
 
 use super::context::Context;
@@ -194,6 +194,12 @@ pub(super) struct DrainArgs {
         hide_short_help = true
     )]
     pause_if: Vec<String>,
+
+    /// How many units are drained at the same time
+    ///
+    /// Units that are drained at the same time take turns with the pods of one workload.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..), help_heading = "Drain", hide_short_help = true)]
+    max_parallel: usize,
 
     /// What to do with the rules of units not started if a guard ends the drain: keep or deescalate
     ///
@@ -435,6 +441,7 @@ impl DrainArgs {
             pauses,
             on_abort: self.on_abort.into(),
             restarts: agreed.restarts,
+            parallel: self.max_parallel,
             units: prepared.count,
             skipped: prepared.skipped.clone(),
             kubelets: self.kubelets(),
@@ -488,6 +495,7 @@ impl DrainArgs {
             reason: self.reason.clone(),
             ticket: self.ticket.clone(),
             limits: self.limits(),
+            parallel: self.max_parallel,
             mode: self.change.change().mode(),
         })
     }

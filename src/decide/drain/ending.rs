@@ -14,6 +14,8 @@ pub struct DrainEnd {
     pub name: String,
     /// The finished units with their results.
     pub units: Vec<(String, UnitEnd)>,
+    /// Units that are being drained.
+    pub running: Vec<String>,
     /// Units that the run did not start.
     pub waiting: Vec<String>,
     /// Units that were reversed before the run, with the reasons.
@@ -45,7 +47,12 @@ impl DrainEnd {
     ///
     /// A unit is blocked, another run has taken it over, or another user or program has reversed one.
     pub fn status(&self) -> Result<ExitStatus, Failure> {
-        let Some((unit, end)) = self.units.last() else {
+        // Others that ran beside it may have ended later.
+        let is_open = |(_, end): &&(String, UnitEnd)| match end {
+            UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => true,
+            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => false,
+        };
+        let Some((unit, end)) = self.units.iter().find(is_open) else {
             return self.refuse_reversed();
         };
         let name = word(&self.name);
@@ -140,6 +147,7 @@ mod tests {
         DrainEnd {
             name: "fw".to_owned(),
             units: vec![("node-1".to_owned(), end)],
+            running: Vec::new(),
             waiting: vec!["node-2".to_owned()],
             skipped: BTreeMap::new(),
         }

@@ -30,6 +30,8 @@ pub struct UnitFacts {
     pub restarts: BTreeMap<Uid, RestartState>,
     /// Unschedulable pods of these workloads, with the scheduler's message, by workload.
     pub unschedulable: BTreeMap<Uid, String>,
+    /// Workloads of which another unit that is drained at the same time has a pod leaving, or that are not ready there.
+    pub busy: BTreeSet<Uid>,
     /// What could not be read.
     pub unread: Vec<String>,
     /// Whether a wait has observed that no claim holds the devices, under any name of their hardware.

@@ -96,5 +96,5 @@ pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, rest
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
 pub use unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
-pub use view::{DrainProgress, DrainView, StagedUnit, staged_units};
+pub use view::{DrainProgress, DrainView, StagedUnit, combined, staged_units};
 pub use watch::{rule_state, settled_in};

@@ -26,6 +26,8 @@ pub struct DrainPlan<'a> {
     pub name: &'a str,
     /// Its units that are not done.
     pub units: &'a [Unit],
+    /// How many of them are drained at the same time.
+    pub parallel: usize,
     /// The pods that use their devices.
     pub pods: &'a [UnitPod],
     /// Whether the claims of evicted pods can be reallocated with all units tainted.
@@ -132,9 +134,13 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     let names: Vec<String> = units.iter().map(|unit| unit.name.clone()).collect();
     let mut lines = vec![
         format!(
-            "Drain {name}: {} in {}, one unit at a time ({})",
+            "Drain {name}: {} in {}, {} at a time ({})",
             counted(devices, "device"),
             counted(units.len(), "unit"),
+            match plan.parallel {
+                0 | 1 => "one unit".to_owned(),
+                several => format!("up to {several} units"),
+            },
             few(&names)
         ),
         format!("Pods are removed {}", departure(limits, restarts)),
@@ -335,6 +341,7 @@ mod tests {
             least: Duration::from_secs(30),
             name: "fw",
             units: &[],
+            parallel: 1,
             pods,
             replacements,
             limits,
@@ -427,6 +434,7 @@ mod tests {
                 least: Duration::from_secs(30),
                 name: "fw",
                 units: &[],
+                parallel: 1,
                 pods: &pods,
                 replacements: &none,
                 limits: &limits,
@@ -464,6 +472,7 @@ mod tests {
             least: Duration::from_secs(30),
             name: "fw",
             units: &[],
+            parallel: 1,
             pods: &[],
             replacements: &none,
             limits: &accepting,
@@ -496,6 +505,7 @@ mod tests {
             least: Duration::from_secs(90),
             name: "fw",
             units: &units,
+            parallel: 1,
             pods: &pods,
             replacements: &replacements(&[None], 1),
             limits: &limits,

@@ -331,7 +331,9 @@ impl UnitRun {
         staying
             .iter()
             .find_map(|pod| match self.departure(facts, pod) {
-                Departure::Restart(owner) if self.restarts.is_due(owner, elapsed) => {
+                Departure::Restart(owner)
+                    if self.restarts.is_due(owner, elapsed) && !facts.busy.contains(owner) =>
+                {
                     Some(owner.clone())
                 }
                 Departure::Restart(_) | Departure::Eviction | Departure::Waits(_) => None,
@@ -394,8 +396,17 @@ impl UnitRun {
                 broken.find(|broken| Some(*broken) == workload),
             )
         };
+        let busy = workload.and_then(|workload| facts.busy.get(workload));
         let other = other.map(EvictionObstacle::Pod);
-        other.or_else(|| broken.map(EvictionObstacle::Workload))
+        other.or_else(|| broken.or(busy).map(EvictionObstacle::Workload))
+    }
+
+    /// The workloads of which pods are leaving, or that are not ready again: no other unit takes pods of them meanwhile.
+    #[must_use]
+    pub fn busy(&self, facts: &UnitFacts) -> BTreeSet<Uid> {
+        let leaving = facts.pods.iter().filter(|pod| pod.is_terminating);
+        let leaving = leaving.filter_map(|pod| pod.workload.clone());
+        self.broken(facts).cloned().chain(leaving).collect()
     }
 
     /// The workloads that lost pods to this drain and are not ready again.
@@ -743,6 +754,37 @@ mod tests {
             ..facts(Vec::new(), workloads)
         };
         assert_eq!(run.next(&idle, seconds(1)), UnitStep::WaitUntil(seconds(2)));
+    }
+
+    #[test]
+    fn a_pod_waits_while_another_unit_takes_one_of_its_workload() {
+        let (one, api) = (
+            web("web-1"),
+            pod("api-1", PodClass::Replicated, Some("api")),
+        );
+        let mut run = UnitRun::new(limits());
+        let mut at = facts(vec![one.clone(), api], ready(3));
+        at.busy = [Uid::from("web")].into();
+        assert_eq!(evicts(&run.next(&at, seconds(0))), Some("api-1"));
+        assert_eq!(run.busy(&at), BTreeSet::new());
+        at.busy.clear();
+        assert_eq!(evicts(&run.next(&at, seconds(1))), Some("web-1"));
+        // What this unit takes, others leave, until it is ready again.
+        accept(&mut run, &one);
+        let web = BTreeSet::from([Uid::from("web")]);
+        assert_eq!(run.busy(&facts(Vec::new(), ready(2))), web);
+        let mut leaving = one;
+        leaving.is_terminating = true;
+        assert_eq!(run.busy(&facts(vec![leaving], ready(3))), web);
+        assert_eq!(run.busy(&facts(Vec::new(), ready(3))), BTreeSet::new());
+        let mut restarting = by_restart(Means::Auto);
+        let mut begun =
+            super::tests::restarting(vec![self::web("web-1")], RestartProgress::NotBegun);
+        begun.busy = web;
+        assert_eq!(
+            restarting.next(&begun, seconds(0)),
+            UnitStep::WaitUntil(seconds(1))
+        );
     }
 
     #[test]

@@ -81,6 +81,7 @@ impl UnitObserver<'_> {
             workloads,
             restarts,
             unschedulable,
+            busy: BTreeSet::new(),
             unread: unknown,
             is_idle: false,
             not_idle: Vec::new(),

@@ -27,6 +27,8 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) on_abort: AbortAction,
     /// Owners that are restarted, as announced before the question.
     pub(crate) restarts: RestartPlan,
+    /// How many units are drained at the same time.
+    pub(crate) parallel: usize,
     /// How many units the drain has, with those that are done or reversed.
     pub(crate) units: usize,
     /// Units that are left out, with the reasons.

@@ -17,10 +17,10 @@ use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFl
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlannedFacts, RecordedWorkloads, RestartFacts, RestartPlan, Unit,
-    UnitKind, UnitLimits, UnitPod, UnitProgress, drains as drain_states, failing_jobs,
-    in_planned_order, joined, least_time, plan_lines, planned_devices, planned_kind, pods_of,
-    progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start,
-    replaced_already, units, wanted, workload_states, workloads_to_record,
+    UnitKind, UnitLimits, UnitPod, drains as drain_states, failing_jobs, in_planned_order, joined,
+    least_time, plan_lines, planned_devices, planned_kind, pods_of, progress_now, refuse_aborted,
+    refuse_other_cluster, refuse_outdated, refuse_start, replaced_already, units, wanted,
+    workload_states, workloads_to_record,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -51,6 +51,8 @@ pub(crate) struct DrainRequest {
     pub(crate) reason: Option<String>,
     pub(crate) ticket: Option<String>,
     pub(crate) limits: UnitLimits,
+    /// How many units are drained at the same time.
+    pub(crate) parallel: usize,
     /// How changes are sent; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
@@ -423,6 +425,7 @@ impl DrainRequest {
             least: least_time(&leaving, &of_leaving),
             name: &prepared.terms.name,
             units: &prepared.units,
+            parallel: self.parallel,
             pods: &pods,
             replacements: &replacements,
             limits,

@@ -1,7 +1,9 @@
-//! All units of a drain, one after the other.
+//! All units of a drain, a few at a time.
 
+use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 
+use super::board::Board;
 use super::order::{DrainOrder, DrainRun};
 use super::unit::UnitDrain;
 use crate::assess::Guard;
@@ -16,7 +18,7 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
     UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step, recording_patch,
-    reversal_patch, rule_state, settled_in, staged_units,
+    reversal_patch, rule_state, settled_in,
 };
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
@@ -24,6 +26,14 @@ use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::output::StatusLine;
 use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
+
+/// Why no further unit of a drain is started.
+enum StoppedDrain {
+    /// A unit could not be drained or started.
+    At(Failure),
+    /// A guard trips before a unit.
+    Before(Failure),
+}
 
 impl DrainOrder<'_> {
     /// Drains the units in order, until one of them cannot be drained.
@@ -38,40 +48,84 @@ impl DrainOrder<'_> {
         safety: &SafetyLimits,
         changer: &mut Changer<'_>,
     ) -> Result<DrainEnd, Failure> {
-        let mut end = DrainEnd {
+        let end = DrainEnd {
             name: self.name.to_owned(),
             units: Vec::new(),
+            running: Vec::new(),
             waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
             skipped: self.skipped.clone(),
         };
         self.context.ledger.advise(interrupted(self.name));
         self.complete(units, mutation).await?;
         self.settle(units, mutation).await?;
-        for (place, run) in units.iter().enumerate() {
-            end.waiting.retain(|name| *name != run.unit.name);
-            // The confirmed report is from the start: later units may have changed since.
-            Box::pin(self.pause(run, mutation)).await?;
-            if place > 0
-                && let Err(failure) = self.check(run, mutation, safety).await
-            {
-                let rest = units.get(place..).unwrap_or_default();
-                return Err(self.abort(rest, mutation, changer, failure).await);
-            }
-            let over = Box::pin(self.drain_unit(run, &end, mutation, changer)).await;
-            let over = over.map_err(|failure| stopped(failure, self.context))?;
-            self.context
-                .printer
-                .note(&DrainEnd::line(&run.unit.name, &over));
-            let goes_on = match &over {
-                UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
-                UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => false,
-            };
-            end.units.push((run.unit.name.clone(), over));
-            if !goes_on {
-                break;
+        let board = Board::new(end, mutation, safety, changer, self.context);
+        let mut stopped = None;
+        {
+            let mut next = units.iter().enumerate();
+            let mut running = FuturesUnordered::new();
+            let mut goes_on = true;
+            loop {
+                while goes_on
+                    && running.len() < self.parallel
+                    && let Some((place, run)) = next.next()
+                {
+                    board.begin(&run.unit.name);
+                    running.push(self.one(place, run, &board));
+                }
+                // Those that were begun are finished, whatever becomes of the others.
+                match running.next().await {
+                    None => break,
+                    Some(Ok(may_go_on)) => goes_on = goes_on && may_go_on,
+                    Some(Err(failure)) => {
+                        goes_on = false;
+                        stopped.get_or_insert(failure);
+                    }
+                }
             }
         }
-        Ok(end)
+        match stopped {
+            None => Ok(board.end()),
+            Some(StoppedDrain::At(failure)) => Err(failure),
+            Some(StoppedDrain::Before(failure)) => {
+                let waiting = board.end().waiting;
+                let rest = units.iter().filter(|run| waiting.contains(&run.unit.name));
+                Err(self.abort(rest.collect(), &board, failure).await)
+            }
+        }
+    }
+
+    /// Drains a unit; whether others may follow.
+    async fn one(
+        &self,
+        place: usize,
+        run: &DrainRun,
+        board: &Board<'_, '_>,
+    ) -> Result<bool, StoppedDrain> {
+        let name = &run.unit.name;
+        let waits = |failure| {
+            board.finish(name, |end| end.waiting.insert(0, name.clone()));
+            failure
+        };
+        // The confirmed report is from the start: later units may have changed since.
+        let paused = Box::pin(self.pause(run, board.mutation)).await;
+        paused.map_err(|failure| waits(StoppedDrain::At(failure)))?;
+        if place > 0 {
+            let checked = self.check(run, board.mutation, board.safety).await;
+            checked.map_err(|failure| waits(StoppedDrain::Before(failure)))?;
+        }
+        let over = Box::pin(self.drain_unit(run, board)).await;
+        let over = over.map_err(|failure| {
+            board.finish(name, |_| {});
+            StoppedDrain::At(stopped(failure, self.context))
+        })?;
+        let goes_on = match &over {
+            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
+            UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => false,
+        };
+        let line = DrainEnd::line(name, &over);
+        board.finish(name, |end| end.units.push((name.clone(), over)));
+        self.context.printer.note(&line);
+        Ok(goes_on)
     }
 
     /// Records on the rules that all of them exist, and the workloads that have pods on the devices.
@@ -195,16 +249,16 @@ impl DrainOrder<'_> {
     /// for.
     async fn abort(
         &self,
-        rest: &[DrainRun],
-        mutation: &MutationContext,
-        changer: &mut Changer<'_>,
+        rest: Vec<&DrainRun>,
+        board: &Board<'_, '_>,
         failure: Failure,
     ) -> Failure {
         match self.on_abort {
             AbortAction::Keep => return failure,
             AbortAction::Deescalate => {}
         }
-        let mut failure = failure;
+        let (mut failure, mutation) = (failure, board.mutation);
+        let mut changer = board.changer.lock().await;
         let names: Vec<String> = rest.iter().flat_map(|run| run.rules.clone()).collect();
         let rules = match by_name(&names, &mutation.rules).await {
             Ok(rules) => rules,
@@ -265,13 +319,8 @@ impl DrainOrder<'_> {
         Ok(report.refusal())
     }
 
-    async fn drain_unit(
-        &self,
-        run: &DrainRun,
-        before: &DrainEnd,
-        mutation: &MutationContext,
-        changer: &mut Changer<'_>,
-    ) -> Result<UnitEnd, Failure> {
+    async fn drain_unit(&self, run: &DrainRun, board: &Board<'_, '_>) -> Result<UnitEnd, Failure> {
+        let mutation = board.mutation;
         let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
         if let Some(missing) = missing(run, &rules) {
             self.reversed(&run.unit.name, &missing, mutation).await?;
@@ -299,10 +348,10 @@ impl DrainOrder<'_> {
         let mut unit = UnitDrain {
             order: self,
             unit: &run.unit,
-            units: staged_units(before, &run.unit.name),
+            board,
             rules,
         };
-        let end = Box::pin(unit.drain(unit_run, changer)).await?;
+        let end = Box::pin(unit.drain(unit_run)).await?;
         // A rule that was weakened says so itself.
         let left = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
         if let (UnitEnd::Reversed(why), Some(_)) = (&end, missing(run, &left)) {
