@@ -507,6 +507,7 @@ impl DrainArgs {
             image,
             namespace: self.debug_namespace.clone(),
             timeout: self.debug_timeout,
+            stop: || Box::pin(Signals::listen().received()),
         })
     }
 

@@ -5,10 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::state::UnitProgress;
 use crate::decide::RulePatch;
 use crate::model::{DeviceTaintRule, RuleMetadata};
 
@@ -34,12 +32,13 @@ impl DrainSize {
     }
 }
 
-/// The change that records on a rule, `now`, that all rules exist; absent if the rule records it.
+/// The change that records on a rule that all rules exist; absent if the rule records it. `first` is the change to the first
+/// stage, for a rule that has none.
 #[must_use]
 pub fn completion_patch(
     rule: &DeviceTaintRule,
     size: DrainSize,
-    now: Option<Timestamp>,
+    first: RulePatch,
 ) -> Option<RulePatch> {
     let has_stage = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE);
     if has_stage.is_some() && DrainSize::of(rule) == Some(size) {
@@ -47,7 +46,7 @@ pub fn completion_patch(
     }
     let mut patch = match has_stage {
         Some(_) => RulePatch::default(),
-        None => UnitProgress::Waiting.patch(now),
+        None => first,
     };
     let text = format!("{}/{}", size.units, size.rules);
     let noted = (RuleMetadata::DRAIN_SIZE.to_owned(), text);
@@ -87,12 +86,19 @@ pub fn reversal_patch(rule: &DeviceTaintRule, unit: &str, why: &str) -> RulePatc
 mod tests {
     use super::*;
     use crate::decide::testing::named;
-    use crate::report::testing::now;
 
     fn with(patch: RulePatch) -> DeviceTaintRule {
         let mut rule = named("a", "NoSchedule");
         rule.metadata.annotations.extend(patch.annotations);
         rule
+    }
+
+    fn first() -> RulePatch {
+        let stage = (RuleMetadata::DRAIN_STAGE.to_owned(), "Waiting".to_owned());
+        RulePatch {
+            annotations: [stage].into(),
+            ..RulePatch::default()
+        }
     }
 
     const SIZE: DrainSize = DrainSize { units: 2, rules: 8 };
@@ -101,19 +107,19 @@ mod tests {
     fn the_size_is_recorded_once_and_a_stage_stays() {
         let rule = named("a", "NoSchedule");
         assert_eq!(DrainSize::of(&rule), None);
-        let noted = with(completion_patch(&rule, SIZE, Some(now())).expect("news"));
+        let noted = with(completion_patch(&rule, SIZE, first()).expect("news"));
         assert_eq!(DrainSize::of(&noted), Some(SIZE));
         let stage = |rule: &DeviceTaintRule| {
             let stage = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE);
             stage.map(str::to_owned)
         };
         assert_eq!(stage(&noted).as_deref(), Some("Waiting"));
-        assert_eq!(completion_patch(&noted, SIZE, None), None);
+        assert_eq!(completion_patch(&noted, SIZE, first()), None);
         let mut idle = noted;
         let note = (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned());
         idle.metadata.annotations.extend([note]);
         let larger = DrainSize { units: 3, ..SIZE };
-        let patch = completion_patch(&idle, larger, None).expect("news");
+        let patch = completion_patch(&idle, larger, first()).expect("news");
         assert_eq!(patch.annotations.len(), 1, "{patch:?}");
     }
 

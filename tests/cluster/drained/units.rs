@@ -16,12 +16,13 @@ fn unit(stage: &Stage, drain: &str, unit: &str) -> Value {
     found.expect("the unit is there")
 }
 
-/// The name of the rule of the unit whose pods are to leave.
-async fn begun(stage: &Stage) -> String {
+/// The name of the rule of the node, once its pods are to leave.
+async fn begun(stage: &Stage, node: &str) -> String {
     wait_for("the unit has begun", DEADLINE, async || {
         let rules = stage.world.rules().await;
         let is_begun = |rule: &&Value| {
-            rule["metadata"]["annotations"]["devicetaint.dev/drain-stage"] == "Draining"
+            rule["spec"]["deviceSelector"]["pool"] == node
+                && rule["metadata"]["annotations"]["devicetaint.dev/drain-stage"] == "Draining"
         };
         let rule = rules.iter().find(is_begun)?;
         Some(rule["metadata"]["name"].as_str()?.to_owned())
@@ -130,7 +131,7 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         plane().plugin(&words)
     });
-    let name = block_on(begun(&stage));
+    let name = block_on(begun(&stage, &node));
     block_on(plane().delete(&Reference::rule(&name)));
     let output = running.join().expect("no panic");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -187,7 +188,7 @@ fn a_second_run_takes_over_and_the_first_says_so() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         plane().plugin(&words)
     });
-    block_on(begun(&stage));
+    block_on(begun(&stage, &node));
     stage.run(&format!("{line} --timeout 8s")).ended(5);
     let output = first.join().expect("no panic");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();

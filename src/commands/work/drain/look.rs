@@ -7,11 +7,11 @@ use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
-    Unit, UnitFacts, UnitPod, pods_of, restart_states, rule_state, tainted_since, workload_states,
-    workloads_of_waiting,
+    RecordedWorkloads, Unit, UnitFacts, UnitPod, pods_of, restart_states, rule_state,
+    tainted_since, workload_states, workloads_of_waiting, workloads_to_record,
 };
-use crate::engine::ProposedTaint;
 use crate::engine::holders::holders;
+use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::error::Failure;
 use crate::model::{
     DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Uid,
@@ -203,4 +203,22 @@ pub(super) fn unread(reading: &Reading) -> Vec<String> {
     gaps.filter(|gap| gap.kind().is_some_and(|kind| needed.contains(&kind)))
         .map(|gap| format!("{}: {}", gap.what, gap.why))
         .collect()
+}
+
+/// The workloads that have pods on the devices of each unit.
+pub(super) fn recordable(
+    units: &[Unit],
+    impact: &Impact<'_>,
+    reading: &Reading,
+) -> BTreeMap<String, RecordedWorkloads> {
+    let of_unit = |unit: &Unit| {
+        let is_here = |pod: &&PodImpact<'_>| {
+            let mut results = pod.claims.iter().flat_map(|used| &used.results);
+            results.any(|result| unit.devices.contains(&result.device))
+        };
+        let pods = impact.pods.iter().filter(is_here);
+        let pods: Vec<Pod> = pods.map(|impact| impact.pod.clone()).collect();
+        (unit.name.clone(), workloads_to_record(&pods, reading))
+    };
+    units.iter().map(of_unit).collect()
 }

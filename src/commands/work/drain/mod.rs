@@ -22,6 +22,5 @@ mod unit;
 mod units;
 mod verify;
 
-pub(crate) use order::DrainOrder;
+pub(crate) use order::{DrainOrder, KubeletQuery};
 pub(crate) use prepare::{DrainRequest, NamedPlan};
-pub(crate) use verify::KubeletQuery;

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::verify::KubeletQuery;
 use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::commands::work::connect::Live;
-use crate::decide::Version;
+use crate::commands::work::kubelet::Stop;
 use crate::decide::drain::{
     AbortAction, RecordedWorkloads, RestartPlan, Unit, UnitLimits, UnitProgress,
 };
+use crate::decide::{RuleDraft, Version};
 use crate::engine::Semantics;
+use crate::model::RuleMetadata;
 
 /// Parameters that all units of a drain share.
 pub(crate) struct DrainOrder<'a> {
@@ -42,6 +43,19 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) context: &'a Context,
 }
 
+/// How kubelets are asked.
+#[derive(Clone, Debug)]
+pub(crate) struct KubeletQuery {
+    /// Image of the debug pods.
+    pub(crate) image: String,
+    /// Their namespace.
+    pub(crate) namespace: String,
+    /// How long one of them may take.
+    pub(crate) timeout: Option<Duration>,
+    /// Ends when the program is told to stop.
+    pub(crate) stop: Stop,
+}
+
 /// A unit to drain.
 pub(crate) struct DrainRun {
     pub(crate) unit: Unit,
@@ -49,4 +63,25 @@ pub(crate) struct DrainRun {
     pub(crate) rules: Vec<String>,
     /// Stage that an earlier run has reached.
     pub(crate) progress: UnitProgress,
+}
+
+/// The names of the rules of each unit.
+pub(super) fn names_by_unit(drafts: &[RuleDraft]) -> BTreeMap<String, Vec<String>> {
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for draft in drafts {
+        let unit = draft.annotations.get(RuleMetadata::DRAIN_UNIT);
+        if let Some(unit) = unit {
+            let rules = names.entry(unit.clone()).or_default();
+            rules.push(draft.name.clone());
+        }
+    }
+    names
+}
+
+/// The units, those first that an earlier run has started.
+pub(super) fn begun_first(runs: Vec<DrainRun>) -> Vec<DrainRun> {
+    let (mut begun, waiting): (Vec<DrainRun>, Vec<DrainRun>) =
+        runs.into_iter().partition(|run| run.progress.has_begun());
+    begun.extend(waiting);
+    begun
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::look::unread;
-use super::order::DrainRun;
+use super::look::{recordable, unread};
+use super::order::{DrainRun, begun_first, names_by_unit};
 use super::restart::may_restart;
 use crate::assess::{Replacements, Sibling};
 use crate::cluster::{WriteMode, evict};
@@ -20,17 +20,15 @@ use crate::decide::drain::{
     UnitKind, UnitLimits, UnitPod, drains as drain_states, failing_jobs, in_planned_order, joined,
     least_time, plan_lines, planned_devices, planned_kind, pods_of, progress_now, refuse_aborted,
     refuse_other_cluster, refuse_outdated, refuse_start, replaced_already, units, wanted,
-    workload_states, workloads_to_record,
+    workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::job_fate::job_fates;
-use crate::engine::{self, DeviceState, Impact, PodImpact, ProposedTaint};
+use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Reading, RuleMetadata, Source,
-};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
 use crate::naming::phrase::few;
 use crate::report::plan::PlanFile;
 
@@ -525,42 +523,4 @@ pub(super) fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> Pr
         name: String::new(),
     };
     ProposedTaint::hypothetical(selector, taint.taint(), now).with_effect(&Effect::NoExecute, now)
-}
-
-/// The workloads that have pods on the devices of each unit.
-fn recordable(
-    units: &[Unit],
-    impact: &Impact<'_>,
-    reading: &Reading,
-) -> BTreeMap<String, RecordedWorkloads> {
-    let of_unit = |unit: &Unit| {
-        let is_here = |pod: &&PodImpact<'_>| {
-            let mut results = pod.claims.iter().flat_map(|used| &used.results);
-            results.any(|result| unit.devices.contains(&result.device))
-        };
-        let pods = impact.pods.iter().filter(is_here);
-        let pods: Vec<Pod> = pods.map(|impact| impact.pod.clone()).collect();
-        (unit.name.clone(), workloads_to_record(&pods, reading))
-    };
-    units.iter().map(of_unit).collect()
-}
-
-/// The names of the rules of each unit.
-fn names_by_unit(drafts: &[RuleDraft]) -> BTreeMap<String, Vec<String>> {
-    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for draft in drafts {
-        let unit = draft.annotations.get(RuleMetadata::DRAIN_UNIT);
-        if let Some(unit) = unit {
-            let rules = names.entry(unit.clone()).or_default();
-            rules.push(draft.name.clone());
-        }
-    }
-    names
-}
-
-fn begun_first(runs: Vec<DrainRun>) -> Vec<DrainRun> {
-    let (mut begun, waiting): (Vec<DrainRun>, Vec<DrainRun>) =
-        runs.into_iter().partition(|run| run.progress.has_begun());
-    begun.extend(waiting);
-    begun
 }

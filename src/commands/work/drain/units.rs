@@ -21,6 +21,7 @@ use crate::decide::drain::{
     reversal_patch, rule_state, settled_in,
 };
 use crate::engine::ProposedTaint;
+use crate::engine::rule_lifecycle::blocks;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::output::StatusLine;
@@ -145,7 +146,8 @@ impl DrainOrder<'_> {
             let found = self.workloads.get(&run.unit.name).cloned();
             let mut workloads = recording_patch(&rules, found.unwrap_or_default());
             for rule in &rules {
-                let patch = completion_patch(rule, size, now);
+                let waiting = UnitProgress::Waiting.patch(now);
+                let patch = completion_patch(rule, size, waiting);
                 let patch = match (patch, workloads.take()) {
                     (Some(mut patch), Some(recorded)) => {
                         patch.annotations.extend(recorded.annotations);
@@ -175,7 +177,9 @@ impl DrainOrder<'_> {
             let drain = rule.metadata.labels.get(RuleMetadata::DRAIN);
             drain.is_some_and(|drain| drain == self.name)
         };
-        for rule in rules.filter(is_of_drain) {
+        // A change of a rule that somebody weakened would hide who that was.
+        let is_intact = |rule: &DeviceTaintRule| blocks(&rule.taint.effect);
+        for rule in rules.filter(|rule| is_of_drain(rule) && is_intact(rule)) {
             let patch = reversal_patch(&rule, unit, why);
             changer
                 .patch(&rule, &patch, |found| found.is_some())

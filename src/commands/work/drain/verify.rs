@@ -4,13 +4,11 @@
 //! through a debug pod, also for other names and parts of the same hardware.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::order::DrainOrder;
+use super::order::{DrainOrder, KubeletQuery};
 use crate::cluster::Detail;
-use crate::commands::signal::Signals;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::debug_pod::DebugPodPlan;
 use crate::commands::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
@@ -19,17 +17,6 @@ use crate::decide::drain::{RemovalSafety, Unit, removal_safety};
 use crate::engine;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, NodeName};
-
-/// How kubelets are asked.
-#[derive(Clone, Debug)]
-pub(crate) struct KubeletQuery {
-    /// Image of the debug pods.
-    pub(crate) image: String,
-    /// Their namespace.
-    pub(crate) namespace: String,
-    /// How long one of them may take.
-    pub(crate) timeout: Option<Duration>,
-}
 
 /// The root folder of kubelets, on their nodes.
 const KUBELET: &str = "/var/lib/kubelet";
@@ -96,7 +83,7 @@ impl DrainOrder<'_> {
             root: KUBELET.to_owned(),
             timeout: query.timeout,
         };
-        let verifier = Verifier::through(plan, || Box::pin(Signals::listen().received()));
+        let verifier = Verifier::through(plan, query.stop);
         let claim = NodeClaim {
             name: Some(node),
             trust: NodeTrust::Nothing,
