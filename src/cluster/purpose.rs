@@ -278,7 +278,7 @@ impl Purpose {
             Self::Tolerations => ("tolerations", &[FACTS, TEMPLATES]),
             Self::Drain      => ("drain",      &[FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS, RESTARTS]),
             Self::DrainStatus => ("drain-status", &[FACTS, PODS]),
-            Self::Restore    => ("restore",    &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
+            Self::Restore    => ("restore",    &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES, WORKLOADS]),
         }
     }
 }
@@ -460,9 +460,13 @@ mod tests {
                 Purpose::Dedicate,
                 Purpose::Drain,
             ];
-            for what in ["poddisruptionbudgets", "deployments", "jobsets"] {
-                let has = resources.contains(what);
-                assert_eq!(has, budgets.contains(&purpose), "{purpose:?}: {what}");
+            let needs = budgets.contains(&purpose);
+            let has = |what| resources.contains(what);
+            assert_eq!(has("poddisruptionbudgets"), needs, "{purpose:?}");
+            // What is restored is ready again when its workloads are.
+            let needs = needs || purpose == Purpose::Restore;
+            for what in ["deployments", "jobsets"] {
+                assert_eq!(has(what), needs, "{purpose:?}: {what}");
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
 use clap::{Subcommand, ValueEnum};
 
 use super::context::Context;
@@ -14,7 +15,7 @@ use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::signal::Signals;
 use super::work::changer::{Changer, Lines};
-use super::work::drain::{DrainOrder, DrainRequest, NamedPlan};
+use super::work::drain::{DrainOrder, DrainRequest, KubeletQuery, NamedPlan};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
@@ -25,6 +26,7 @@ use crate::decide::drain::{
 };
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
+use crate::naming::nearest::nearest;
 use crate::render::Format;
 
 /// Drain devices node by node, within PodDisruptionBudgets
@@ -193,6 +195,12 @@ pub(super) struct DrainArgs {
     )]
     pause_if: Vec<String>,
 
+    /// How many units are drained at the same time
+    ///
+    /// Units that are drained at the same time take turns with the pods of one workload.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..), help_heading = "Drain", hide_short_help = true)]
+    max_parallel: usize,
+
     /// What to do with the rules of units not started if a guard ends the drain: keep or deescalate
     ///
     /// deescalate sets their effect to None, so that new pods can use the devices. Such a drain cannot be
@@ -216,6 +224,22 @@ pub(super) struct DrainArgs {
     /// Prints a DrainList at the end: the units of the drain with their stages.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
+
+    /// Ask the kubelets of a unit when it is idle, through debug pods of this image
+    ///
+    /// The image's entry point must be this program. A unit is then done only when the kubelets of its nodes hold none of
+    /// its devices, also by other names of the hardware, and is called safe to pull. Needs permission to
+    /// create, get and delete pods, and to get pods/log.
+    #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
+    debug_image: Option<String>,
+
+    /// Namespace of the debug pods
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
+    debug_namespace: String,
+
+    /// Timeout of a debug pod, including the image pull [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Kubelet", hide_short_help = true)]
+    debug_timeout: Option<Duration>,
 
     #[command(flatten)]
     events: EventsArgs,
@@ -313,6 +337,23 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
     }
 }
 
+/// Refuses what is not a device but `status`, misspelled.
+fn refuse_misspelled(targets: &[String]) -> Result<(), Failure> {
+    let Some(first) = targets.first() else {
+        return Ok(());
+    };
+    // No hardware ID is a word.
+    let is_word = first.chars().all(|letter| letter.is_ascii_lowercase());
+    if !is_word || nearest(first, [STATUS.to_owned()]).is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::usage(format!("{first} is neither a device nor a subcommand"));
+    Err(failure.hint(format!("to see drains: drain {STATUS}")))
+}
+
+/// The subcommand that shows drains.
+const STATUS: &str = "status";
+
 /// The plan in a file.
 fn planned(path: &str) -> Result<NamedPlan, Failure> {
     let read = || match path {
@@ -346,6 +387,7 @@ impl DrainArgs {
             return Err(Failure::usage("no devices selected")
                 .hint("name devices, or add --node NODE or --plan FILE"));
         }
+        refuse_misspelled(&self.targets)?;
         let request = self.request()?;
         let choices = request.choices()?;
         let safety = self.safety.prepare()?;
@@ -353,7 +395,10 @@ impl DrainArgs {
         let change = self.change.change();
         let mutation = MutationContext::open(self.version.version(), context).await?;
         let mutation = mutation.with_attributes().await?;
-        let (mutation, devices) = Box::pin(request.devices(choices, mutation, context)).await?;
+        let hints = request.node_hints(&mutation.view);
+        let found = Box::pin(request.devices(choices, mutation, context)).await;
+        let (mutation, devices) =
+            found.map_err(|failure| hints.into_iter().fold(failure, Failure::hint))?;
         let prepared = request.prepare(&devices, &mutation, context)?;
         if prepared.runs.is_empty() {
             if prepared.changes_rules() {
@@ -367,9 +412,15 @@ impl DrainArgs {
                 "drain {}: no unit is left to drain",
                 prepared.terms.name
             ));
-            return self
+            let skipped = DrainEnd {
+                name: prepared.terms.name.clone(),
+                skipped: prepared.skipped.clone(),
+                ..DrainEnd::default()
+            };
+            let done = self
                 .end(&prepared.terms.name, &mutation, format, context)
-                .await;
+                .await?;
+            return skipped.status().map(|_| done);
         }
         let agreed = Box::pin(request.check(&prepared, &mutation)).await?;
         let proposal = request.proposal(&prepared, agreed.lines);
@@ -390,6 +441,11 @@ impl DrainArgs {
             pauses,
             on_abort: self.on_abort.into(),
             restarts: agreed.restarts,
+            parallel: self.max_parallel,
+            units: prepared.count,
+            skipped: prepared.skipped.clone(),
+            kubelets: self.kubelets(),
+            workloads: agreed.workloads,
             settle: self.settle,
             context,
         };
@@ -439,7 +495,19 @@ impl DrainArgs {
             reason: self.reason.clone(),
             ticket: self.ticket.clone(),
             limits: self.limits(),
+            parallel: self.max_parallel,
             mode: self.change.change().mode(),
+        })
+    }
+
+    /// How kubelets are asked, if they are.
+    fn kubelets(&self) -> Option<KubeletQuery> {
+        let image = self.debug_image.clone()?;
+        Some(KubeletQuery {
+            image,
+            namespace: self.debug_namespace.clone(),
+            timeout: self.debug_timeout,
+            stop: || Box::pin(Signals::listen().received()),
         })
     }
 

@@ -11,30 +11,35 @@ use super::flags::source::VersionArgs;
 use super::remove::{self, RemoveArgs};
 use super::work::changer::Changer;
 use super::work::cluster_view::ClusterView;
-use super::work::connect::{Live, connect};
+use super::work::connect::{Live, connect, failed};
 use super::work::consent::{ask, introduce};
-use crate::cluster::{read_nodes, user_name};
-use crate::decide::Question;
+use super::work::pipeline::asking;
+use crate::cluster::{read_named_workloads, read_nodes, user_name};
+use crate::decide::Requester;
+use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
-    RestoreTarget, Restorer, UnitProgress, UnitState, Withdrawal, devices_of, drains, kept_back,
-    requesters, restorable, withdraw,
+    RecordedWorkloads, RestoreTarget, Restorer, UnitProgress, UnitState, Withdrawal, devices_of,
+    drains, kept_back, not_ready, recorded_names, recorded_workloads, requesters, restorable,
+    withdraw,
 };
+use crate::decide::others::others;
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::release;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, NodeName};
+use crate::model::{DeviceId, DeviceTaintRule, NodeName, Reading, Source};
 use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
 use crate::output::StatusLine;
 
-/// How often the devices are checked.
+/// How often devices and workloads are checked.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Undo a drain: make its devices schedulable again
 ///
 /// Removes exactly the rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or
 /// devices. Then waits until the devices can be allocated, and names what prevents it: a taint of the
-/// driver, another rule, or a cordoned node.
+/// driver, another rule, or a cordoned node. Then waits until the workloads that had pods on the devices are
+/// ready as before the drain, and names those that are not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {
@@ -48,7 +53,7 @@ pub(super) struct RestoreArgs {
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Include rules that another user or program changed, or that other requesters need
+    /// Include rules that another user or program changed, or that other requesters need; implies --yes
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
@@ -58,8 +63,8 @@ pub(super) struct RestoreArgs {
     #[arg(long, value_name = "NAME", help_heading = "Drain")]
     requester: Option<String>,
 
-    /// How long to wait until the devices can be allocated
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration, help_heading = "Wait")]
+    /// How long to wait until devices can be allocated and workloads are ready
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
     timeout: Duration,
 
     #[command(flatten)]
@@ -95,7 +100,9 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         ignores_others: args.others,
     };
     let withdrawal = withdraw(&drain, &rules, &restorer)?;
-    args.agree(&drain, &units, &withdrawal, context)?;
+    let owners = args.owners(&withdrawal, &rules, &live).await;
+    let has_others = !owners.is_empty();
+    args.agree(action(&drain, &withdrawal), &units, owners, context)?;
     let stored = live.rules()?;
     let mut changer = Changer::new(&stored, args.change.change(), context).by(user);
     keep(&withdrawal, &drain, &mut changer).await?;
@@ -130,21 +137,26 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         .iter()
         .flat_map(|unit| devices_of(unit, &view.basis()))
         .collect();
+    let removed: Vec<DeviceTaintRule> = restored.into_iter().flat_map(|unit| unit.rules).collect();
+    let workloads = recorded_workloads(&removed);
     let names = withdrawal.removed;
     let is_real = args.change.change().dry_run.is_real();
     let timeout = args.timeout;
-    let agreed = RemoveArgs::agreed(names, args.others, args.change, args.version);
+    // Who agreed to rules of others is not asked again.
+    let agreed = RemoveArgs::agreed(names, args.others || has_others, args.change, args.version);
     let status = Box::pin(remove::run(agreed, context)).await?;
     if !is_real {
         return Ok(status);
     }
-    let wait = Allocatable {
-        view,
-        taints,
-        devices,
+    let wait = Restored {
+        live: &live,
+        source: view.reading.source.clone(),
+        began: Instant::now(),
         timeout,
+        context,
     };
-    Box::pin(wait.wait(&live, context)).await?;
+    Box::pin(wait.until_allocatable(view, &taints, &devices)).await?;
+    Box::pin(wait.until_ready(&workloads)).await?;
     Ok(status)
 }
 
@@ -175,23 +187,48 @@ async fn keep(
 }
 
 impl RestoreArgs {
+    /// Who else made or changed the rules that are removed, one line each.
+    async fn owners(
+        &self,
+        withdrawal: &Withdrawal,
+        rules: &[&DeviceTaintRule],
+        live: &Live,
+    ) -> Vec<String> {
+        let is_removed = |rule: &&&DeviceTaintRule| {
+            let mut names = withdrawal.removed.iter();
+            names.any(|name| *name == rule.name.as_str())
+        };
+        let removed: Vec<DeviceTaintRule> = rules
+            .iter()
+            .filter(is_removed)
+            .map(|rule| (*rule).clone())
+            .collect();
+        let user = asking(&removed, &live.client).await;
+        others(
+            &removed,
+            &Requester {
+                user: user.as_deref(),
+                ..Requester::default()
+            },
+        )
+    }
+
     fn agree(
         &self,
-        drain: &str,
+        action: String,
         units: &[UnitState],
-        withdrawal: &Withdrawal,
+        owners: Vec<String>,
         context: &Context,
     ) -> Result<(), Failure> {
-        let removed = counted(withdrawal.removed.len(), "rule");
-        let action = if withdrawal.removed.is_empty() {
-            format!("Withdraw from drain {drain}: remove no rule")
-        } else {
-            format!("Restore drain {drain}: remove {removed}")
+        let agreed = RemovalApproval {
+            yes: self.yes,
+            others: self.others,
         };
-        if self.yes {
+        let theirs: Vec<String> = owners.iter().map(|line| format!("  {line}")).collect();
+        let Some(question) = restoration(action.clone(), owners, agreed) else {
             context.printer.note(&action);
             return Ok(());
-        }
+        };
         let lines = units.iter().map(|unit| {
             let stage = match &unit.progress {
                 UnitProgress::Draining => "pods are being evicted, possibly by another run",
@@ -203,51 +240,108 @@ impl RestoreArgs {
             };
             format!("  unit {}: {stage}", unit.name)
         });
-        introduce(&lines.collect::<Vec<_>>(), context);
-        let dry_run = self.change.change().dry_run;
-        ask(&Question::Yes { action }, dry_run, context).map(drop)
+        introduce(&lines.chain(theirs).collect::<Vec<_>>(), context);
+        ask(&question, self.change.change().dry_run, context).map(drop)
     }
 }
 
-/// Wait until the devices can be allocated again.
-struct Allocatable {
-    view: ClusterView,
-    /// The taints that were removed.
-    taints: Vec<ProposedTaint>,
-    devices: BTreeSet<DeviceId>,
-    timeout: Duration,
+/// What is done to the drain, as a question without its mark.
+fn action(drain: &str, withdrawal: &Withdrawal) -> String {
+    if withdrawal.removed.is_empty() {
+        return format!("Withdraw from drain {drain}: remove no rule");
+    }
+    let removed = counted(withdrawal.removed.len(), "rule");
+    format!("Restore drain {drain}: remove {removed}")
 }
 
-impl Allocatable {
-    async fn wait(self, live: &Live, context: &Context) -> Result<(), Failure> {
-        let began = Instant::now();
-        let mut progress = StatusLine::new(&context.printer);
-        let mut view = self.view;
+/// Wait until the devices can be allocated again, and the workloads are ready.
+struct Restored<'a> {
+    live: &'a Live,
+    source: Source,
+    began: Instant,
+    timeout: Duration,
+    context: &'a Context,
+}
+
+impl Restored<'_> {
+    /// Waits until nothing keeps the `devices` from being allocated; `taints` are those that were removed.
+    async fn until_allocatable(
+        &self,
+        mut view: ClusterView,
+        taints: &[ProposedTaint],
+        devices: &BTreeSet<DeviceId>,
+    ) -> Result<(), Failure> {
+        let mut progress = StatusLine::new(&self.context.printer);
         loop {
             view = Box::pin(view.again()).await?;
-            let impact = view.impact(&self.taints);
+            let impact = view.impact(taints);
             let nodes = impact.devices.iter().filter_map(|device| device.node);
             let nodes: BTreeSet<NodeName> = nodes.cloned().collect();
-            let nodes = read_nodes(&live.client, &live.served, &nodes).await;
+            let nodes = read_nodes(&self.live.client, &self.live.served, &nodes).await;
             let nodes = nodes.as_deref().ok();
             let released = release(&impact, view.snapshot(), nodes);
-            let kept = kept_back(&released, &self.devices);
+            let kept = kept_back(&released, devices);
             if kept.is_empty() {
                 return Ok(());
             }
-            let line = kept.join("; ");
-            progress.say(&line, &line);
-            if began.elapsed() >= self.timeout {
-                drop(progress);
-                let failure = Failure::new(
-                    ExitStatus::TimedOut,
-                    "the rules are removed, but devices cannot be allocated",
-                );
-                return Err(kept.into_iter().fold(failure, |failure, line| {
-                    failure.detail(format!("left: {line}"))
-                }));
-            }
-            tokio::time::sleep(INTERVAL).await;
+            let what = "the rules are removed, but devices cannot be allocated";
+            self.wait(kept, what, &mut progress).await?;
         }
+    }
+
+    /// Waits until the workloads that had pods on the devices are ready as before the drain.
+    async fn until_ready(&self, workloads: &RecordedWorkloads) -> Result<(), Failure> {
+        if workloads.is_empty() {
+            return Ok(());
+        }
+        let names = recorded_names(workloads);
+        let mut progress = StatusLine::new(&self.context.printer);
+        loop {
+            let Live { client, served } = self.live;
+            let nothing = Reading::nothing_of(self.source.clone());
+            let read = read_named_workloads(client, served, nothing, &names).await;
+            let left = match not_ready(workloads, &read.map_err(failed)?) {
+                Ok(left) => left,
+                Err(unread) => {
+                    let failure = Failure::new(
+                        ExitStatus::Failed,
+                        "the devices can be allocated, but whether workloads are ready is unknown",
+                    );
+                    return Err(unread.iter().fold(failure, |failure, what| {
+                        failure.detail(format!("could not be read: {what}"))
+                    }));
+                }
+            };
+            if left.is_empty() {
+                let count = counted(workloads.len(), "workload");
+                let are = if workloads.len() == 1 { "is" } else { "are" };
+                self.context
+                    .printer
+                    .note(&format!("{count} that had pods on the devices {are} ready"));
+                return Ok(());
+            }
+            let what = "the devices can be allocated, but workloads are not ready";
+            self.wait(left, what, &mut progress).await?;
+        }
+    }
+
+    /// Shows what is `left`, and waits for the next look; the failure says `what` is the case when the time is over.
+    async fn wait(
+        &self,
+        left: Vec<String>,
+        what: &'static str,
+        progress: &mut StatusLine<'_>,
+    ) -> Result<(), Failure> {
+        let line = left.join("; ");
+        progress.say(&line, &line);
+        self.context.ledger.left(&line);
+        if self.began.elapsed() >= self.timeout {
+            let failure = Failure::new(ExitStatus::TimedOut, what);
+            return Err(left.into_iter().fold(failure, |failure, line| {
+                failure.detail(format!("left: {line}"))
+            }));
+        }
+        tokio::time::sleep(INTERVAL).await;
+        Ok(())
     }
 }

@@ -155,6 +155,14 @@ impl RuleMetadata {
     pub const DRAIN_UNIT: &str = in_group!("drain-unit");
     /// Annotation: how far that unit is.
     pub const DRAIN_STAGE: &str = in_group!("drain-stage");
+    /// Annotation: since when that unit is so far, as RFC 3339.
+    pub const DRAIN_STAGE_SINCE: &str = in_group!("drain-stage-since");
+    /// Annotation: how many units that drain has, and rules that unit, once all rules were there, as `UNITS/RULES`.
+    pub const DRAIN_SIZE: &str = in_group!("drain-size");
+    /// Annotation: units of that drain whose rules somebody removed, as a JSON object of reasons.
+    pub const DRAIN_REVERSED: &str = in_group!("drain-reversed");
+    /// Annotation: the workloads that had pods on the devices of that unit, as a JSON list.
+    pub const DRAIN_WORKLOADS: &str = in_group!("drain-workloads");
     /// Annotation: the requesters of that drain, separated by commas.
     pub const DRAIN_REQUESTERS: &str = in_group!("drain-requesters");
     /// Annotation: why the rule is there.

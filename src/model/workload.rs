@@ -19,7 +19,7 @@ pub struct Workload {
     pub controller: Option<Controller>,
     /// How many pods it wants; absent where it does not say, or only its metadata were read.
     pub replicas: Option<i32>,
-    /// How many of its pods are ready, where it tells.
+    /// How many of its pods are ready, and have been for `minReadySeconds`, where it tells.
     pub ready: Option<i32>,
     /// How many pods have to be there at once for any of them to be of use; absent where each is of use
     /// by itself.

@@ -7,6 +7,7 @@ use super::answer::{Answer, beside};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 use super::reference::ObjectReference;
 use super::table::{Column, NONE, Section, Table, Tone, View, optional};
+use super::time::Time;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::few;
 
@@ -38,6 +39,15 @@ pub struct Drain {
     pub name: String,
     /// User that started the drain; null if not recorded.
     pub created_by: Option<String>,
+    /// Users and teams that need its devices out of service; empty if none is recorded.
+    #[serde(default)]
+    pub requesters: Vec<String>,
+    /// Why the rule exists: the text given with --reason.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Ticket reference.
+    #[serde(default)]
+    pub ticket: Option<String>,
     /// Its units, by name.
     pub units: Vec<DrainUnit>,
 }
@@ -50,6 +60,9 @@ pub struct DrainUnit {
     pub name: String,
     /// Stage of the unit.
     pub unit_stage: UnitStage,
+    /// When the stage was recorded; null if unknown.
+    #[serde(default)]
+    pub unit_stage_time: Option<Time>,
     /// Why pods cannot be evicted, or which change reversed the unit, one reason each.
     pub messages: Vec<String>,
     /// User that last changed a rule of the unit; null if not recorded.
@@ -139,12 +152,26 @@ impl DrainList {
 
     fn messages(&self) -> Vec<String> {
         let units = self.items.iter().flat_map(|drain| &drain.units);
-        units
-            .flat_map(|unit| {
-                let messages = unit.messages.iter();
-                messages.map(|message| format!("{}: {message}", unit.name))
-            })
-            .collect()
+        let units = units.flat_map(|unit| {
+            let messages = unit.messages.iter();
+            messages.map(|message| format!("{}: {message}", unit.name))
+        });
+        let drains = self.items.iter().filter_map(Drain::notes);
+        drains.chain(units).collect()
+    }
+}
+
+impl Drain {
+    /// Requesters, reason and ticket in a line, if any is recorded.
+    fn notes(&self) -> Option<String> {
+        let requesters = (!self.requesters.is_empty())
+            .then(|| format!("requested by {}", few(&self.requesters)));
+        let ticket = self.ticket.as_ref().map(|text| format!("ticket {text}"));
+        let notes: Vec<String> = [requesters, self.reason.clone(), ticket]
+            .into_iter()
+            .flatten()
+            .collect();
+        (!notes.is_empty()).then(|| format!("drain {}: {}", self.name, notes.join("; ")))
     }
 }
 

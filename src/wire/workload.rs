@@ -47,6 +47,7 @@ struct Plain {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Spec {
     replicas: Option<i32>,
+    min_ready_seconds: Option<i32>,
     // Of a Job.
     parallelism: Option<i32>,
     completions: Option<i32>,
@@ -166,10 +167,17 @@ impl<K: Scale> ToFact for Scaled<K> {
     }
 }
 
-/// A kind whose `spec.replicas` are wanted and whose `status.readyReplicas` are ready.
+/// A kind whose `spec.replicas` are wanted and whose `status.readyReplicas` are ready. Where a pod has to be ready for
+/// `minReadySeconds` before it counts, those are that `status.availableReplicas` counts.
 fn replicated(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     workload.replicas = Some(spec.replicas.unwrap_or(ONE));
-    workload.ready = Some(status.ready_replicas.unwrap_or_default());
+    let ready = status.ready_replicas.unwrap_or_default();
+    let has_to_last = spec.min_ready_seconds.is_some_and(|seconds| seconds > 0);
+    workload.ready = Some(if has_to_last {
+        ready.min(status.available_replicas.unwrap_or_default())
+    } else {
+        ready
+    });
 }
 
 /// What is said of the object itself, such as its generation, is filled in behind this.

@@ -37,4 +37,4 @@ pub use optional::read_optional;
 pub use pods::read_pods;
 pub use read_result::ReadResult;
 pub use remembered::read_remembered;
-pub use workloads::read_workloads;
+pub use workloads::{read_named_workloads, read_workloads};

@@ -46,39 +46,61 @@ pub async fn read_workloads(
         if wanted.is_empty() {
             return Ok(reading);
         }
-        let reads = wanted
-            .iter()
-            .map(|(kind, names)| async move { (*kind, of_kind(&reader, *kind, names).await) });
-        let mut answers = stream::iter(reads).buffer_unordered(AT_ONCE);
-        let mut found = Vec::new();
-        while let Some((kind, answer)) = answers.next().await {
-            found.push((kind, answer?));
-        }
-        // Its destructor would keep `wanted` borrowed, which is consumed below.
-        drop(answers);
-        for (kind, answer) in found {
-            match answer {
-                Ok(list) => {
-                    reading.known.insert(kind);
-                    reading.warnings.extend(list.warnings);
-                    for object in list.items {
-                        object.add_to(&mut reading.snapshot);
-                    }
-                }
-                Err(gap) => {
-                    // A lower level may have read this kind; after a gap it is no longer complete.
-                    reading.known.remove(&kind);
-                    if !reading.gaps.contains(&gap) {
-                        reading.gaps.push(gap);
-                    }
-                }
-            }
-        }
+        reading = with_named(&reader, reading, &wanted).await?;
         asked.extend(
             wanted
                 .into_iter()
                 .flat_map(|(kind, names)| names.into_iter().map(move |name| (kind, name))),
         );
+    }
+    Ok(reading)
+}
+
+/// Adds to `reading` the workloads of these names, and nothing above them; gaps as in [`read_workloads`].
+///
+/// # Errors
+///
+/// As any read, unless permission is missing.
+pub async fn read_named_workloads(
+    client: &ApiClient,
+    served: &ServedKinds,
+    reading: Reading,
+    names: &BTreeMap<Kind, BTreeSet<NamespacedName>>,
+) -> Result<Reading, ClusterError> {
+    let reader = Reader {
+        client,
+        served,
+        detail: Detail::Names,
+    };
+    with_named(&reader, reading, names).await
+}
+
+async fn with_named(
+    reader: &Reader<'_>,
+    mut reading: Reading,
+    names: &BTreeMap<Kind, BTreeSet<NamespacedName>>,
+) -> Result<Reading, ClusterError> {
+    let reads = names
+        .iter()
+        .map(|(kind, names)| async move { (*kind, of_kind(reader, *kind, names).await) });
+    let mut answers = stream::iter(reads).buffer_unordered(AT_ONCE);
+    while let Some((kind, answer)) = answers.next().await {
+        match answer? {
+            Ok(list) => {
+                reading.known.insert(kind);
+                reading.warnings.extend(list.warnings);
+                for object in list.items {
+                    object.add_to(&mut reading.snapshot);
+                }
+            }
+            Err(gap) => {
+                // A lower level may have read this kind; after a gap it is no longer complete.
+                reading.known.remove(&kind);
+                if !reading.gaps.contains(&gap) {
+                    reading.gaps.push(gap);
+                }
+            }
+        }
     }
     Ok(reading)
 }

@@ -19,7 +19,8 @@ pub(crate) struct SafetyArgs {
     /// Refuse unless exactly N pods would be evicted
     ///
     /// Required in addition to --yes if several namespaces, kube-system or all devices are
-    /// affected, unless --expect is set.
+    /// affected, unless --expect is set. A drain that is continued evicts those that are left of them: set
+    /// N to the number that the refusal names.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 

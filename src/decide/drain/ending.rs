@@ -1,5 +1,7 @@
 //! Result of a drain, in words.
 
+use std::collections::BTreeMap;
+
 use super::unit_run::UnitEnd;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::phrase::{counted, few};
@@ -12,8 +14,12 @@ pub struct DrainEnd {
     pub name: String,
     /// The finished units with their results.
     pub units: Vec<(String, UnitEnd)>,
+    /// Units that are being drained.
+    pub running: Vec<String>,
     /// Units that the run did not start.
     pub waiting: Vec<String>,
+    /// Units that were reversed before the run, with the reasons.
+    pub skipped: BTreeMap<String, String>,
 }
 
 impl DrainEnd {
@@ -39,14 +45,19 @@ impl DrainEnd {
     ///
     /// # Errors
     ///
-    /// A unit is blocked, or another run has taken it over.
+    /// A unit is blocked, another run has taken it over, or another user or program has reversed one.
     pub fn status(&self) -> Result<ExitStatus, Failure> {
-        let Some((unit, end)) = self.units.last() else {
-            return Ok(ExitStatus::Success);
+        // Others that ran beside it may have ended later.
+        let is_open = |(_, end): &&(String, UnitEnd)| match end {
+            UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => true,
+            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => false,
+        };
+        let Some((unit, end)) = self.units.iter().find(is_open) else {
+            return self.refuse_reversed();
         };
         let name = word(&self.name);
         match end {
-            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => Ok(ExitStatus::Success),
+            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => self.refuse_reversed(),
             UnitEnd::TakenOver(by) => Err(Failure::new(
                 ExitStatus::Failed,
                 format!("drain {} is continued by {by}", self.name),
@@ -71,6 +82,39 @@ impl DrainEnd {
                 Err(advice.fold(failure, Failure::hint))
             }
         }
+    }
+}
+
+impl DrainEnd {
+    /// A drain is not done where a unit was left out: nothing keeps new pods off its devices.
+    fn refuse_reversed(&self) -> Result<ExitStatus, Failure> {
+        let ended = self.units.iter().filter_map(|(unit, end)| match end {
+            UnitEnd::Reversed(why) => Some(format!("unit {unit}: {why}")),
+            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => None,
+        });
+        let skipped = self.skipped.iter();
+        let skipped = skipped.map(|(unit, why)| format!("unit {unit}: {why}"));
+        let lines: Vec<String> = skipped.chain(ended).collect();
+        if lines.is_empty() {
+            return Ok(ExitStatus::Success);
+        }
+        let failure = Failure::new(
+            ExitStatus::Failed,
+            format!(
+                "drain {}: {} reversed by another user or program",
+                self.name,
+                if lines.len() == 1 {
+                    "1 unit was".to_owned()
+                } else {
+                    format!("{} units were", lines.len())
+                }
+            ),
+        );
+        let failure = lines.into_iter().fold(failure, Failure::detail);
+        Err(failure.hint(format!(
+            "before the same command drains them again: kubectl devicetaint restore {}",
+            word(&self.name)
+        )))
     }
 }
 
@@ -103,19 +147,21 @@ mod tests {
         DrainEnd {
             name: "fw".to_owned(),
             units: vec![("node-1".to_owned(), end)],
+            running: Vec::new(),
             waiting: vec!["node-2".to_owned()],
+            skipped: BTreeMap::new(),
         }
     }
 
     #[test]
-    fn only_a_unit_that_is_blocked_or_taken_over_fails_the_command() {
+    fn a_unit_that_is_blocked_taken_over_or_reversed_fails_the_command() {
         for (end, expected) in [
             (UnitEnd::Idle, ExitStatus::Success),
             (
                 UnitEnd::Held(vec!["a/agent".to_owned()]),
                 ExitStatus::Success,
             ),
-            (UnitEnd::Reversed("x".to_owned()), ExitStatus::Success),
+            (UnitEnd::Reversed("x".to_owned()), ExitStatus::Failed),
             (UnitEnd::Blocked(vec!["x".to_owned()]), ExitStatus::TimedOut),
             (UnitEnd::TakenOver("bob".to_owned()), ExitStatus::Failed),
         ] {
@@ -126,6 +172,28 @@ mod tests {
             assert_eq!(found, expected);
         }
         assert_eq!(DrainEnd::default().status().unwrap(), ExitStatus::Success);
+    }
+
+    #[test]
+    fn reversed_units_are_named_wherever_they_were_in_the_order() {
+        let mut end = ended(UnitEnd::Reversed("rule a was removed".to_owned()));
+        end.units.push(("node-2".to_owned(), UnitEnd::Idle));
+        let skipped = ("node-3".to_owned(), "rule c was removed".to_owned());
+        end.skipped.extend([skipped]);
+        let failure = end.status().unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            "drain fw: 2 units were reversed by another user or program"
+        );
+        assert_eq!(
+            failure.details(),
+            [
+                "unit node-3: rule c was removed",
+                "unit node-1: rule a was removed"
+            ]
+        );
+        end.units.clear();
+        assert_eq!(end.status().unwrap_err().status(), ExitStatus::Failed);
     }
 
     #[test]

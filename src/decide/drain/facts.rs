@@ -30,6 +30,8 @@ pub struct UnitFacts {
     pub restarts: BTreeMap<Uid, RestartState>,
     /// Unschedulable pods of these workloads, with the scheduler's message, by workload.
     pub unschedulable: BTreeMap<Uid, String>,
+    /// Workloads of which another unit that is drained at the same time has a pod leaving, or that are not ready there.
+    pub busy: BTreeSet<Uid>,
     /// What could not be read.
     pub unread: Vec<String>,
     /// Whether a wait has observed that no claim holds the devices, under any name of their hardware.
@@ -91,7 +93,8 @@ pub struct WorkloadState {
 }
 
 impl WorkloadState {
-    fn of(kind: Kind, workload: &Workload) -> Self {
+    /// Of the workload, which is of that kind.
+    pub(super) fn of(kind: Kind, workload: &Workload) -> Self {
         let failure = workload.failure.as_ref();
         let ended = failure.and_then(|failure| failure.ended.as_ref());
         Self {
@@ -103,6 +106,16 @@ impl WorkloadState {
                 None => false,
             },
         }
+    }
+
+    /// Whether as many pods are ready as desired, or as `before`, or no more are created.
+    #[must_use]
+    pub fn is_ready_as(&self, before: Option<i32>) -> bool {
+        let is_enough = |needed: Option<i32>| {
+            let needed = self.ready.zip(needed);
+            needed.is_some_and(|(ready, needed)| ready >= needed)
+        };
+        self.has_ended || is_enough(self.wanted) || is_enough(before)
     }
 
     /// Ready and desired pods, in words.
@@ -169,7 +182,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
 }
 
 /// The topmost owner of a pod that reports desired and ready pods; else the nearest owner that was read.
-fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
+pub(super) fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
     let above = owners.above(pod);
     let telling = above.iter().rev();
     let telling = telling.copied().find(|it| it.has_recovered().is_some());

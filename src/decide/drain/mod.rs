@@ -27,6 +27,9 @@
 //! | Facts about one unit, as observed at one time | `facts` |
 //! | Comparison with the controller before a drain | `announcement` |
 //! | Pauses and aborts between units | `pause` |
+//! | The size of a drain, and units whose rules were removed, as recorded on its rules | `completeness` |
+//! | Workloads of a drain, as recorded on its rules, and whether they are ready | `recorded_workloads` |
+//! | Whether the devices of an idle unit are safe to pull | `removal_safety` |
 //! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
 //! | Reasons why restored devices cannot be allocated | `released` |
@@ -36,6 +39,7 @@
 //! | Progress of a drain, as a view for a terminal and as one line | `view` |
 
 mod announcement;
+mod completeness;
 mod ending;
 mod facts;
 mod means;
@@ -43,7 +47,9 @@ mod order;
 mod pause;
 mod planned;
 mod pod_class;
+mod recorded_workloads;
 mod released;
+mod removal_safety;
 mod reported;
 mod requesters;
 mod restart;
@@ -62,6 +68,7 @@ mod virtual_time_tests;
 mod watch;
 
 pub use announcement::{Announcement, announcement, refuse_difference};
+pub use completeness::{DrainSize, completion_patch, reversal_patch};
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{
     RuleState, UnitFacts, UnitPod, WorkloadState, pods_of, workload_states, workloads_of_waiting,
@@ -73,16 +80,21 @@ pub use planned::{
     refuse_other_cluster, refuse_outdated,
 };
 pub use pod_class::{Inclusions, PodClass};
+pub use recorded_workloads::{
+    RecordedWorkloads, not_ready, recorded_names, recorded_workloads, recording_patch,
+    workloads_to_record,
+};
 pub use released::kept_back;
+pub use removal_safety::{RemovalSafety, removal_safety};
 pub use reported::{devices_of, progress_now, reported};
 pub use requesters::{Restorer, Withdrawal, joined, parse_requester, requesters, withdraw};
 pub use restart::{RestartState, restart_states, tainted_since};
-pub use restart_plan::{RestartFacts, RestartPlan};
+pub use restart_plan::{RestartFacts, RestartPlan, replaced_already};
 pub use restart_run::RestartReply;
 pub use start::{DrainPlan, failing_jobs, least_time, plan_lines, refuse_start};
 pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, wanted};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
 pub use unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
-pub use view::{DrainProgress, DrainView, StagedUnit, staged_units};
+pub use view::{DrainProgress, DrainView, StagedUnit, combined, staged_units};
 pub use watch::{rule_state, settled_in};

@@ -86,6 +86,21 @@ impl PodClass {
         Self::Replicated
     }
 
+    /// Whether pods of the class are evicted after those that their workload recreates.
+    #[must_use]
+    pub fn is_last(self) -> bool {
+        match self {
+            Self::Replicated => false,
+            Self::SingleReplica
+            | Self::Job
+            | Self::Unmanaged
+            | Self::DaemonSet
+            | Self::Monitor
+            | Self::Tolerant
+            | Self::NotEvicted => true,
+        }
+    }
+
     /// How pods of the class are treated.
     #[must_use]
     pub fn treatment(self, included: Inclusions) -> Treatment {

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use jiff::{SignedDuration, Timestamp};
+
+use super::requesters::requesters;
 use super::state::{DrainState, UnitProgress, UnitState};
 use super::unit::Unit;
 use crate::assess::Basis;
 use crate::engine::holders::holders;
 use crate::engine::{self, ProposedTaint};
 use crate::model::{DeviceId, RuleMetadata};
+use crate::naming::age::human_duration;
 use crate::report::drains::{Drain, DrainUnit, UnitStage};
 use crate::report::reference::ObjectReference;
+use crate::report::time::Time;
 
 /// The drain, with the claims and pods that hold its devices now.
 #[must_use]
@@ -17,6 +22,9 @@ pub fn reported(drain: &DrainState, basis: &Basis<'_>) -> Drain {
     Drain {
         name: drain.name.clone(),
         created_by: drain.created_by().map(str::to_owned),
+        requesters: requesters_of(drain),
+        reason: noted(drain, RuleMetadata::REASON),
+        ticket: noted(drain, RuleMetadata::TICKET),
         units: drain
             .units
             .iter()
@@ -25,14 +33,61 @@ pub fn reported(drain: &DrainState, basis: &Basis<'_>) -> Drain {
     }
 }
 
+/// What the rules of the drain record under `key`, each text once.
+fn noted(drain: &DrainState, key: &str) -> Option<String> {
+    let rules = drain.units.iter().flat_map(|unit| &unit.rules);
+    let texts: BTreeSet<&str> = rules
+        .filter_map(|rule| rule.metadata.annotation(key))
+        .collect();
+    let texts: Vec<&str> = texts.into_iter().collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+fn requesters_of(drain: &DrainState) -> Vec<String> {
+    let rules = drain.units.iter().flat_map(|unit| &unit.rules);
+    let all: BTreeSet<String> = rules.flat_map(requesters).collect();
+    all.into_iter().collect()
+}
+
+/// Since when the unit is as far as it is: the newest time of its rules.
+fn stage_time(unit: &UnitState) -> Option<Timestamp> {
+    let rules = unit.rules.iter();
+    rules
+        .filter_map(|rule| {
+            let text = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE_SINCE)?;
+            text.parse().ok()
+        })
+        .max()
+}
+
+/// What nothing but the command knows: whether a unit that was begun is still being drained.
+fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
+    let since = since.map_or_else(String::new, |since| {
+        let age = human_duration(now.duration_since(since).max(SignedDuration::ZERO));
+        format!(" {age} ago")
+    });
+    format!(
+        "begun{since}; whether a command still drains it is not recorded: the same command continues, \
+         also after an interruption"
+    )
+}
+
 /// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its devices
-/// again, or while that is unknown: a pod that tolerates the taint may have come since.
+/// again, or while that is unknown: a pod that tolerates the taint may have come since. Nor is one that gets more `rules` than
+/// it has, since it has a device more.
 #[must_use]
-pub fn progress_now(state: Option<&DrainState>, unit: &Unit, basis: &Basis<'_>) -> UnitProgress {
+pub fn progress_now(
+    state: Option<&DrainState>,
+    unit: &Unit,
+    rules: usize,
+    basis: &Basis<'_>,
+) -> UnitProgress {
     let is_held = !holders(&basis.reading.snapshot, &unit.devices).is_empty();
     let recorded = state.and_then(|state| state.unit(&unit.name));
+    let has_fewer = recorded.is_some_and(|unit| unit.rules.len() < rules);
     match recorded.map(|unit| &unit.progress) {
         None => UnitProgress::Waiting,
+        Some(UnitProgress::Idle | UnitProgress::Held) if has_fewer => UnitProgress::Draining,
         Some(UnitProgress::Idle) if is_held || !basis.knows_usage() => UnitProgress::Blocked,
         Some(progress) => progress.clone(),
     }
@@ -62,11 +117,10 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
     let devices = devices_of(unit, basis);
     let messages = match &unit.progress {
         UnitProgress::Reversed(why) => vec![why.clone()],
-        UnitProgress::Waiting
-        | UnitProgress::Draining
-        | UnitProgress::Blocked
-        | UnitProgress::Idle
-        | UnitProgress::Held => Vec::new(),
+        UnitProgress::Draining => vec![draining_message(stage_time(unit), basis.now)],
+        UnitProgress::Waiting | UnitProgress::Blocked | UnitProgress::Idle | UnitProgress::Held => {
+            Vec::new()
+        }
     };
     let holding = holders(&basis.reading.snapshot, &devices);
     let is_used_again = unit.progress == UnitProgress::Idle && !holding.is_empty();
@@ -99,6 +153,7 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
         } else {
             unit.progress.stage()
         },
+        unit_stage_time: stage_time(unit).map(Time),
         messages,
         changed_by: changed_by.next_back().map(str::to_owned),
         rules: unit
@@ -146,7 +201,9 @@ mod tests {
                 name: "node-1".to_owned(),
                 devices,
             };
-            let now = progress_now(Some(&drain), &unit, &basis);
+            let now = progress_now(Some(&drain), &unit, 1, &basis);
+            let grown = progress_now(Some(&drain), &unit, 2, &basis);
+            assert_eq!(grown, UnitProgress::Draining);
             let shown = reported(&drain, &basis).units.remove(0);
             (now, shown.unit_stage, shown.messages.len())
         };
@@ -188,5 +245,39 @@ mod tests {
         reading.gaps = vec![Gap::of(Kind::ResourceClaim, "denied")];
         let unit = shown(&reading);
         assert_eq!((unit.claims, unit.holding_pods), (None, None));
+    }
+
+    #[test]
+    fn status_says_who_asked_why_and_since_when_a_unit_is_as_far_as_it_is() {
+        let minute = SignedDuration::from_mins(1);
+        let mut rule = named("a", "NoSchedule");
+        rule.selector = Some(selector("gpu-0"));
+        let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+        rule.metadata.labels.extend([label]);
+        let notes = [
+            (RuleMetadata::DRAIN_STAGE, "Draining".to_owned()),
+            (
+                RuleMetadata::DRAIN_STAGE_SINCE,
+                (now() - minute).to_string(),
+            ),
+            (RuleMetadata::DRAIN_REQUESTERS, "anna,bob".to_owned()),
+            (RuleMetadata::REASON, "firmware".to_owned()),
+            (RuleMetadata::TICKET, "OPS-1".to_owned()),
+        ];
+        let notes = notes.map(|(key, text)| (key.to_owned(), text));
+        rule.metadata.annotations.extend(notes);
+        let (reading, semantics) = (reading(), semantics(37));
+        let basis = Basis {
+            reading: &reading,
+            semantics: &semantics,
+            now: now(),
+        };
+        let shown = reported(&drains(&[rule])[0], &basis);
+        assert_eq!(shown.requesters, ["anna", "bob"]);
+        assert_eq!(shown.reason.as_deref(), Some("firmware"));
+        assert_eq!(shown.ticket.as_deref(), Some("OPS-1"));
+        let unit = &shown.units[0];
+        assert_eq!(unit.unit_stage_time, Some(Time(now() - minute)));
+        assert!(unit.messages[0].starts_with("begun 60s ago; "), "{unit:?}");
     }
 }

@@ -14,7 +14,7 @@ use crate::assess::{Basis, Replacements};
 use crate::engine::workloads::Owners;
 use crate::engine::{Impact, PodImpact};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, DriverName, NamespacedName, Pod, Uid};
+use crate::model::{DeviceTaintRule, DriverName, NamespacedName, Pod, Reading, Uid};
 use crate::naming::phrase::{counted, few};
 
 /// Which owners a drain is going to restart.
@@ -97,6 +97,15 @@ impl RestartPlan {
             .filter_map(|it| Some((it.pod.name.clone(), blocked.remove(&it.pod.uid)?)))
             .collect();
         plan
+    }
+
+    /// How many pods the restarts replace, on these devices and on others.
+    #[must_use]
+    pub fn replaced(&self) -> usize {
+        let owners = self.owners.values();
+        let pods =
+            owners.map(|restart| usize::try_from(restart.state.replicas).unwrap_or_default());
+        pods.fold(0, usize::saturating_add)
     }
 
     /// Whether the pod leaves by a restart.
@@ -222,6 +231,38 @@ impl RestartFacts<'_> {
             })
         })
     }
+}
+
+/// Pods of `impact` that need no other device: a restart since the `rules` were made is bringing up their replacements, which
+/// have devices or wait for them already. Of the pods of such an owner, as many as are not updated yet still need one.
+#[must_use]
+pub fn replaced_already(
+    impact: &Impact<'_>,
+    reading: &Reading,
+    rules: &[DeviceTaintRule],
+) -> BTreeSet<Uid> {
+    let owners = Owners::new(reading);
+    let pods: Vec<Pod> = impact.pods.iter().map(|it| it.pod.clone()).collect();
+    let states = restart_states(&pods, reading, tainted_since(rules));
+    let mut members: BTreeMap<&Uid, BTreeSet<Uid>> = BTreeMap::new();
+    for pod in &pods {
+        if let Ok(deployment) = deployment_of(pod, &owners)
+            && let Some((uid, _)) = states.get_key_value(&deployment.uid)
+        {
+            members.entry(uid).or_default().insert(pod.uid.clone());
+        }
+    }
+    let replaced = members.into_iter().flat_map(|(owner, pods)| {
+        let missing = states.get(owner).map(|state| match state.progress {
+            RestartProgress::Ongoing { updated, .. } => {
+                usize::try_from(state.replicas.saturating_sub(updated)).unwrap_or_default()
+            }
+            RestartProgress::NotBegun | RestartProgress::Complete => pods.len(),
+        });
+        let surplus = pods.len().saturating_sub(missing.unwrap_or(pods.len()));
+        pods.into_iter().take(surplus)
+    });
+    replaced.collect()
 }
 
 /// How many devices of each driver these pods lose.
@@ -469,5 +510,26 @@ mod tests {
             failure.hints(),
             ["to restart the others and evict these: --by auto"]
         );
+    }
+
+    #[test]
+    fn pods_whose_replacements_were_made_by_an_earlier_run_need_no_other_device() {
+        let rule = |seconds: i64| {
+            let mut rule = crate::decide::testing::named("a", "NoSchedule");
+            rule.metadata.created = Some(now() + jiff::SignedDuration::from_secs(seconds));
+            rule
+        };
+        for (updated, since, expected) in [(0, 0, 0), (2, 0, 0), (3, 0, 1), (4, 0, 2), (3, 9, 0)] {
+            let mut scene = Scene::new();
+            scene.cluster.roll(|rollout| {
+                rollout.restarted = Some(now());
+                (rollout.total, rollout.updated) = (5, updated);
+            });
+            let pods = scene.pods.iter();
+            let impacts = pods.map(|pod| with_verdict(pod, Verdict::Evicted { at: now() }));
+            let impact = impact(impacts.collect());
+            let found = replaced_already(&impact, &scene.cluster.reading, &[rule(since)]);
+            assert_eq!(found.len(), expected, "{updated} since {since}");
+        }
     }
 }

@@ -26,6 +26,8 @@ pub struct DrainPlan<'a> {
     pub name: &'a str,
     /// Its units that are not done.
     pub units: &'a [Unit],
+    /// How many of them are drained at the same time.
+    pub parallel: usize,
     /// The pods that use their devices.
     pub pods: &'a [UnitPod],
     /// Whether the claims of evicted pods can be reallocated with all units tainted.
@@ -132,15 +134,34 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     let names: Vec<String> = units.iter().map(|unit| unit.name.clone()).collect();
     let mut lines = vec![
         format!(
-            "Drain {name}: {} in {}, one unit at a time ({})",
+            "Drain {name}: {} in {}, {} at a time ({})",
             counted(devices, "device"),
             counted(units.len(), "unit"),
+            match plan.parallel {
+                0 | 1 => "one unit".to_owned(),
+                several => format!("up to {several} units"),
+            },
             few(&names)
         ),
         format!("Pods are removed {}", departure(limits, restarts)),
     ];
     let lines_of_owners = restarts.lines().into_iter();
     lines.extend(lines_of_owners.map(|line| format!("  {line}")));
+    let elsewhere = restarts.replaced();
+    let by_restart = pods.iter().filter(|pod| restarts.restarts(pod)).count();
+    if elsewhere > by_restart {
+        let leaving = pods.iter().filter(|pod| pod.is_evicted(limits.included));
+        let leaving = leaving.count();
+        let all = leaving.saturating_sub(by_restart).saturating_add(elsewhere);
+        lines.push(format!(
+            "  {} the devices, and restarts also replace others: {} in all",
+            match leaving {
+                1 => "1 pod leaves".to_owned(),
+                more => format!("{more} pods leave"),
+            },
+            counted(all, "pod")
+        ));
+    }
     let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
     for pod in pods.iter().filter(|pod| !restarts.restarts(pod)) {
         let names = classes.entry(pod.class).or_default();
@@ -320,6 +341,7 @@ mod tests {
             least: Duration::from_secs(30),
             name: "fw",
             units: &[],
+            parallel: 1,
             pods,
             replacements,
             limits,
@@ -412,6 +434,7 @@ mod tests {
                 least: Duration::from_secs(30),
                 name: "fw",
                 units: &[],
+                parallel: 1,
                 pods: &pods,
                 replacements: &none,
                 limits: &limits,
@@ -426,6 +449,7 @@ mod tests {
         insta::assert_snapshot!(lines, @"
         Pods are removed by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
+          2 pods leave the devices, and restarts also replace others: 4 pods in all
           evicts pods that their workload recreates: team-a/api
           expected time: up to 30s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
         ");
@@ -448,6 +472,7 @@ mod tests {
             least: Duration::from_secs(30),
             name: "fw",
             units: &[],
+            parallel: 1,
             pods: &[],
             replacements: &none,
             limits: &accepting,
@@ -480,6 +505,7 @@ mod tests {
             least: Duration::from_secs(90),
             name: "fw",
             units: &units,
+            parallel: 1,
             pods: &pods,
             replacements: &replacements(&[None], 1),
             limits: &limits,

@@ -1,11 +1,15 @@
 //! State of drains, as recorded on the rules of the cluster.
 //!
 //! The name of the drain is a label of its rules; their unit and its stage are annotations; the last user that changed
-//! them is recorded as on every rule. A removed rule leaves no trace. But a unit starts only when all rules exist: a
-//! rule that is missing after that was removed by another user or program, and its unit is skipped.
+//! them is recorded as on every rule. Once all rules exist, each of them records a stage: a rule that is missing after that
+//! was removed by another user or program, and its unit is skipped; unless as many are there as were then, and the device
+//! or unit was added later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
+use super::completeness::{DrainSize, reversed_units};
 use super::unit::Unit;
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::engine::rule_lifecycle::blocks;
@@ -83,15 +87,19 @@ impl UnitProgress {
         }
     }
 
-    /// The patch that records it on a rule.
+    /// The patch that records it on a rule, `now`.
     #[must_use]
-    pub fn patch(&self) -> RulePatch {
+    pub fn patch(&self, now: Option<Timestamp>) -> RulePatch {
+        let stage = (
+            RuleMetadata::DRAIN_STAGE.to_owned(),
+            self.as_str().to_owned(),
+        );
+        let since = now.map(|now| {
+            let key = RuleMetadata::DRAIN_STAGE_SINCE.to_owned();
+            (key, now.to_string())
+        });
         RulePatch {
-            annotations: [(
-                RuleMetadata::DRAIN_STAGE.to_owned(),
-                self.as_str().to_owned(),
-            )]
-            .into(),
+            annotations: [stage].into_iter().chain(since).collect(),
             ..RulePatch::default()
         }
     }
@@ -118,19 +126,21 @@ pub struct DrainState {
 }
 
 impl DrainState {
-    /// Whether one of its units has started, which proves that all rules had been created.
+    /// Whether all of its rules have existed: only then a stage is recorded on any.
     #[must_use]
-    pub fn has_begun(&self) -> bool {
-        let mut units = self.units.iter();
-        units.any(|unit| match &unit.progress {
-            // Only the stage proves it: a rule may be reversed while others are still being created.
-            UnitProgress::Reversed(_) => unit.rules.iter().any(|rule| stage(rule).has_begun()),
-            progress @ (UnitProgress::Waiting
-            | UnitProgress::Draining
-            | UnitProgress::Blocked
-            | UnitProgress::Idle
-            | UnitProgress::Held) => progress.has_begun(),
+    pub fn was_complete(&self) -> bool {
+        let mut rules = self.units.iter().flat_map(|unit| &unit.rules);
+        rules.any(|rule| {
+            let stage = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE);
+            stage.is_some()
         })
+    }
+
+    /// Whether as many units are there, or known to be reversed, as once were.
+    fn has_all_units(&self) -> bool {
+        let rules = self.units.iter().flat_map(|unit| &unit.rules);
+        let most = rules.filter_map(DrainSize::of).map(|size| size.units).max();
+        most.is_some_and(|most| self.units.len() >= most)
     }
 
     /// The unit of that name.
@@ -144,6 +154,15 @@ impl DrainState {
     pub fn created_by(&self) -> Option<&str> {
         let mut rules = self.units.iter().flat_map(|unit| &unit.rules);
         rules.find_map(|rule| rule.metadata.annotation(RuleMetadata::CREATED_BY))
+    }
+}
+
+impl UnitState {
+    /// Whether as many of its rules are there as once were.
+    fn has_all_rules(&self) -> bool {
+        let sizes = self.rules.iter().filter_map(DrainSize::of);
+        let most = sizes.map(|size| size.rules).max();
+        most.is_some_and(|most| self.rules.len() >= most)
     }
 }
 
@@ -191,18 +210,28 @@ pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {
         units.entry(unit).or_default().push(rule.clone());
     }
     let drains = found.into_iter().map(|(name, units)| {
+        let mut removed = reversed_units(units.values().flatten());
         let units = units.into_iter().map(|(name, mut rules)| {
             rules.sort_by(|left, right| left.name.cmp(&right.name));
+            let progress = match (progress(&rules), removed.remove(&name)) {
+                (reversed @ UnitProgress::Reversed(_), _) => reversed,
+                (_, Some(why)) => UnitProgress::Reversed(why),
+                (progress, None) => progress,
+            };
             UnitState {
                 name,
-                progress: progress(&rules),
+                progress,
                 rules,
             }
         });
-        DrainState {
+        let mut units: Vec<UnitState> = units.collect();
+        units.extend(removed.into_iter().map(|(name, why)| UnitState {
             name,
-            units: units.collect(),
-        }
+            rules: Vec::new(),
+            progress: UnitProgress::Reversed(why),
+        }));
+        units.sort_by(|left, right| left.name.cmp(&right.name));
+        DrainState { name, units }
     });
     drains.collect()
 }
@@ -230,7 +259,7 @@ pub fn wanted(
             left_out.insert(unit.name.clone(), why.clone());
         }
     }
-    if let Some(drain) = drain.filter(|drain| drain.has_begun()) {
+    if let Some(drain) = drain.filter(|drain| drain.was_complete()) {
         let there: BTreeSet<&str> = drain
             .units
             .iter()
@@ -242,7 +271,10 @@ pub fn wanted(
                 && !there.contains(draft.name.as_str())
             {
                 let why = match drain.unit(&unit.name) {
+                    // The device came later.
+                    Some(state) if state.has_all_rules() => continue,
                     Some(_) => format!("rule {} was removed", draft.name),
+                    None if drain.has_all_units() => continue,
                     None => {
                         "its rules were removed, or it was added after the drain started".to_owned()
                     }
@@ -319,7 +351,7 @@ pub fn restorable(
     let of_unit = |drain: &DrainState| {
         let units = drain.units.iter();
         let units: Vec<UnitState> = units
-            .filter(|unit| unit.name == name || unit.is_about(name))
+            .filter(|unit| unit.name == name && !unit.rules.is_empty() || unit.is_about(name))
             .map(|unit| unit.of_device(name))
             .collect();
         (!units.is_empty()).then(|| (drain.name.clone(), units))
@@ -423,7 +455,7 @@ mod tests {
         ] {
             let rules = [rule("a", "node-1", one), rule("b", "node-1", other)];
             assert_eq!(progress_of(&rules), expected, "{one:?} {other:?}");
-            let patched = expected.patch();
+            let patched = expected.patch(None);
             let noted = patched.annotations.get(RuleMetadata::DRAIN_STAGE);
             assert_eq!(UnitProgress::parse(noted.map(String::as_str)), expected);
         }
@@ -477,9 +509,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_is_missing_was_removed_once_a_unit_has_begun_and_is_made_before() {
+    fn a_rule_that_is_missing_was_removed_once_all_have_existed_and_is_made_before() {
         let units = units(&["node-1", "node-2"]);
-        for (stage, expected) in [(None, vec!["a", "b"]), (Some("Draining"), vec!["a"])] {
+        for (stage, expected) in [
+            (None, vec!["a", "b"]),
+            (Some("Waiting"), vec!["a"]),
+            (Some("Draining"), vec!["a"]),
+        ] {
             let known = drains(&[rule("a", "node-1", stage)]);
             let (wanted, left_out) = wanted(drafts(&["a", "b"]), &units, &known, "fw").unwrap();
             let names: Vec<&str> = wanted.iter().map(|draft| draft.name.as_str()).collect();
@@ -493,6 +529,64 @@ mod tests {
         }
     }
 
+    /// A rule of a drain that had so many units and rules in this one when it was complete.
+    fn sized(name: &str, unit: &str, size: &str) -> DeviceTaintRule {
+        let mut rule = rule(name, unit, Some("Idle"));
+        let note = (RuleMetadata::DRAIN_SIZE.to_owned(), size.to_owned());
+        rule.metadata.annotations.extend([note]);
+        rule
+    }
+
+    #[test]
+    fn a_device_or_unit_that_came_later_is_drained_and_a_removed_one_is_not() {
+        let of_one = |names: &[&str]| -> Vec<(usize, RuleDraft)> {
+            let drafts = drafts(names).into_iter();
+            drafts.map(|(_, draft)| (0, draft)).collect()
+        };
+        let one = units(&["node-1"]);
+        for (size, expected) in [("1/1", 2), ("1/2", 0), ("", 0)] {
+            let known = drains(&[sized("a", "node-1", size)]);
+            let (wanted, left_out) = wanted(of_one(&["a", "b"]), &one, &known, "fw").unwrap();
+            assert_eq!(wanted.len(), expected, "{size}");
+            assert_eq!(left_out.is_empty(), expected > 0, "{size}");
+        }
+        let both = units(&["node-1", "node-2"]);
+        for (size, expected) in [("1/1", 2), ("2/1", 1)] {
+            let known = drains(&[sized("a", "node-1", size)]);
+            let (wanted, left_out) = wanted(drafts(&["a", "b"]), &both, &known, "fw").unwrap();
+            assert_eq!(wanted.len(), expected, "{size}");
+            assert_eq!(left_out.len(), 2 - expected, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_unit_whose_rules_were_seen_to_be_removed_is_reversed_whatever_is_left_of_it() {
+        let noted = |name: &str, unit: &str| {
+            let mut rule = sized(name, unit, "2/1");
+            let patch = crate::decide::drain::reversal_patch(&rule, "node-1", "rule a was removed");
+            rule.metadata.annotations.extend(patch.annotations);
+            rule
+        };
+        let reversed = UnitProgress::Reversed("rule a was removed".to_owned());
+        for rules in [
+            vec![noted("b", "node-2")],
+            vec![noted("b", "node-2"), rule("c", "node-1", Some("Draining"))],
+        ] {
+            let known = drains(&rules);
+            let names: Vec<&str> = known[0].units.iter().map(|unit| &*unit.name).collect();
+            assert_eq!(names, ["node-1", "node-2"]);
+            assert_eq!(known[0].units[0].progress, reversed);
+            let both = units(&["node-1", "node-2"]);
+            let (_, left_out) = wanted(drafts(&["a", "b"]), &both, &known, "fw").unwrap();
+            assert_eq!(left_out.keys().collect::<Vec<_>>(), ["node-1"]);
+        }
+        let gone = restorable(
+            RestoreTarget { name: "node-1" },
+            &drains(&[noted("b", "node-2")]),
+        );
+        assert!(gone.is_err());
+    }
+
     #[test]
     fn a_reversed_unit_is_left_out_and_a_raised_one_keeps_its_effect() {
         let units = units(&["node-1", "node-2"]);
@@ -502,7 +596,7 @@ mod tests {
         raised.taint.effect = Effect::NoExecute;
         let known = drains(&[weak, raised]);
         // A reversal proves nothing of whether all rules had been made.
-        assert!(!known[0].has_begun());
+        assert!(!known[0].was_complete());
         let (wanted, left_out) = wanted(drafts(&["a", "b"]), &units, &known, "fw").unwrap();
         assert_eq!(left_out.keys().collect::<Vec<_>>(), ["node-1"]);
         assert_eq!(wanted.len(), 1);

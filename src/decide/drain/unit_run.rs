@@ -1,8 +1,9 @@
 //! The next step of one unit.
 //!
 //! From the facts about the unit and the elapsed time, decides what to do next. Pods are evicted one after the
-//! other within a workload: the next one only when the workload has as many ready pods as before. Pods whose loss does
-//! harm come last. A refused eviction is retried with a growing delay.
+//! other within a workload: the next one only when the workload has as many ready pods as before. Workloads do not wait
+//! for each other: a budget that covers several of them refuses what is too much. Pods whose loss does harm come last:
+//! when the others are gone and replaced, and then side by side. A refused eviction is retried with a growing delay.
 //!
 //! Without `force` nothing but the Eviction API removes a pod, so that budgets hold. A unit is idle when no claim
 //! holds its devices, and no pod that this run observes uses them. Data that could not be read makes it not idle.
@@ -12,18 +13,18 @@ use std::time::Duration;
 
 use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
 use super::means::Means;
-use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::pod_class::{Inclusions, Treatment};
 use super::restart::RestartState;
 use super::restart_run::{Departure, RestartReply, RestartRun};
 use super::state::UnitProgress;
 use crate::model::{NamespacedName, Uid};
 
 /// Delay before the first retry of a refused eviction.
-const FIRST_RETRY: Duration = Duration::from_secs(2);
-/// Longest delay between retries; `kubectl drain` waits 5 seconds each time.
-const LONGEST_RETRY: Duration = Duration::from_secs(15);
-/// Longest time between two observations of a unit.
-const LOOK: Duration = Duration::from_secs(2);
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// Longest delay between retries, as `kubectl drain` waits each time.
+const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// Longest time between two observations of a unit: a replacement that is ready is noticed so late.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Limits of a unit: which pods it evicts, by which mechanism, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +123,8 @@ pub struct UnitRun {
     refused: BTreeMap<Uid, Refusal>,
     /// Workloads of pods that were evicted, also by taint.
     touched: BTreeSet<Uid>,
+    /// Workloads whose pods are evicted last.
+    last: BTreeSet<Uid>,
     /// Ready pods of each workload before its first eviction.
     before: BTreeMap<Uid, i32>,
     restarts: RestartRun,
@@ -137,6 +140,7 @@ impl UnitRun {
             is_resumed: false,
             refused: BTreeMap::new(),
             touched: BTreeSet::new(),
+            last: BTreeSet::new(),
             before: BTreeMap::new(),
             restarts: RestartRun::default(),
             is_raised: false,
@@ -273,6 +277,9 @@ impl UnitRun {
 
     /// Notes the ready pods of workloads before the first of their pods is evicted.
     fn note(&mut self, facts: &UnitFacts) {
+        let last = facts.pods.iter().filter(|pod| pod.class.is_last());
+        self.last
+            .extend(last.filter_map(|pod| pod.workload.clone()));
         if self.is_resumed {
             // An earlier run may have evicted pods of any of them.
             self.touched.extend(facts.workloads.keys().cloned());
@@ -324,7 +331,9 @@ impl UnitRun {
         staying
             .iter()
             .find_map(|pod| match self.departure(facts, pod) {
-                Departure::Restart(owner) if self.restarts.is_due(owner, elapsed) => {
+                Departure::Restart(owner)
+                    if self.restarts.is_due(owner, elapsed) && !facts.busy.contains(owner) =>
+                {
                     Some(owner.clone())
                 }
                 Departure::Restart(_) | Departure::Eviction | Departure::Waits(_) => None,
@@ -372,20 +381,32 @@ impl UnitRun {
         let mut others = leaving.iter().copied();
         let mut broken = self.broken(facts);
         let workload = pod.workload.as_ref();
-        // The pods that come last wait until all other workloads are ready again.
-        let (other, broken) = if pod.class == PodClass::Replicated {
-            let same =
-                |other: &&UnitPod| other.is_terminating && other.workload.as_ref() == workload;
+        let same = |other: &UnitPod| other.is_terminating && other.workload.as_ref() == workload;
+        // Pods that come last wait for all others and their replacements, and not for each other. Nothing replaces those
+        // without a workload.
+        let (other, broken) = if pod.class.is_last() {
+            let first =
+                |other: &&UnitPod| !other.class.is_last() || workload.is_some() && same(other);
+            let is_awaited =
+                |broken: &&Uid| !self.last.contains(*broken) || Some(*broken) == workload;
+            (others.find(first), broken.find(is_awaited))
+        } else {
             (
-                others.find(same),
+                others.find(|other| same(other)),
                 broken.find(|broken| Some(*broken) == workload),
             )
-        } else {
-            let first = |other: &&UnitPod| other.is_terminating || other.class < pod.class;
-            (others.find(first), broken.next())
         };
+        let busy = workload.and_then(|workload| facts.busy.get(workload));
         let other = other.map(EvictionObstacle::Pod);
-        other.or_else(|| broken.map(EvictionObstacle::Workload))
+        other.or_else(|| broken.or(busy).map(EvictionObstacle::Workload))
+    }
+
+    /// The workloads of which pods are leaving, or that are not ready again: no other unit takes pods of them meanwhile.
+    #[must_use]
+    pub fn busy(&self, facts: &UnitFacts) -> BTreeSet<Uid> {
+        let leaving = facts.pods.iter().filter(|pod| pod.is_terminating);
+        let leaving = leaving.filter_map(|pod| pod.workload.clone());
+        self.broken(facts).cloned().chain(leaving).collect()
     }
 
     /// The workloads that lost pods to this drain and are not ready again.
@@ -404,14 +425,7 @@ impl UnitRun {
             return true;
         }
         // As many may be ready meanwhile as are wanted, of which old ones go.
-        if self.restarts.is_ongoing(uid, facts) {
-            return false;
-        }
-        let Some(ready) = workload.ready else {
-            return false;
-        };
-        let as_wanted = workload.wanted.is_some_and(|wanted| ready >= wanted);
-        as_wanted || self.before.get(uid).is_some_and(|before| ready >= *before)
+        !self.restarts.is_ongoing(uid, facts) && workload.is_ready_as(self.before.get(uid).copied())
     }
 
     /// A workload of this drain with an unschedulable pod.
@@ -530,6 +544,7 @@ impl UnitRun {
 mod tests {
     use super::*;
     use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::decide::drain::pod_class::PodClass;
     use crate::decide::drain::restart::RestartProgress;
     use crate::report::testing::pod as running;
 
@@ -613,9 +628,9 @@ mod tests {
         let mut leaving = one.clone();
         leaving.is_terminating = true;
         let step = run.next(&facts(vec![leaving, two.clone()], ready(3)), seconds(1));
-        assert_eq!(step, UnitStep::WaitUntil(seconds(3)), "terminating");
+        assert_eq!(step, UnitStep::WaitUntil(seconds(2)), "terminating");
         let step = run.next(&facts(vec![two.clone()], ready(2)), seconds(2));
-        assert_eq!(step, UnitStep::WaitUntil(seconds(4)), "not whole");
+        assert_eq!(step, UnitStep::WaitUntil(seconds(3)), "not whole");
         let step = run.next(&facts(vec![two], ready(3)), seconds(9));
         assert_eq!(evicts(&step), Some("web-2"));
     }
@@ -666,7 +681,7 @@ mod tests {
         accept(&mut run, &one);
         assert_eq!(
             run.next(&idle(unknown), seconds(1)),
-            UnitStep::WaitUntil(seconds(3))
+            UnitStep::WaitUntil(seconds(2))
         );
     }
 
@@ -685,7 +700,8 @@ mod tests {
         let one = web("web-1");
         let other = pod("api-1", PodClass::Replicated, Some("api"));
         let bare = pod("bare", PodClass::Unmanaged, None);
-        let db = pod("db-0", PodClass::SingleReplica, None);
+        let db = pod("db-0", PodClass::SingleReplica, Some("db"));
+        let train = pod("train-0", PodClass::Job, Some("train"));
         let pods = vec![one.clone(), other.clone(), db.clone(), bare.clone()];
         assert_eq!(
             evicts(&run.next(&facts(pods, ready(3)), seconds(0))),
@@ -698,22 +714,77 @@ mod tests {
             Some("api-1")
         );
         accept(&mut run, &other);
-        let left = vec![db.clone(), bare.clone()];
-        assert_eq!(
-            evicts(&run.next(&facts(left.clone(), ready(2)), seconds(1))),
-            None
-        );
-        assert_eq!(
-            evicts(&run.next(&facts(left, ready(3)), seconds(1))),
-            Some("db-0")
-        );
+        // Those whose loss hurts wait until the last of the others is gone and replaced.
+        let mut leaving = other;
+        leaving.is_terminating = true;
+        let careful = vec![db.clone(), train.clone(), bare.clone()];
+        let left = [vec![leaving], careful.clone()].concat();
+        let step = run.next(&facts(left, ready(3)), seconds(1));
+        assert_eq!(evicts(&step), None);
+        let step = run.next(&facts(careful.clone(), ready(2)), seconds(1));
+        assert_eq!(evicts(&step), None);
+        let step = run.next(&facts(careful, ready(3)), seconds(1));
+        assert_eq!(evicts(&step), Some("db-0"));
         accept(&mut run, &db);
+        // Then they leave side by side, whatever is ready of each other.
         let mut leaving = db;
         leaving.is_terminating = true;
-        let step = run.next(&facts(vec![leaving, bare.clone()], ready(3)), seconds(1));
-        assert_eq!(evicts(&step), None);
-        let step = run.next(&facts(vec![bare], ready(3)), seconds(1));
+        let mut workloads = ready(3);
+        let db = WorkloadState {
+            name: "StatefulSet team-a/db".to_owned(),
+            ready: Some(0),
+            wanted: Some(1),
+            has_ended: false,
+        };
+        workloads.insert("db".into(), db);
+        let left = vec![leaving, train.clone(), bare.clone()];
+        let step = run.next(&facts(left, workloads.clone()), seconds(1));
+        assert_eq!(evicts(&step), Some("train-0"));
+        accept(&mut run, &train);
+        // But one pod of a workload after the other.
+        let mut leaving = train;
+        leaving.is_terminating = true;
+        let second = pod("train-1", PodClass::Job, Some("train"));
+        let left = vec![leaving, second, bare];
+        let step = run.next(&facts(left, workloads.clone()), seconds(1));
         assert_eq!(evicts(&step), Some("bare"));
+        // The unit is not done before all of them are ready again.
+        let idle = UnitFacts {
+            is_idle: true,
+            ..facts(Vec::new(), workloads)
+        };
+        assert_eq!(run.next(&idle, seconds(1)), UnitStep::WaitUntil(seconds(2)));
+    }
+
+    #[test]
+    fn a_pod_waits_while_another_unit_takes_one_of_its_workload() {
+        let (one, api) = (
+            web("web-1"),
+            pod("api-1", PodClass::Replicated, Some("api")),
+        );
+        let mut run = UnitRun::new(limits());
+        let mut at = facts(vec![one.clone(), api], ready(3));
+        at.busy = [Uid::from("web")].into();
+        assert_eq!(evicts(&run.next(&at, seconds(0))), Some("api-1"));
+        assert_eq!(run.busy(&at), BTreeSet::new());
+        at.busy.clear();
+        assert_eq!(evicts(&run.next(&at, seconds(1))), Some("web-1"));
+        // What this unit takes, others leave, until it is ready again.
+        accept(&mut run, &one);
+        let web = BTreeSet::from([Uid::from("web")]);
+        assert_eq!(run.busy(&facts(Vec::new(), ready(2))), web);
+        let mut leaving = one;
+        leaving.is_terminating = true;
+        assert_eq!(run.busy(&facts(vec![leaving], ready(3))), web);
+        assert_eq!(run.busy(&facts(Vec::new(), ready(3))), BTreeSet::new());
+        let mut restarting = by_restart(Means::Auto);
+        let mut begun =
+            super::tests::restarting(vec![self::web("web-1")], RestartProgress::NotBegun);
+        begun.busy = web;
+        assert_eq!(
+            restarting.next(&begun, seconds(0)),
+            UnitStep::WaitUntil(seconds(1))
+        );
     }
 
     #[test]
@@ -735,7 +806,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tries, [0, 2, 6, 14, 29, 44, 59]);
+        assert_eq!(tries, [0, 1, 3, 7, 12, 17, 22, 27, 32, 37, 42, 47, 52, 57]);
         let reasons = blocked(run.next(&at, seconds(60)));
         assert_eq!(reasons, ["pod team-a/web-1: the budget needs 3"]);
     }
@@ -771,7 +842,7 @@ mod tests {
         let mut run = begun(limits());
         // Without a refusal it may find a device yet.
         let step = run.next(&starved(vec![two.clone()]), seconds(1));
-        assert_eq!(step, UnitStep::WaitUntil(seconds(3)));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(2)));
         run.replied(&two, &refused, seconds(1));
         let reasons = blocked(run.next(&starved(vec![two.clone()]), seconds(2)));
         assert_eq!(
@@ -811,7 +882,7 @@ mod tests {
         unread.unread = vec!["pods".to_owned()];
         assert_eq!(
             run.next(&unread, seconds(0)),
-            UnitStep::WaitUntil(seconds(2))
+            UnitStep::WaitUntil(seconds(1))
         );
         assert_eq!(blocked(run.next(&unread, seconds(60))), ["unknown: pods"]);
         let nothing = UnitFacts {
@@ -821,7 +892,7 @@ mod tests {
         };
         assert_eq!(
             run.next(&nothing, seconds(1)),
-            UnitStep::WaitUntil(seconds(3))
+            UnitStep::WaitUntil(seconds(2))
         );
     }
 
@@ -837,7 +908,7 @@ mod tests {
         by_taint.raised();
         assert_eq!(
             by_taint.next(&at, seconds(0)),
-            UnitStep::WaitUntil(seconds(2))
+            UnitStep::WaitUntil(seconds(1))
         );
         // The workload has to be ready again nevertheless.
         let gone = UnitFacts {
@@ -846,7 +917,7 @@ mod tests {
         };
         assert_eq!(
             by_taint.next(&gone, seconds(3)),
-            UnitStep::WaitUntil(seconds(5))
+            UnitStep::WaitUntil(seconds(4))
         );
         let mut forced = UnitRun::new(UnitLimits {
             force_after: Some(seconds(10)),
@@ -1016,7 +1087,7 @@ mod tests {
         // As many are ready as before, and old ones among them: the careful pods wait.
         let ongoing = restarting(pods(), ONGOING);
         let step = run.next(&ongoing, seconds(9));
-        assert_eq!(step, UnitStep::WaitUntil(seconds(11)));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(10)));
         let gone = |progress| UnitFacts {
             is_idle: true,
             ..restarting(vec![db.clone()], progress)
@@ -1032,7 +1103,7 @@ mod tests {
             ..restarting(Vec::new(), progress)
         };
         let step = run.next(&empty(ONGOING), seconds(1));
-        assert_eq!(step, UnitStep::WaitUntil(seconds(3)));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(2)));
         let step = run.next(&empty(RestartProgress::Complete), seconds(1));
         assert_eq!(step, UnitStep::Finished(UnitEnd::Idle));
     }
@@ -1069,7 +1140,7 @@ mod tests {
         run.restarted(&uid, &RestartReply::Changed, seconds(1));
         assert_eq!(
             run.next(&begun, seconds(5)),
-            UnitStep::WaitUntil(seconds(7))
+            UnitStep::WaitUntil(seconds(6))
         );
         let step = run.next(&begun, seconds(6));
         assert_eq!(step, UnitStep::Restart(uid.clone()));
@@ -1103,7 +1174,7 @@ mod tests {
         let refused = EvictionReply::Refused("no".to_owned());
         run.replied(&api, &refused, seconds(0));
         let step = run.next(&starved(ONGOING), seconds(1));
-        assert_eq!(step, UnitStep::WaitUntil(seconds(3)));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(2)));
         let over = run.next(&starved(RestartProgress::Complete), seconds(1));
         assert!(matches!(over, UnitStep::Finished(UnitEnd::Blocked(_))));
     }
@@ -1123,7 +1194,7 @@ mod tests {
         accept(&mut run, &api);
         assert_eq!(
             run.next(&begun, seconds(0)),
-            UnitStep::WaitUntil(seconds(2))
+            UnitStep::WaitUntil(seconds(1))
         );
         run.limits.accepts_unplaceable = true;
         assert_eq!(run.next(&begun, seconds(0)), restart);

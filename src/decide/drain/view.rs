@@ -27,6 +27,8 @@ const COLUMNS: usize = 78;
 const UNIT_LINES: usize = 5;
 const POD_LINES: usize = 8;
 const WORKLOAD_LINES: usize = 6;
+/// Lines of a view at most.
+const MOST_LINES: usize = 20;
 /// Lines of one reason at most: a server's message names the budget at its end.
 const REASON_LINES: usize = 3;
 /// Reasons of each kind in the line.
@@ -90,9 +92,9 @@ impl Reason {
     }
 }
 
-/// The units of a drain of which `end` tells how far it is, while `current` is drained.
+/// The units of a drain of which `end` tells how far it is.
 #[must_use]
-pub fn staged_units(end: &DrainEnd, current: &str) -> Vec<StagedUnit> {
+pub fn staged_units(end: &DrainEnd) -> Vec<StagedUnit> {
     let unit = |name: &str, stage| StagedUnit {
         name: name.to_owned(),
         stage,
@@ -100,9 +102,9 @@ pub fn staged_units(end: &DrainEnd, current: &str) -> Vec<StagedUnit> {
     let over = end.units.iter().map(|(name, end)| unit(name, stage(end)));
     let waiting = end.waiting.iter();
     let waiting = waiting.map(|name| unit(name, UnitStage::Waiting));
-    over.chain([unit(current, UnitStage::Draining)])
-        .chain(waiting)
-        .collect()
+    let running = end.running.iter();
+    let running = running.map(|name| unit(name, UnitStage::Draining));
+    over.chain(running).chain(waiting).collect()
 }
 
 fn stage(end: &UnitEnd) -> UnitStage {
@@ -113,6 +115,24 @@ fn stage(end: &UnitEnd) -> UnitStage {
         UnitEnd::Reversed(_) => UnitStage::Reversed,
         // Another run goes on with it.
         UnitEnd::TakenOver(_) => UnitStage::Draining,
+    }
+}
+
+/// The progress of units that are drained at the same time, as one: each has its share of the lines.
+#[must_use]
+pub fn combined(parts: &[&DrainProgress]) -> DrainProgress {
+    let all = |text: fn(&DrainProgress) -> &String| {
+        let texts: Vec<&str> = parts.iter().map(|part| text(part).as_str()).collect();
+        texts.join("; ")
+    };
+    let share = MOST_LINES.checked_div(parts.len()).unwrap_or(MOST_LINES);
+    let lines = parts
+        .iter()
+        .flat_map(|part| part.lines.iter().take(share.max(1)));
+    DrainProgress {
+        state: all(|part| &part.state),
+        line: all(|part| &part.line),
+        lines: lines.take(MOST_LINES).cloned().collect(),
     }
 }
 

@@ -135,13 +135,13 @@ fn what_somebody_gives_back_is_left_out_by_the_run_and_by_later_ones() {
         scene.bob.name
     );
     let gone = format!("unit {waiting} is skipped: rule {removed} was removed");
-    ended(anna).ended(0).saying(&skipped).saying(&gone);
+    ended(anna).ended(1).saying(&skipped).saying(&gone);
     // The same command does not take back what bob did.
     let again = by(&scene.anna, &scene.line);
     scene
         .stage
         .run(&again)
-        .ended(0)
+        .ended(1)
         .saying(&skipped)
         .saying(&format!("unit {waiting} is skipped"));
     for node in &scene.nodes {

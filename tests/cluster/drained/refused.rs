@@ -1,5 +1,7 @@
 //! Drains that do not begin: nothing is tainted, and what is in the way is named.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::stage::{Stage, plane};
@@ -27,8 +29,30 @@ fn claims_without_another_device_refuse_unless_that_is_accepted() {
     assert!(run.stderr.contains("accepted: "), "{run:#?}");
     assert_eq!(stage.on(&node), Vec::<String>::new());
     assert_eq!(stage.on(&spare).len(), 1);
-    stage.run(&format!("restore {node} --yes")).ended(0);
-    stage.until_ready("web", 2);
+    // The pod that got none is scheduled again, and is waited for.
+    stage.ready_after(Duration::from_secs(30));
+    stage
+        .run(&format!("restore {node} --yes --timeout 2s"))
+        .ended(5)
+        .saying("workloads are not ready")
+        .saying("/web: 1 of 2 ready");
+    nothing_is_tainted(&stage);
+}
+
+#[test]
+fn restore_waits_until_workloads_are_ready_as_before() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    stage.workload("ReplicaSet", "web", 1);
+    let line = format!("drain --node {node} --yes --settle 1s --accept-unplaceable");
+    stage.run(&line).ended(0);
+    stage.ready_after(Duration::from_secs(2));
+    stage
+        .run(&format!("restore {node} --yes"))
+        .ended(0)
+        .saying("1 workload that had pods on the devices is ready");
+    stage.until_ready("web", 1);
+    assert_eq!(stage.on(&node).len(), 1);
 }
 
 #[test]

@@ -112,6 +112,15 @@ impl Stage {
         node
     }
 
+    /// Gives the node more devices, so many in all.
+    pub fn grow(&self, node: &str, devices: usize) {
+        let names: Vec<String> = (0..devices).map(|number| format!("gpu-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut slice = slice(&self.world.driver, node, &names);
+        slice["spec"]["pool"]["generation"] = json!(2);
+        block_on(plane().patch(&Reference::of(&slice), &slice));
+    }
+
     /// A workload with so many pods, each with a device, once they are ready.
     pub fn workload(&self, kind: &str, name: &str, pods: usize) {
         self.workload_with(kind, name, pods, |_| {});

@@ -16,13 +16,16 @@ fn unit(stage: &Stage, drain: &str, unit: &str) -> Value {
     found.expect("the unit is there")
 }
 
-/// The name of the rule of the only unit, once its pods are to leave.
-async fn begun(stage: &Stage) -> String {
+/// The name of the rule of the node, once its pods are to leave.
+async fn begun(stage: &Stage, node: &str) -> String {
     wait_for("the unit has begun", DEADLINE, async || {
         let rules = stage.world.rules().await;
-        let metadata = &rules.first()?["metadata"];
-        let progress = &metadata["annotations"]["devicetaint.dev/drain-stage"];
-        (progress == "Draining").then(|| metadata["name"].as_str().unwrap_or_default().to_owned())
+        let is_begun = |rule: &&Value| {
+            rule["spec"]["deviceSelector"]["pool"] == node
+                && rule["metadata"]["annotations"]["devicetaint.dev/drain-stage"] == "Draining"
+        };
+        let rule = rules.iter().find(is_begun)?;
+        Some(rule["metadata"]["name"].as_str()?.to_owned())
     })
     .await
 }
@@ -119,22 +122,56 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
     let node = stage.node(1);
     stage.workload("ReplicaSet", "web", 1);
     stage.budget("web", 1);
+    let empty = stage.node(1);
     stage.node(1);
     let drain = stage.world.namespace.clone();
-    let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
+    let line = format!("drain --node {node},{empty} --name {drain} --yes --settle 1s");
     let words = stage.world.words(&line);
     let running = thread::spawn(move || {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         plane().plugin(&words)
     });
-    let name = block_on(begun(&stage));
+    let name = block_on(begun(&stage, &node));
     block_on(plane().delete(&Reference::rule(&name)));
     let output = running.join().expect("no panic");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{messages}");
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     let removed = format!("is skipped: rule {name} was removed");
     assert!(messages.contains(&removed), "{messages}");
+    let reversed = "1 unit was reversed by another user or program";
+    assert!(messages.contains(reversed), "{messages}");
+    // Nothing is left of the unit but what the run has recorded on the rule of the other.
+    let found = unit(&stage, &drain, &node);
+    assert_eq!(found["unitStage"], "Reversed", "{found:#}");
+    assert_eq!(found["messages"][0], format!("rule {name} was removed"));
+    assert_eq!(unit(&stage, &drain, &empty)["unitStage"], "Idle");
+    stage.run(&line).ended(1).saying(&removed).saying(reversed);
+    assert_eq!(block_on(stage.world.rules()).len(), 1);
+    stage.run(&format!("restore {drain} --yes")).ended(0);
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
+}
+
+#[test]
+fn a_device_that_came_later_is_drained_by_the_same_command() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    let drain = stage.world.namespace.clone();
+    let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
+    stage.run(&line).ended(0);
+    assert_eq!(block_on(stage.world.rules()).len(), 1);
+    stage.grow(&node, 2);
+    stage.run(&line).ended(0);
+    assert_eq!(block_on(stage.world.rules()).len(), 2);
+    assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
+    // One of them is removed: that is a reversal, and no device that came later.
+    let rules = block_on(stage.world.rules());
+    let name = rules[0]["metadata"]["name"].as_str().expect("a name");
+    block_on(plane().delete(&Reference::rule(name)));
+    stage
+        .run(&line)
+        .ended(1)
+        .saying(&format!("is skipped: rule {name} was removed"));
+    stage.run(&format!("restore {drain} --yes")).ended(0);
 }
 
 #[test]
@@ -151,7 +188,7 @@ fn a_second_run_takes_over_and_the_first_says_so() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         plane().plugin(&words)
     });
-    block_on(begun(&stage));
+    block_on(begun(&stage, &node));
     stage.run(&format!("{line} --timeout 8s")).ended(5);
     let output = first.join().expect("no panic");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();

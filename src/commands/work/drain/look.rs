@@ -7,14 +7,14 @@ use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
-    Unit, UnitFacts, UnitPod, pods_of, restart_states, rule_state, tainted_since, workload_states,
-    workloads_of_waiting,
+    RecordedWorkloads, Unit, UnitFacts, UnitPod, pods_of, restart_states, rule_state,
+    tainted_since, workload_states, workloads_of_waiting, workloads_to_record,
 };
-use crate::engine::ProposedTaint;
 use crate::engine::holders::holders;
+use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::error::Failure;
 use crate::model::{
-    DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Snapshot, Uid,
+    DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Uid,
 };
 
 /// Observes one unit repeatedly, and remembers the observed pods.
@@ -81,6 +81,7 @@ impl UnitObserver<'_> {
             workloads,
             restarts,
             unschedulable,
+            busy: BTreeSet::new(),
             unread: unknown,
             is_idle: false,
             not_idle: Vec::new(),
@@ -89,19 +90,8 @@ impl UnitObserver<'_> {
 
     /// The owners of these pods, which no longer exist themselves, and nothing else.
     async fn workloads_of(&self, pods: Vec<Pod>, from: &Reading) -> Result<Reading, Failure> {
-        let reading = Reading {
-            snapshot: Snapshot {
-                pods,
-                ..Snapshot::default()
-            },
-            source: from.source.clone(),
-            observed_at: None,
-            version: None,
-            known: [].into(),
-            resource_versions: BTreeMap::new(),
-            warnings: Vec::new(),
-            gaps: Vec::new(),
-        };
+        let mut reading = Reading::nothing_of(from.source.clone());
+        reading.snapshot.pods = pods;
         let Live { client, served } = self.live;
         let read = Box::pin(read_workloads(client, served, reading)).await;
         read.map_err(failed)
@@ -213,4 +203,22 @@ pub(super) fn unread(reading: &Reading) -> Vec<String> {
     gaps.filter(|gap| gap.kind().is_some_and(|kind| needed.contains(&kind)))
         .map(|gap| format!("{}: {}", gap.what, gap.why))
         .collect()
+}
+
+/// The workloads that have pods on the devices of each unit.
+pub(super) fn recordable(
+    units: &[Unit],
+    impact: &Impact<'_>,
+    reading: &Reading,
+) -> BTreeMap<String, RecordedWorkloads> {
+    let of_unit = |unit: &Unit| {
+        let is_here = |pod: &&PodImpact<'_>| {
+            let mut results = pod.claims.iter().flat_map(|used| &used.results);
+            results.any(|result| unit.devices.contains(&result.device))
+        };
+        let pods = impact.pods.iter().filter(is_here);
+        let pods: Vec<Pod> = pods.map(|impact| impact.pod.clone()).collect();
+        (unit.name.clone(), workloads_to_record(&pods, reading))
+    };
+    units.iter().map(of_unit).collect()
 }

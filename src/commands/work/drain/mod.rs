@@ -5,18 +5,22 @@
 //! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
 //! | Comparison with the controller before the first taint | `announce` |
 //! | The units to drain, and how | `order` |
+//! | What units share that are drained at the same time | `board` |
 //! | Observations of a unit while it is drained | `look` |
 //! | Restarts of Deployments | `restart` |
+//! | The kubelets of a unit, before its devices are called safe to pull | `verify` |
 //! | One unit, from its first eviction until it is done | `unit` |
-//! | All units of a drain, one after the other | `units` |
+//! | All units of a drain, a few at a time | `units` |
 
 mod announce;
+mod board;
 mod look;
 mod order;
 mod prepare;
 mod restart;
 mod unit;
 mod units;
+mod verify;
 
-pub(crate) use order::DrainOrder;
+pub(crate) use order::{DrainOrder, KubeletQuery};
 pub(crate) use prepare::{DrainRequest, NamedPlan};

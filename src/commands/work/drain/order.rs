@@ -1,13 +1,18 @@
 //! The units to drain, and how.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::commands::work::connect::Live;
-use crate::decide::Version;
-use crate::decide::drain::{AbortAction, RestartPlan, Unit, UnitLimits, UnitProgress};
+use crate::commands::work::kubelet::Stop;
+use crate::decide::drain::{
+    AbortAction, RecordedWorkloads, RestartPlan, Unit, UnitLimits, UnitProgress,
+};
+use crate::decide::{RuleDraft, Version};
 use crate::engine::Semantics;
+use crate::model::RuleMetadata;
 
 /// Parameters that all units of a drain share.
 pub(crate) struct DrainOrder<'a> {
@@ -23,9 +28,32 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) on_abort: AbortAction,
     /// Owners that are restarted, as announced before the question.
     pub(crate) restarts: RestartPlan,
+    /// How many units are drained at the same time.
+    pub(crate) parallel: usize,
+    /// How many units the drain has, with those that are done or reversed.
+    pub(crate) units: usize,
+    /// Units that are left out, with the reasons.
+    pub(crate) skipped: BTreeMap<String, String>,
+    /// The workloads that have pods on the devices, by unit.
+    pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
+    /// How kubelets are asked at the end of a unit, if they are.
+    pub(crate) kubelets: Option<KubeletQuery>,
     /// How long devices must be idle, and how long the scheduler has to observe taints.
     pub(crate) settle: Duration,
     pub(crate) context: &'a Context,
+}
+
+/// How kubelets are asked.
+#[derive(Clone, Debug)]
+pub(crate) struct KubeletQuery {
+    /// Image of the debug pods.
+    pub(crate) image: String,
+    /// Their namespace.
+    pub(crate) namespace: String,
+    /// How long one of them may take.
+    pub(crate) timeout: Option<Duration>,
+    /// Ends when the program is told to stop.
+    pub(crate) stop: Stop,
 }
 
 /// A unit to drain.
@@ -35,4 +63,25 @@ pub(crate) struct DrainRun {
     pub(crate) rules: Vec<String>,
     /// Stage that an earlier run has reached.
     pub(crate) progress: UnitProgress,
+}
+
+/// The names of the rules of each unit.
+pub(super) fn names_by_unit(drafts: &[RuleDraft]) -> BTreeMap<String, Vec<String>> {
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for draft in drafts {
+        let unit = draft.annotations.get(RuleMetadata::DRAIN_UNIT);
+        if let Some(unit) = unit {
+            let rules = names.entry(unit.clone()).or_default();
+            rules.push(draft.name.clone());
+        }
+    }
+    names
+}
+
+/// The units, those first that an earlier run has started.
+pub(super) fn begun_first(runs: Vec<DrainRun>) -> Vec<DrainRun> {
+    let (mut begun, waiting): (Vec<DrainRun>, Vec<DrainRun>) =
+        runs.into_iter().partition(|run| run.progress.has_begun());
+    begun.extend(waiting);
+    begun
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::look::unread;
-use super::order::DrainRun;
+use super::look::{recordable, unread};
+use super::order::{DrainRun, begun_first, names_by_unit};
 use super::restart::may_restart;
 use crate::assess::{Replacements, Sibling};
 use crate::cluster::{WriteMode, evict};
@@ -16,10 +16,10 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, Means, PlannedFacts, RestartFacts, RestartPlan, Unit, UnitKind,
-    UnitLimits, UnitPod, UnitProgress, drains as drain_states, failing_jobs, in_planned_order,
-    joined, least_time, plan_lines, planned_devices, planned_kind, pods_of, progress_now,
-    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start, units, wanted,
+    DrainPlan, DrainTerms, Means, PlannedFacts, RecordedWorkloads, RestartFacts, RestartPlan, Unit,
+    UnitKind, UnitLimits, UnitPod, drains as drain_states, failing_jobs, in_planned_order, joined,
+    least_time, plan_lines, planned_devices, planned_kind, pods_of, progress_now, refuse_aborted,
+    refuse_other_cluster, refuse_outdated, refuse_start, replaced_already, units, wanted,
     workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
@@ -49,6 +49,8 @@ pub(crate) struct DrainRequest {
     pub(crate) reason: Option<String>,
     pub(crate) ticket: Option<String>,
     pub(crate) limits: UnitLimits,
+    /// How many units are drained at the same time.
+    pub(crate) parallel: usize,
     /// How changes are sent; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
@@ -56,6 +58,8 @@ pub(crate) struct DrainRequest {
 /// What a drain does to pods, before it is agreed to.
 pub(crate) struct Agreed {
     pub(crate) restarts: RestartPlan,
+    /// The workloads that have pods on the devices, by unit.
+    pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
     /// The lines that are shown before the question.
     pub(crate) lines: Vec<String>,
 }
@@ -74,6 +78,10 @@ pub(crate) struct Prepared {
     pub(crate) units: Vec<Unit>,
     pub(crate) steps: Vec<AddStep>,
     pub(crate) runs: Vec<DrainRun>,
+    /// How many units the drain has, with those that are done or reversed.
+    pub(crate) count: usize,
+    /// Units that are left out, with the reasons.
+    pub(crate) skipped: BTreeMap<String, String>,
     /// Names of the units that are over or left out.
     pub(crate) settled: BTreeSet<String>,
 }
@@ -132,6 +140,19 @@ impl DrainRequest {
             return Ok(vec![choice(None)?]);
         }
         self.nodes.iter().map(|node| choice(Some(node))).collect()
+    }
+
+    /// Flags for targets that are names of nodes.
+    pub(crate) fn node_hints(&self, view: &ClusterView) -> Vec<String> {
+        let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+        let nodes: BTreeSet<&str> = inventory
+            .iter()
+            .filter_map(|state| Some(state.node?.as_str()))
+            .collect();
+        let named = self.targets.iter().filter(|it| nodes.contains(it.as_str()));
+        named
+            .map(|node| format!("to drain the node: --node {node}"))
+            .collect()
     }
 
     /// The selected devices.
@@ -212,18 +233,27 @@ impl DrainRequest {
         let over = state.into_iter().flat_map(|state| &state.units);
         let over = over.filter(|unit| unit.progress.is_over());
         settled.extend(over.map(|unit| unit.name.clone()));
-        for unit in &units {
-            if let UnitProgress::Blocked = progress_now(state, unit, &view.basis()) {
+        let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
+        let progress = |unit: &Unit| progress_now(state, unit, rules_of(unit).len(), &view.basis());
+        for unit in units
+            .iter()
+            .filter(|unit| !left_out.contains_key(&unit.name))
+        {
+            if !progress(unit).is_over() {
                 settled.remove(&unit.name);
             }
         }
         self.refuse_outdated(&units, &settled, &[], view)?;
+        let mut names_of_units: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
+        let known_units = state.into_iter().flat_map(|state| &state.units);
+        names_of_units.extend(known_units.map(|unit| &*unit.name));
+        let count = names_of_units.len();
         let units = units.into_iter();
         let runs: Vec<DrainRun> = units
             .filter(|unit| !left_out.contains_key(&unit.name))
             .map(|unit| DrainRun {
-                rules: names.get(&unit.name).cloned().unwrap_or_default(),
-                progress: progress_now(state, &unit, &view.basis()),
+                rules: rules_of(&unit),
+                progress: progress(&unit),
                 unit,
             })
             .filter(|run| !run.progress.is_over())
@@ -234,6 +264,8 @@ impl DrainRequest {
             steps,
             // Units that an earlier run has started come first.
             runs: begun_first(runs),
+            count,
+            skipped: left_out,
             settled,
         })
     }
@@ -368,12 +400,17 @@ impl DrainRequest {
                 .collect(),
             ..impact.clone()
         };
-        let (replacements, _) = Replacements::of(&of_leaving, &basis);
+        let rules = prepared.rules(mutation.view.rules()?);
+        // An earlier run may have restarted their owners.
+        let replaced = replaced_already(&of_leaving, &view.reading, &rules);
+        let mut to_place = of_leaving.clone();
+        to_place.pods.retain(|pod| !replaced.contains(&pod.pod.uid));
+        let (replacements, _) = Replacements::of(&to_place, &basis);
         let facts = RestartFacts {
             impact: &of_leaving,
             basis: &basis,
             replacements: &replacements,
-            rules: &prepared.rules(mutation.view.rules()?),
+            rules: &rules,
         };
         let restarts = RestartPlan::of(limits.means, &facts);
         let siblings = Sibling::of(&impact, &basis);
@@ -386,6 +423,7 @@ impl DrainRequest {
             least: least_time(&leaving, &of_leaving),
             name: &prepared.terms.name,
             units: &prepared.units,
+            parallel: self.parallel,
             pods: &pods,
             replacements: &replacements,
             limits,
@@ -399,7 +437,12 @@ impl DrainRequest {
             may_restart(&restarts, &mutation.live.client, mutation.view.now).await?;
             self.check_permission(&leaving, mutation).await?;
         }
-        Ok(Agreed { restarts, lines })
+        let workloads = recordable(&prepared.units, &impact, &view.reading);
+        Ok(Agreed {
+            restarts,
+            workloads,
+            lines,
+        })
     }
 
     /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
@@ -480,24 +523,4 @@ pub(super) fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> Pr
         name: String::new(),
     };
     ProposedTaint::hypothetical(selector, taint.taint(), now).with_effect(&Effect::NoExecute, now)
-}
-
-/// The names of the rules of each unit.
-fn names_by_unit(drafts: &[RuleDraft]) -> BTreeMap<String, Vec<String>> {
-    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for draft in drafts {
-        let unit = draft.annotations.get(RuleMetadata::DRAIN_UNIT);
-        if let Some(unit) = unit {
-            let rules = names.entry(unit.clone()).or_default();
-            rules.push(draft.name.clone());
-        }
-    }
-    names
-}
-
-fn begun_first(runs: Vec<DrainRun>) -> Vec<DrainRun> {
-    let (mut begun, waiting): (Vec<DrainRun>, Vec<DrainRun>) =
-        runs.into_iter().partition(|run| run.progress.has_begun());
-    begun.extend(waiting);
-    begun
 }

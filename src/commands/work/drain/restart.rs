@@ -43,7 +43,7 @@ pub(super) async fn may_restart(
     Ok(())
 }
 
-impl UnitDrain<'_> {
+impl UnitDrain<'_, '_, '_> {
     /// Restarts the owner, and says what became of that.
     pub(super) async fn restart(
         &self,

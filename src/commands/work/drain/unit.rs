@@ -5,27 +5,26 @@
 //! not be released.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 
 use tokio::time::Instant;
 
+use super::board::Board;
 use super::look::UnitObserver;
 use super::order::DrainOrder;
 use crate::cluster::{Detail, EvictionAnswer, WriteMode, evict};
-use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
-    DrainProgress, DrainView, EvictionReply, RuleState, StagedUnit, Unit, UnitEnd, UnitFacts,
-    UnitPod, UnitRun, UnitStep, interrupted,
+    DrainProgress, DrainView, EvictionReply, RuleState, Unit, UnitEnd, UnitFacts, UnitPod, UnitRun,
+    UnitStep, interrupted,
 };
 use crate::decide::{RulePatch, escalate};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Uid};
-use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
 use crate::report::command_event::{EventDetail, RequestResult};
 use crate::report::reference::ObjectReference;
@@ -34,26 +33,21 @@ use crate::report::reference::ObjectReference;
 type Idleness = RefCell<Option<Result<WaitResult, Failure>>>;
 
 /// One unit that is being drained.
-pub(super) struct UnitDrain<'a> {
+pub(super) struct UnitDrain<'a, 'b, 'c> {
     pub(super) order: &'a DrainOrder<'a>,
     pub(super) unit: &'a Unit,
-    /// All units of this run with their stages, in order.
-    pub(super) units: Vec<StagedUnit>,
+    pub(super) board: &'a Board<'b, 'c>,
     /// Its rules, as last patched by this run.
     pub(super) rules: Vec<DeviceTaintRule>,
 }
 
-impl UnitDrain<'_> {
+impl UnitDrain<'_, '_, '_> {
     /// Drains the unit, and returns the result.
     ///
     /// # Errors
     ///
     /// When the cluster cannot be read, or does not permit the user to evict.
-    pub(super) async fn drain(
-        &mut self,
-        run: UnitRun,
-        changer: &mut Changer<'_>,
-    ) -> Result<UnitEnd, Failure> {
+    pub(super) async fn drain(&mut self, run: UnitRun) -> Result<UnitEnd, Failure> {
         let order = self.order;
         let live = order.live.clone();
         let view = Box::pin(ClusterView::of_for(live, order.version, Detail::Attributes)).await?;
@@ -79,7 +73,7 @@ impl UnitDrain<'_> {
             idleness.replace(Some(waited));
             pending().await
         };
-        let evicting = Box::pin(self.evict_all(run, (&idleness, &left), changer));
+        let evicting = Box::pin(self.evict_all(run, (&idleness, &left)));
         tokio::select! {
             end = evicting => end,
             end = waiting => end,
@@ -90,7 +84,6 @@ impl UnitDrain<'_> {
         &mut self,
         mut run: UnitRun,
         (idleness, left): (&Idleness, &RefCell<Vec<Blocker>>),
-        changer: &mut Changer<'_>,
     ) -> Result<UnitEnd, Failure> {
         let order = self.order;
         let began = Instant::now();
@@ -102,23 +95,27 @@ impl UnitDrain<'_> {
             seen: BTreeMap::new(),
         };
         let mut told = BTreeMap::new();
-        let mut status = StatusLine::new(&order.context.printer);
+        let name = &self.unit.name;
         loop {
             let mut facts = Box::pin(observer.facts(&self.rules)).await?;
             if let Some(end) = is_idle(idleness, &mut facts)? {
                 return Ok(end);
             }
             facts.not_idle = messages(&left.borrow());
+            // Between this and the step no other unit decides anything.
+            facts.busy = self.board.occupied_beside(name);
             let step = run.next(&facts, began.elapsed());
+            self.board.occupy(name, occupied(&run, &facts, &step));
+            let units = self.board.units();
             let view = DrainView {
                 drain: order.name,
-                units: &self.units,
+                units: &units,
                 current: &self.unit.name,
                 run: &run,
                 facts: &facts,
                 elapsed: began.elapsed(),
             };
-            self.show(&view.progress(), &step, &mut status);
+            self.show(view.progress(), &step);
             match step {
                 UnitStep::Evict(_, uid) => {
                     let Some(pod) = facts.pods.iter().find(|pod| pod.uid == uid) else {
@@ -136,7 +133,7 @@ impl UnitDrain<'_> {
                     run.restarted(&owner, &reply, began.elapsed());
                 }
                 UnitStep::RaiseEffect => {
-                    self.raise(changer).await?;
+                    self.raise().await?;
                     run.raised();
                 }
                 UnitStep::WaitUntil(until) => {
@@ -166,7 +163,7 @@ impl UnitDrain<'_> {
     }
 
     /// Shows how far the drain is.
-    fn show(&self, progress: &DrainProgress, step: &UnitStep, status: &mut StatusLine<'_>) {
+    fn show(&self, progress: DrainProgress, step: &UnitStep) {
         let context = self.order.context;
         let is_shown = match step {
             UnitStep::WaitUntil(_) => true,
@@ -178,8 +175,7 @@ impl UnitDrain<'_> {
             UnitStep::Finished(_) => false,
         };
         if is_shown {
-            context.ledger.left(&progress.state);
-            status.show(&progress.state, &progress.line, &progress.lines);
+            self.board.show(&self.unit.name, progress);
         }
     }
 
@@ -211,7 +207,8 @@ impl UnitDrain<'_> {
     }
 
     /// Gives the rules effect NoExecute, which was confirmed before the drain started.
-    async fn raise(&mut self, changer: &mut Changer<'_>) -> Result<(), Failure> {
+    async fn raise(&mut self) -> Result<(), Failure> {
+        let mut changer = self.board.changer.lock().await;
         let order = self.order;
         order.context.printer.note(&format!(
             "unit {}: evicting the remaining pods by effect NoExecute",
@@ -229,6 +226,20 @@ impl UnitDrain<'_> {
         }
         Ok(())
     }
+}
+
+/// The workloads that the unit takes pods of once it has taken this step.
+fn occupied(run: &UnitRun, facts: &UnitFacts, step: &UnitStep) -> BTreeSet<Uid> {
+    let mut busy = run.busy(facts);
+    match step {
+        UnitStep::Evict(_, uid) => {
+            let pod = facts.pods.iter().find(|pod| pod.uid == *uid);
+            busy.extend(pod.and_then(|pod| pod.workload.clone()));
+        }
+        UnitStep::Restart(owner) => drop(busy.insert(owner.clone())),
+        UnitStep::RaiseEffect | UnitStep::WaitUntil(_) | UnitStep::Finished(_) => {}
+    }
+    busy
 }
 
 /// Notes whether the wait has found the devices idle; returns the result of the unit if the wait has found that devices

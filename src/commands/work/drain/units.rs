@@ -1,7 +1,9 @@
-//! All units of a drain, one after the other.
+//! All units of a drain, a few at a time.
 
+use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 
+use super::board::Board;
 use super::order::{DrainOrder, DrainRun};
 use super::unit::UnitDrain;
 use crate::assess::Guard;
@@ -14,15 +16,25 @@ use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
-    AbortAction, DrainEnd, PauseStep, RuleState, UnitEnd, UnitProgress, UnitRun, abort_patch,
-    interrupted, pause_step, rule_state, settled_in, staged_units,
+    AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
+    UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step, recording_patch,
+    reversal_patch, rule_state, settled_in,
 };
 use crate::engine::ProposedTaint;
+use crate::engine::rule_lifecycle::blocks;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::output::StatusLine;
 use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
+
+/// Why no further unit of a drain is started.
+enum StoppedDrain {
+    /// A unit could not be drained or started.
+    At(Failure),
+    /// A guard trips before a unit.
+    Before(Failure),
+}
 
 impl DrainOrder<'_> {
     /// Drains the units in order, until one of them cannot be drained.
@@ -37,38 +49,157 @@ impl DrainOrder<'_> {
         safety: &SafetyLimits,
         changer: &mut Changer<'_>,
     ) -> Result<DrainEnd, Failure> {
-        let mut end = DrainEnd {
+        let end = DrainEnd {
             name: self.name.to_owned(),
             units: Vec::new(),
+            running: Vec::new(),
             waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
+            skipped: self.skipped.clone(),
         };
         self.context.ledger.advise(interrupted(self.name));
+        self.complete(units, mutation).await?;
         self.settle(units, mutation).await?;
-        for (place, run) in units.iter().enumerate() {
-            end.waiting.retain(|name| *name != run.unit.name);
-            // The confirmed report is from the start: later units may have changed since.
-            Box::pin(self.pause(run, mutation)).await?;
-            if place > 0
-                && let Err(failure) = self.check(run, mutation, safety).await
-            {
-                let rest = units.get(place..).unwrap_or_default();
-                return Err(self.abort(rest, mutation, changer, failure).await);
-            }
-            let over = Box::pin(self.drain_unit(run, &end, mutation, changer)).await;
-            let over = over.map_err(|failure| stopped(failure, self.context))?;
-            self.context
-                .printer
-                .note(&DrainEnd::line(&run.unit.name, &over));
-            let goes_on = match &over {
-                UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
-                UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => false,
-            };
-            end.units.push((run.unit.name.clone(), over));
-            if !goes_on {
-                break;
+        let board = Board::new(end, mutation, safety, changer, self.context);
+        let mut stopped = None;
+        {
+            let mut next = units.iter().enumerate();
+            let mut running = FuturesUnordered::new();
+            let mut goes_on = true;
+            loop {
+                while goes_on
+                    && running.len() < self.parallel
+                    && let Some((place, run)) = next.next()
+                {
+                    board.begin(&run.unit.name);
+                    running.push(self.one(place, run, &board));
+                }
+                // Those that were begun are finished, whatever becomes of the others.
+                match running.next().await {
+                    None => break,
+                    Some(Ok(may_go_on)) => goes_on = goes_on && may_go_on,
+                    Some(Err(failure)) => {
+                        goes_on = false;
+                        stopped.get_or_insert(failure);
+                    }
+                }
             }
         }
-        Ok(end)
+        match stopped {
+            None => Ok(board.end()),
+            Some(StoppedDrain::At(failure)) => Err(failure),
+            Some(StoppedDrain::Before(failure)) => {
+                let waiting = board.end().waiting;
+                let rest = units.iter().filter(|run| waiting.contains(&run.unit.name));
+                Err(self.abort(rest.collect(), &board, failure).await)
+            }
+        }
+    }
+
+    /// Drains a unit; whether others may follow.
+    async fn one(
+        &self,
+        place: usize,
+        run: &DrainRun,
+        board: &Board<'_, '_>,
+    ) -> Result<bool, StoppedDrain> {
+        let name = &run.unit.name;
+        let waits = |failure| {
+            board.finish(name, |end| end.waiting.insert(0, name.clone()));
+            failure
+        };
+        // The confirmed report is from the start: later units may have changed since.
+        let paused = Box::pin(self.pause(run, board.mutation)).await;
+        paused.map_err(|failure| waits(StoppedDrain::At(failure)))?;
+        if place > 0 {
+            let checked = self.check(run, board.mutation, board.safety).await;
+            checked.map_err(|failure| waits(StoppedDrain::Before(failure)))?;
+        }
+        let over = Box::pin(self.drain_unit(run, board)).await;
+        let over = over.map_err(|failure| {
+            board.finish(name, |_| {});
+            StoppedDrain::At(stopped(failure, self.context))
+        })?;
+        let goes_on = match &over {
+            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
+            UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => false,
+        };
+        let line = DrainEnd::line(name, &over);
+        board.finish(name, |end| end.units.push((name.clone(), over)));
+        self.context.printer.note(&line);
+        Ok(goes_on)
+    }
+
+    /// Records on the rules that all of them exist, and the workloads that have pods on the devices.
+    async fn complete(
+        &self,
+        units: &[DrainRun],
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        let mut changer = self.recorder(mutation).await;
+        let now = self.live.client.server_time();
+        for run in units {
+            let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+            let size = DrainSize {
+                units: self.units,
+                rules: run.rules.len(),
+            };
+            let found = self.workloads.get(&run.unit.name).cloned();
+            let mut workloads = recording_patch(&rules, found.unwrap_or_default());
+            for rule in &rules {
+                let waiting = UnitProgress::Waiting.patch(now);
+                let patch = completion_patch(rule, size, waiting);
+                let patch = match (patch, workloads.take()) {
+                    (Some(mut patch), Some(recorded)) => {
+                        patch.annotations.extend(recorded.annotations);
+                        Some(patch)
+                    }
+                    (patch, recorded) => patch.or(recorded),
+                };
+                if let Some(patch) = patch {
+                    changer.patch(rule, &patch, |found| found.is_some()).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Records on all rules that are left that those of a unit were removed.
+    async fn reversed(
+        &self,
+        unit: &str,
+        why: &str,
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        let mut changer = self.recorder(mutation).await;
+        let rules = mutation.rules.list().await.map_err(failed)?.objects;
+        let rules = rules.into_iter().map(|stored| stored.fact);
+        let is_of_drain = |rule: &DeviceTaintRule| {
+            let drain = rule.metadata.labels.get(RuleMetadata::DRAIN);
+            drain.is_some_and(|drain| drain == self.name)
+        };
+        // A change of a rule that somebody weakened would hide who that was.
+        let is_intact = |rule: &DeviceTaintRule| blocks(&rule.taint.effect);
+        for rule in rules.filter(|rule| is_of_drain(rule) && is_intact(rule)) {
+            let patch = reversal_patch(&rule, unit, why);
+            changer
+                .patch(&rule, &patch, |found| found.is_some())
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// What changes annotations of rules that only this program reads: not printed as changes.
+    async fn recorder<'a>(&self, mutation: &'a MutationContext) -> Changer<'a>
+    where
+        Self: 'a,
+    {
+        let change = WriteRequest {
+            dry_run: DryRun::None,
+            error_unchanged: false,
+        };
+        let user = user_name(&self.live.client).await;
+        let changer = Changer::new(&mutation.rules, change, self.context);
+        changer.with_lines(Lines::Left).by(user)
     }
 
     /// Waits until the scheduler has observed the taints of all units.
@@ -122,16 +253,16 @@ impl DrainOrder<'_> {
     /// for.
     async fn abort(
         &self,
-        rest: &[DrainRun],
-        mutation: &MutationContext,
-        changer: &mut Changer<'_>,
+        rest: Vec<&DrainRun>,
+        board: &Board<'_, '_>,
         failure: Failure,
     ) -> Failure {
         match self.on_abort {
             AbortAction::Keep => return failure,
             AbortAction::Deescalate => {}
         }
-        let mut failure = failure;
+        let (mut failure, mutation) = (failure, board.mutation);
+        let mut changer = board.changer.lock().await;
         let names: Vec<String> = rest.iter().flat_map(|run| run.rules.clone()).collect();
         let rules = match by_name(&names, &mutation.rules).await {
             Ok(rules) => rules,
@@ -192,15 +323,11 @@ impl DrainOrder<'_> {
         Ok(report.refusal())
     }
 
-    async fn drain_unit(
-        &self,
-        run: &DrainRun,
-        before: &DrainEnd,
-        mutation: &MutationContext,
-        changer: &mut Changer<'_>,
-    ) -> Result<UnitEnd, Failure> {
+    async fn drain_unit(&self, run: &DrainRun, board: &Board<'_, '_>) -> Result<UnitEnd, Failure> {
+        let mutation = board.mutation;
         let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
         if let Some(missing) = missing(run, &rules) {
+            self.reversed(&run.unit.name, &missing, mutation).await?;
             return Ok(UnitEnd::Reversed(missing));
         }
         // Before this run patches the rules: its patch would hide that another user weakened a rule.
@@ -208,6 +335,7 @@ impl DrainOrder<'_> {
             return Ok(UnitEnd::Reversed(why));
         }
         self.happens(run, &UnitProgress::Draining, "draining");
+        let began = Instant::now();
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
         let unit_run = if run.progress.has_begun() {
             UnitRun::resumed(self.limits)
@@ -224,17 +352,47 @@ impl DrainOrder<'_> {
         let mut unit = UnitDrain {
             order: self,
             unit: &run.unit,
-            units: staged_units(before, &run.unit.name),
+            board,
             rules,
         };
-        let end = Box::pin(unit.drain(unit_run, changer)).await?;
+        let end = Box::pin(unit.drain(unit_run)).await?;
+        // A rule that was weakened says so itself.
+        let left = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+        if let (UnitEnd::Reversed(why), Some(_)) = (&end, missing(run, &left)) {
+            self.reversed(&run.unit.name, why, mutation).await?;
+        }
+        let (end, safety) = self.verified(end, &run.unit, &left, began).await?;
         if let Some(progress) = end.progress() {
             // Read again, since the wait may have recorded unreleased devices on them.
             let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
             self.note(rules, &progress, mutation).await?;
             self.happens(run, &progress, &DrainEnd::line(&run.unit.name, &end));
         }
+        if let Some(line) = safety {
+            self.context.printer.note(&line);
+        }
         Ok(end)
+    }
+
+    /// The result of a unit once its kubelets were asked, and the line that calls it safe to pull.
+    async fn verified(
+        &self,
+        end: UnitEnd,
+        unit: &Unit,
+        rules: &[DeviceTaintRule],
+        began: Instant,
+    ) -> Result<(UnitEnd, Option<String>), Failure> {
+        if end != UnitEnd::Idle {
+            return Ok((end, None));
+        }
+        // What evictions have left of the time, and enough to ask once.
+        let until = began.checked_add(self.limits.timeout).unwrap_or(began);
+        let safety = Box::pin(self.removal_safety(unit, rules, until)).await?;
+        Ok(match safety {
+            None => (end, None),
+            Some(RemovalSafety::Unsafe(reasons)) => (UnitEnd::Blocked(reasons), None),
+            Some(safe @ RemovalSafety::Safe(_)) => (end, safe.line(&unit.name)),
+        })
     }
 
     /// Records the stage of the unit on its rules, and returns the patched rules.
@@ -244,15 +402,8 @@ impl DrainOrder<'_> {
         progress: &UnitProgress,
         mutation: &MutationContext,
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
-        let change = WriteRequest {
-            dry_run: DryRun::None,
-            error_unchanged: false,
-        };
-        let user = user_name(&self.live.client).await;
-        // Not printed as a change: only this program reads the annotation.
-        let changer = Changer::new(&mutation.rules, change, self.context);
-        let mut changer = changer.with_lines(Lines::Left).by(user);
-        let patch = progress.patch();
+        let mut changer = self.recorder(mutation).await;
+        let patch = progress.patch(self.live.client.server_time());
         let mut noted = Vec::new();
         for rule in rules {
             let again = |found: Option<&DeviceTaintRule>| found.is_some();

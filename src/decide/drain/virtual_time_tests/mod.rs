@@ -2,8 +2,8 @@
 //!
 //! A simulated cluster has devices, workloads with budgets, Deployments with their rollouts, a scheduler and an Eviction
 //! API; each step is a second. The invariants: no budget is violated without NoExecute, no unit is reported idle while
-//! one of its devices is held, a workload loses no pod while it is not ready, a Deployment is restarted at most once,
-//! every run ends, and its result can be undone.
+//! one of its devices is held, a workload loses no pod while it is not ready, pods whose loss does harm leave last, a
+//! Deployment is restarted at most once, every run ends, and its result can be undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -96,7 +96,7 @@ struct Simulation {
     start_seconds: u64,
     sticks: bool,
     next: u64,
-    idle_since: Option<u64>,
+    idle_since: BTreeMap<usize, u64>,
 }
 
 impl Simulation {
@@ -110,10 +110,10 @@ impl Simulation {
                 SimulatedWorkload {
                     replicas: usize::try_from(replicas).unwrap(),
                     min_available: usize::try_from(random.below(replicas + 1)).unwrap(),
-                    class: if replicas == 1 {
-                        PodClass::SingleReplica
-                    } else {
-                        PodClass::Replicated
+                    class: match (replicas, random.below(4)) {
+                        (_, 0) => PodClass::Job,
+                        (1, _) => PodClass::SingleReplica,
+                        (_, _) => PodClass::Replicated,
                     },
                     rollout: None,
                 }
@@ -135,7 +135,7 @@ impl Simulation {
             start_seconds: 1 + random.below(8),
             sticks: random.one_in(10),
             next: 0,
-            idle_since: None,
+            idle_since: BTreeMap::new(),
             random,
         };
         for _ in 0..12 {
@@ -279,11 +279,12 @@ impl Simulation {
             pods.cloned().collect()
         };
         // A wait calls devices idle when they have been for a while.
-        self.idle_since = if of_unit.is_empty() {
-            self.idle_since.or(Some(self.now))
+        if of_unit.is_empty() {
+            self.idle_since.entry(unit).or_insert(self.now);
         } else {
-            None
-        };
+            self.idle_since.remove(&unit);
+        }
+        let idle_since = self.idle_since.get(&unit).copied();
         let restarts = self.restarts();
         let mut pods: Vec<UnitPod> = of_unit.iter().map(|pod| self.unit_pod(pod)).collect();
         pods.sort_by(|left, right| left.harm.cmp(&right.harm));
@@ -307,12 +308,13 @@ impl Simulation {
             unschedulable: pending
                 .map(|pod| (key(pod.workload), "no device".to_owned()))
                 .collect::<BTreeMap<_, _>>(),
+            busy: BTreeSet::new(),
             unread: if unread {
                 vec!["pods".to_owned()]
             } else {
                 Vec::new()
             },
-            is_idle: self.idle_since.is_some_and(|since| since + 2 <= self.now),
+            is_idle: idle_since.is_some_and(|since| since + 2 <= self.now),
             not_idle: Vec::new(),
             // A read that fails may show nothing at all.
             pods: if unread { Vec::new() } else { pods },
@@ -376,6 +378,7 @@ fn drain(seed: u64) -> (UnitEnd, u64) {
         },
         included: Inclusions {
             single_replicas: true,
+            jobs: true,
             ..Inclusions::default()
         },
         force_after: is_forced.then(|| Duration::from_secs(20)),
@@ -422,7 +425,7 @@ fn drain_unit(
     let planned = simulation.planned(seed);
     let mut run = UnitRun::new(limits).restarting(planned.clone());
     let mut began = simulation.now;
-    simulation.idle_since = None;
+    simulation.idle_since.clear();
     loop {
         let elapsed = simulation.now - began;
         assert!(
@@ -448,6 +451,7 @@ fn drain_unit(
                 );
                 let pod = facts.pods.iter().find(|pod| pod.uid == uid);
                 let pod = pod.expect("a pod of the unit");
+                check_order(pod, &facts, seed);
                 let reply = simulation.evict(&uid);
                 run.replied(pod, &reply, Duration::from_secs(elapsed));
             }
@@ -477,6 +481,100 @@ fn drain_unit(
         }
         simulation.check_budgets(may_violate, seed);
     }
+}
+
+/// Drains both units of a cluster at the same time, and gives how many became idle.
+fn drain_together(seed: u64) -> usize {
+    let mut simulation = Simulation::new(seed);
+    let limits = UnitLimits {
+        means: if seed.is_multiple_of(2) {
+            Means::Auto
+        } else {
+            Means::Eviction
+        },
+        included: Inclusions {
+            single_replicas: true,
+            jobs: true,
+            ..Inclusions::default()
+        },
+        force_after: None,
+        timeout: Duration::from_secs(TIMEOUT),
+        accepts_unplaceable: false,
+    };
+    let planned = simulation.planned(seed);
+    let run = UnitRun::new(limits).restarting(planned);
+    let mut runs: BTreeMap<usize, UnitRun> = (0..simulation.units)
+        .map(|unit| (unit, run.clone()))
+        .collect();
+    let mut busy: BTreeMap<usize, BTreeSet<Uid>> = BTreeMap::new();
+    let (began, mut idle) = (simulation.now, 0);
+    while !runs.is_empty() {
+        let elapsed = simulation.now - began;
+        assert!(elapsed <= TIMEOUT + 2, "seed {seed}: it does not end");
+        let elapsed = Duration::from_secs(elapsed);
+        for unit in runs.keys().copied().collect::<Vec<_>>() {
+            let run = runs.get_mut(&unit).expect("a run");
+            let others = busy.iter().filter(|(other, _)| **other != unit);
+            let others: BTreeSet<Uid> = others.flat_map(|(_, uids)| uids.clone()).collect();
+            let end = loop {
+                let mut facts = simulation.facts(unit);
+                facts.busy.clone_from(&others);
+                let step = run.next(&facts, elapsed);
+                busy.insert(unit, run.busy(&facts));
+                match step {
+                    UnitStep::Evict(_, uid) => {
+                        let pod = facts.pods.iter().find(|pod| pod.uid == uid);
+                        let pod = pod.expect("a pod of the unit");
+                        check_order(pod, &facts, seed);
+                        let workload = pod.workload.clone().expect("a workload");
+                        assert!(!others.contains(&workload), "seed {seed}: two at a time");
+                        busy.entry(unit).or_default().insert(workload);
+                        let reply = simulation.evict(&uid);
+                        run.replied(pod, &reply, elapsed);
+                    }
+                    UnitStep::Restart(owner) => {
+                        assert!(!others.contains(&owner), "seed {seed}: restarted beside");
+                        busy.entry(unit).or_default().insert(owner.clone());
+                        let reply = simulation.restart(&owner);
+                        run.restarted(&owner, &reply, elapsed);
+                    }
+                    UnitStep::RaiseEffect => panic!("seed {seed}: NoExecute"),
+                    UnitStep::WaitUntil(_) => break None,
+                    UnitStep::Finished(end) => break Some(end),
+                }
+                simulation.check_budgets(false, seed);
+            };
+            if let Some(end) = end {
+                assert!(
+                    end != UnitEnd::Idle || !simulation.holds(unit),
+                    "seed {seed}"
+                );
+                idle += usize::from(end == UnitEnd::Idle);
+                busy.remove(&unit);
+                runs.remove(&unit);
+            }
+        }
+        simulation.tick();
+        simulation.check_budgets(false, seed);
+    }
+    check_undone(simulation, seed);
+    idle
+}
+
+#[test]
+fn units_that_are_drained_at_the_same_time_violate_no_budget_either() {
+    let idle: usize = (1..=CLUSTERS / 5).map(drain_together).sum();
+    assert!(idle > 500, "{idle}");
+}
+
+/// One pod of a workload leaves after the other, and those whose loss does harm when all others are gone and replaced.
+fn check_order(pod: &UnitPod, facts: &UnitFacts, seed: u64) {
+    let mut others = facts.pods.iter();
+    let is_first = others.all(|other| {
+        let is_same = other.is_terminating && other.workload == pod.workload;
+        !is_same && (pod.class == PodClass::Replicated || other.class != PodClass::Replicated)
+    });
+    assert!(is_first, "seed {seed}: {} is evicted too early", pod.name);
 }
 
 /// Without the taints, every workload becomes ready again, unless a pod is stuck.

@@ -1,0 +1,97 @@
+//! The kubelets of a drained unit, asked before its devices are called safe to pull.
+//!
+//! The API does not know devices of force-deleted pods, and calls them free: only the kubelet of their node knows. It is asked
+//! through a debug pod, also for other names and parts of the same hardware.
+
+use std::collections::BTreeSet;
+
+use tokio::time::Instant;
+
+use super::order::{DrainOrder, KubeletQuery};
+use crate::cluster::Detail;
+use crate::commands::work::cluster_view::ClusterView;
+use crate::commands::work::debug_pod::DebugPodPlan;
+use crate::commands::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
+use crate::commands::work::kubelet_node::NodeTrust;
+use crate::decide::drain::{RemovalSafety, Unit, removal_safety};
+use crate::engine;
+use crate::error::Failure;
+use crate::model::{DeviceTaintRule, NodeName};
+
+/// The root folder of kubelets, on their nodes.
+const KUBELET: &str = "/var/lib/kubelet";
+
+impl DrainOrder<'_> {
+    /// Whether the devices of an idle unit may be pulled, by `end`; absent if kubelets are not asked.
+    pub(super) async fn removal_safety(
+        &self,
+        unit: &Unit,
+        rules: &[DeviceTaintRule],
+        end: Instant,
+    ) -> Result<Option<RemovalSafety>, Failure> {
+        let Some(query) = &self.kubelets else {
+            return Ok(None);
+        };
+        let live = self.live.clone();
+        let view = Box::pin(ClusterView::of_for(live, self.version, Detail::Attributes)).await?;
+        let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+        let nodes: BTreeSet<Option<NodeName>> = unit
+            .devices
+            .iter()
+            .map(|device| {
+                let state = inventory.iter().find(|state| state.id == *device)?;
+                state.node.cloned()
+            })
+            .collect();
+        let mut held = Vec::new();
+        let mut asked = Vec::new();
+        for node in nodes.iter().flatten() {
+            match Box::pin(self.held_on(node, query, &view, AwaitedRelease { rules, end })).await {
+                Ok(lines) => {
+                    asked.push(node.clone());
+                    held.extend(lines);
+                }
+                // Who stops the program is not told that a kubelet is silent.
+                Err(failure) if failure.status().is_signal() => return Err(failure),
+                Err(failure) => {
+                    held.push(format!("kubelet of node {node}: {failure}"));
+                }
+            }
+        }
+        let warnings = view.identity_warnings(rules);
+        let unknown = warnings.into_iter().map(|warning| warning.message);
+        let unknown = unknown.chain(
+            nodes
+                .contains(&None)
+                .then(|| "the node of a device is unknown".to_owned()),
+        );
+        Ok(Some(removal_safety(&asked, held, unknown.collect())))
+    }
+
+    /// What the kubelet of the node holds when the time is over.
+    async fn held_on(
+        &self,
+        node: &NodeName,
+        query: &KubeletQuery,
+        view: &ClusterView,
+        awaited: AwaitedRelease<'_>,
+    ) -> Result<Vec<String>, Failure> {
+        let plan = DebugPodPlan {
+            node: node.to_string(),
+            namespace: query.namespace.clone(),
+            image: query.image.clone(),
+            root: KUBELET.to_owned(),
+            timeout: query.timeout,
+        };
+        let verifier = Verifier::through(plan, query.stop);
+        let claim = NodeClaim {
+            name: Some(node),
+            trust: NodeTrust::Nothing,
+        };
+        let verifier = verifier
+            .waiting_for(awaited, view, claim, self.context)
+            .await?;
+        let left = verifier.settled(awaited.end, self.context).await?;
+        Ok(left.into_iter().map(|left| left.message).collect())
+    }
+}

@@ -1,0 +1,250 @@
+//! Workloads of a drain, as recorded on its rules, and whether they are ready when it is undone.
+//!
+//! Once a pod was evicted nothing in the cluster says that its workload was ever on the devices. So the workloads of a
+//! unit are recorded before its first pod is evicted, each with its number of ready pods. A later run adds those that it
+//! does not find recorded, and keeps the earlier numbers: its own are lower.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::facts::{WorkloadState, workload_of};
+use crate::decide::RulePatch;
+use crate::engine::workloads::Owners;
+use crate::model::{DeviceTaintRule, Kind, NamespacedName, Pod, Reading, RuleMetadata, Uid};
+
+/// Most workloads that are recorded: an annotation may not become too long.
+const MOST: usize = 200;
+
+/// A workload that had pods on the devices of a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedWorkload {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its namespace and name.
+    pub name: NamespacedName,
+    /// How many of its pods were ready; absent if unknown.
+    pub ready: Option<i32>,
+}
+
+/// Workloads by their UIDs.
+pub type RecordedWorkloads = BTreeMap<Uid, RecordedWorkload>;
+
+/// The workloads of `pods`, as far as they were read.
+#[must_use]
+pub fn workloads_to_record(pods: &[Pod], reading: &Reading) -> RecordedWorkloads {
+    let owners = Owners::new(reading);
+    let all = reading.snapshot.workloads();
+    let kinds: BTreeMap<&Uid, Kind> = all.iter().map(|(kind, it)| (&it.uid, *kind)).collect();
+    let found = pods.iter().filter_map(|pod| {
+        let workload = workload_of(pod, &owners)?;
+        let record = RecordedWorkload {
+            kind: *kinds.get(&workload.uid)?,
+            name: workload.name.clone(),
+            ready: workload.ready,
+        };
+        Some((workload.uid.clone(), record))
+    });
+    found.collect()
+}
+
+/// The workloads that these rules record.
+#[must_use]
+pub fn recorded_workloads(rules: &[DeviceTaintRule]) -> RecordedWorkloads {
+    let texts = rules
+        .iter()
+        .filter_map(|rule| rule.metadata.annotation(RuleMetadata::DRAIN_WORKLOADS));
+    let values = texts.filter_map(|text| serde_json::from_str::<Vec<Value>>(text).ok());
+    values.flatten().filter_map(|it| parse(&it)).collect()
+}
+
+/// The change that records `found` on a rule beside what the `rules` of its unit record; none if they record it all.
+#[must_use]
+pub fn recording_patch(rules: &[DeviceTaintRule], found: RecordedWorkloads) -> Option<RulePatch> {
+    let known = recorded_workloads(rules);
+    let mut all = found;
+    all.retain(|uid, _| !known.contains_key(uid));
+    if all.is_empty() {
+        return None;
+    }
+    all.extend(known);
+    let values: Vec<Value> = all.iter().take(MOST).map(text).collect();
+    let key = RuleMetadata::DRAIN_WORKLOADS.to_owned();
+    Some(RulePatch {
+        annotations: [(key, Value::from(values).to_string())].into(),
+        ..RulePatch::default()
+    })
+}
+
+fn text((uid, workload): (&Uid, &RecordedWorkload)) -> Value {
+    json!({
+        "kind": workload.kind.as_str(),
+        "namespace": workload.name.namespace.as_str(),
+        "name": workload.name.name.as_str(),
+        "uid": uid.as_str(),
+        "ready": workload.ready,
+    })
+}
+
+/// A workload of an annotation, which others may have changed.
+fn parse(value: &Value) -> Option<(Uid, RecordedWorkload)> {
+    let text = |field: &str| value.get(field).and_then(Value::as_str);
+    let kind = text("kind")?;
+    let mut kinds = Kind::WORKLOADS.iter();
+    let workload = RecordedWorkload {
+        kind: *kinds.find(|known| known.as_str() == kind)?,
+        name: NamespacedName {
+            namespace: text("namespace")?.into(),
+            name: text("name")?.into(),
+        },
+        ready: value
+            .get("ready")
+            .and_then(Value::as_i64)
+            .and_then(|ready| i32::try_from(ready).ok()),
+    };
+    Some((Uid::from(text("uid")?), workload))
+}
+
+/// The names of these workloads by kind, by which they are read.
+#[must_use]
+pub fn recorded_names(recorded: &RecordedWorkloads) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
+    let mut names: BTreeMap<Kind, BTreeSet<NamespacedName>> = BTreeMap::new();
+    for workload in recorded.values() {
+        let of_kind = names.entry(workload.kind).or_default();
+        of_kind.insert(workload.name.clone());
+    }
+    names
+}
+
+/// Recorded workloads that have fewer ready pods than before the drain, and fewer than desired: a line each. One that has
+/// ended, or was deleted, is not waited for.
+///
+/// # Errors
+///
+/// Some could not be read: a line for each reason.
+pub fn not_ready(
+    recorded: &RecordedWorkloads,
+    reading: &Reading,
+) -> Result<Vec<String>, Vec<String>> {
+    let kinds: BTreeSet<Kind> = recorded.values().map(|it| it.kind).collect();
+    let unread = kinds.iter().filter_map(|kind| reading.without(*kind));
+    let unread: BTreeSet<String> = unread
+        .map(|gap| format!("{}: {}", gap.what, gap.why))
+        .collect();
+    if !unread.is_empty() {
+        return Err(unread.into_iter().collect());
+    }
+    let all = reading.snapshot.workloads();
+    let lines = all.iter().filter_map(|(kind, workload)| {
+        let before = recorded.get(&workload.uid)?;
+        let state = WorkloadState::of(*kind, workload);
+        (!state.is_ready_as(before.ready)).then(|| state.describe())
+    });
+    Ok(lines.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::testing::{Cluster, owned};
+    use crate::decide::testing::named;
+    use crate::model::Gap;
+
+    fn recorded(cluster: &Cluster) -> RecordedWorkloads {
+        let pods = [
+            owned("web-1", Some(("ReplicaSet", "web-6d"))),
+            owned("train", Some(("Job", "train"))),
+            owned("bare", None),
+        ];
+        workloads_to_record(&pods, &cluster.reading)
+    }
+
+    fn cluster() -> Cluster {
+        let mut cluster = Cluster::default();
+        cluster.deployment("web", 4);
+        cluster.job("train", 1);
+        cluster
+    }
+
+    fn lines(cluster: &Cluster, recorded: &RecordedWorkloads) -> Vec<String> {
+        not_ready(recorded, &cluster.reading).expect("all was read")
+    }
+
+    #[test]
+    fn what_is_recorded_on_a_rule_is_read_back_and_earlier_numbers_stay() {
+        let cluster = cluster();
+        let found = recorded(&cluster);
+        assert_eq!(found.len(), 2);
+        let mut rule = named("a", "NoSchedule");
+        let patch = recording_patch(&[], found.clone()).expect("news");
+        rule.metadata.annotations.extend(patch.annotations);
+        let rules = [rule];
+        assert_eq!(recorded_workloads(&rules), found);
+        let mut later = found.clone();
+        for workload in later.values_mut() {
+            workload.ready = Some(0);
+        }
+        assert_eq!(recording_patch(&rules, later.clone()), None);
+        let mut new = found.values().next().expect("one").clone();
+        new.ready = None;
+        later.insert("new".into(), new.clone());
+        let patch = recording_patch(&rules, later).expect("news");
+        let mut rule = named("b", "NoSchedule");
+        rule.metadata.annotations.extend(patch.annotations);
+        let mut all = found;
+        all.insert("new".into(), new);
+        assert_eq!(recorded_workloads(&[rule]), all);
+    }
+
+    #[test]
+    fn an_annotation_that_somebody_changed_records_what_is_left_of_it() {
+        let mut rule = named("a", "NoSchedule");
+        let key = RuleMetadata::DRAIN_WORKLOADS.to_owned();
+        for (text, count) in [
+            ("", 0),
+            ("no", 0),
+            ("{}", 0),
+            (
+                r#"[{"kind":"Widget","namespace":"a","name":"b","uid":"c"},
+                   {"kind":"Job","namespace":"a","name":"b","uid":"c","ready":"x"}]"#,
+                1,
+            ),
+        ] {
+            let note = (key.clone(), text.to_owned());
+            rule.metadata.annotations.extend([note]);
+            assert_eq!(recorded_workloads(&[rule.clone()]).len(), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_workload_is_ready_with_as_many_pods_as_before_or_as_it_wants() {
+        let mut cluster = cluster();
+        let mut found = recorded(&cluster);
+        assert_eq!(lines(&cluster, &found), Vec::<String>::new());
+        let set_ready = |cluster: &mut Cluster, ready| {
+            cluster.reading.snapshot.deployments[0].0.ready = ready;
+        };
+        set_ready(&mut cluster, Some(3));
+        let missing = ["Deployment team-a/web: 3 of 4 ready"];
+        assert_eq!(lines(&cluster, &found), missing);
+        for workload in found.values_mut() {
+            workload.ready = workload.ready.map(|ready| ready.min(3));
+        }
+        assert_eq!(lines(&cluster, &found), Vec::<String>::new(), "as before");
+        set_ready(&mut cluster, None);
+        assert_eq!(lines(&cluster, &found).len(), 1, "unknown");
+        cluster.reading.snapshot.deployments.clear();
+        assert_eq!(lines(&cluster, &found), Vec::<String>::new(), "deleted");
+    }
+
+    #[test]
+    fn workloads_that_could_not_be_read_are_not_ready() {
+        let mut cluster = cluster();
+        let found = recorded(&cluster);
+        assert_eq!(recorded_names(&found).len(), 2);
+        cluster.reading.known.remove(&Kind::Deployment);
+        cluster.reading.gaps = vec![Gap::of(Kind::Deployment, "denied")];
+        let unread = not_ready(&found, &cluster.reading).unwrap_err();
+        assert!(unread[0].starts_with("deployments: denied"), "{unread:?}");
+    }
+}
