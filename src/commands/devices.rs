@@ -323,7 +323,8 @@ impl FollowedQuestion for Listed {
                 Some(&listed),
                 RecordReader::Api,
             ))
-            .with_lines(self.lines);
+            .with_lines(self.lines)
+            .of_tainted_alone(self.list_filter.tainted);
         let report = if self.list_filter.is_selection() {
             report.of_selection()
         } else {

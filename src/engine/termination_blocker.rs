@@ -92,7 +92,7 @@ impl Publishers {
         };
         for slice in slices {
             match &slice.nodes {
-                SliceNodes::One(node) => {
+                SliceNodes::One(node) | SliceNodes::Selected(node) => {
                     if let Some(drivers) = publishers.nodes.get_mut(node) {
                         drivers.insert(slice.driver.clone());
                     }

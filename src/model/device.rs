@@ -41,7 +41,7 @@ impl ResourceSlice {
     #[must_use]
     pub fn node_of<'a>(&'a self, device: &'a Device) -> Option<&'a NodeName> {
         match &self.nodes {
-            SliceNodes::One(node) => Some(node),
+            SliceNodes::One(node) | SliceNodes::Selected(node) => Some(node),
             SliceNodes::PerDevice => device.node.as_ref(),
             SliceNodes::Several => None,
         }
@@ -66,7 +66,10 @@ pub enum SliceNodes {
     One(NodeName),
     /// Each device says for itself (`spec.perDeviceNodeSelection`).
     PerDevice,
-    /// All of them, or those that a selector chooses.
+    /// Those that a selector chooses which asks for the name of this node, or for that as host name, and for nothing
+    /// else. A scheduler compares labels and not this.
+    Selected(NodeName),
+    /// All of them, or those that another selector chooses.
     Several,
 }
 

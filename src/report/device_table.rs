@@ -80,7 +80,12 @@ pub(super) fn table(report: &Listed<'_>) -> Grouped {
 pub(super) fn total(report: &Listed<'_>) -> Option<String> {
     let several = report.nodes.len() > 1;
     let nodes = report.nodes.iter().filter(|node| node.node.is_some());
-    let nodes = counted(nodes.count(), "node");
+    let least = match report.summary.known()[0].exact() {
+        Some(_) => "",
+        // Without slices, nodes without allocated devices are unknown.
+        None => "at least ",
+    };
+    let nodes = format!("{least}{}", counted(nodes.count(), "node"));
     several.then(|| format!("{nodes}: {}", report.summary.in_words()))
 }
 

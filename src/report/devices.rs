@@ -56,6 +56,9 @@ pub struct DeviceReport {
     /// Whether tables have a line for each device, or for each node.
     #[serde(skip)]
     lines: DeviceLines,
+    /// Whether only tainted devices were asked for.
+    #[serde(skip)]
+    only_tainted: bool,
 }
 
 /// What tables have a line for.
@@ -143,6 +146,7 @@ impl DeviceReport {
             incomplete: Incomplete::all(&completeness),
             columns: AttributeColumns::default(),
             lines: DeviceLines::default(),
+            only_tainted: false,
         }
     }
 
@@ -157,6 +161,15 @@ impl DeviceReport {
     #[must_use]
     pub fn with_lines(self, lines: DeviceLines) -> Self {
         Self { lines, ..self }
+    }
+
+    /// The report as one of tainted devices alone, if so.
+    #[must_use]
+    pub fn of_tainted_alone(self, only_tainted: bool) -> Self {
+        Self {
+            only_tainted,
+            ..self
+        }
     }
 
     /// The report as one of selected devices, of which the counts say so.
@@ -296,7 +309,9 @@ impl View for DeviceReport {
 
     /// Devices that are not published are known from claims, and those that no claim holds from slices.
     fn missing_from_names(&self) -> Vec<String> {
-        let kinds = [Kind::ResourceSlice.plural(), Kind::ResourceClaim.plural()];
+        let mut kinds = vec![Kind::ResourceSlice.plural(), Kind::ResourceClaim.plural()];
+        // Which devices are tainted is known from rules, too.
+        kinds.extend(self.only_tainted.then(|| Kind::DeviceTaintRule.plural()));
         let gaps = self.incomplete.iter();
         gaps.filter(|gap| kinds.contains(&gap.missing.as_str()))
             .map(Incomplete::line)

@@ -42,7 +42,7 @@ pub struct RuleRow {
     /// The pods that use its devices and are not evicted by it.
     pub staying: usize,
     /// The pods that use the hardware of its devices through other devices, such as partitions.
-    pub beside: usize,
+    pub beside: Option<usize>,
     /// What its condition is worth.
     pub evicting: EvictionStatus,
 }
@@ -279,7 +279,10 @@ pub fn rows(
                 pods,
                 terminating,
                 staying,
-                beside: beside.get(&rule.name).copied().unwrap_or_default(),
+                // Which devices are partitions of others is known from slices.
+                beside: completeness
+                    .is_complete(CountSubject::Inventory)
+                    .then(|| beside.get(&rule.name).copied().unwrap_or_default()),
                 rule,
             }
         })
@@ -310,7 +313,7 @@ impl From<&RuleRow> for RuleSummary {
             // Counted from the same pods, so that these numbers are unknown where that of the evicted pods is.
             terminating_pod_count: pods.map(|_| row.terminating),
             not_evicted_pod_count: pods.map(|_| row.staying),
-            partition_pod_count: pods.map(|_| row.beside),
+            partition_pod_count: pods.and(row.beside),
             evicting: row.evicting.into(),
             bounds: Bounds::of(&[
                 ("publishedDeviceCount", row.devices),
@@ -418,14 +421,24 @@ fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
 /// Those who are still to be evicted, those who are on their way, and those who stay: a device is not free while
 /// one of them is there.
 fn pods(row: &RuleRow) -> String {
+    // Of pods that could not all be read there may be more.
+    let least = if row.pods.exact().is_some() {
+        ""
+    } else {
+        "at least "
+    };
     let more = [
-        (row.terminating, "terminating"),
-        (row.staying, "staying"),
+        (Some(row.terminating), "terminating"),
+        (Some(row.staying), "staying"),
         (row.beside, "on partitions"),
     ];
-    let more = more.into_iter().filter(|(count, _)| *count > 0);
+    let more = more.into_iter().filter(|(count, _)| *count != Some(0));
     let more: Vec<String> = more
-        .map(|(count, what)| format!("+{count} {what}"))
+        .map(|(count, what)| match count {
+            Some(count) if least.is_empty() => format!("+{count} {what}"),
+            Some(count) => format!("{least}{count} {what}"),
+            None => format!("{UNKNOWN} {what}"),
+        })
         .collect();
     if more.is_empty() {
         return row.pods.to_string();
@@ -639,8 +652,8 @@ mod tests {
         let mut rule = rule_of(gpu());
         let missing = [Kind::Pod, Kind::ResourceSlice];
         insta::assert_snapshot!(shown(&rule, 0, &missing, Notes::default()), @"
-        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES        PODS   EVICTING   AGE
-        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *             2+   <unknown>   no         <unknown>
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES                                  PODS   EVICTING   AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *             2+   <unknown> (<unknown> on partitions)   no         <unknown>
         ");
         // The controller says that there are evictions to do, and nobody knows better.
         rule.condition.as_mut().unwrap().status = "True".to_owned();
@@ -702,7 +715,7 @@ mod tests {
             pods,
             terminating: 1,
             staying: 0,
-            beside: 0,
+            beside: Some(0),
             evicting,
         };
         let of = |row| {
@@ -741,7 +754,7 @@ mod tests {
             pods: Count::known(2),
             terminating: 0,
             staying: 0,
-            beside: 0,
+            beside: Some(0),
             evicting: EvictionStatus::No,
             rule,
         };

@@ -69,6 +69,24 @@ impl NodeSelector {
         }
     }
 
+    /// The node that it names, by name or by host name, if it asks for nothing else. The label says the name where
+    /// nobody has given the machine another one.
+    pub(super) fn named_node(&self) -> Option<model::NodeName> {
+        const HOST_NAME: &str = "kubernetes.io/hostname";
+        let [term] = &self.node_selector_terms[..] else {
+            return None;
+        };
+        let ([label], []) = (&term.match_expressions[..], &term.match_fields[..]) else {
+            return self.only_node();
+        };
+        let is_name = label.key.as_deref() == Some(HOST_NAME);
+        let is_in = label.operator.as_deref() == Some("In");
+        match &label.values[..] {
+            [node] if is_name && is_in => Some(node.as_str().into()),
+            _ => None,
+        }
+    }
+
     pub(super) fn to_model(&self, context: &mut Context) -> model::NodeSelector {
         let terms = self.node_selector_terms.iter();
         model::NodeSelector {
@@ -97,4 +115,39 @@ fn requirements(
                 .collect(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selector_that_asks_for_one_name_alone_names_that_node() {
+        let named = |text: &str| {
+            let selector: NodeSelector = serde_json::from_str(text).unwrap();
+            selector.named_node().map(|node| node.to_string())
+        };
+        let of = |terms: &str| format!(r#"{{"nodeSelectorTerms": [{terms}]}}"#);
+        let host = r#"{"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-0"]}"#;
+        let name = r#"{"key": "metadata.name", "operator": "In", "values": ["node-0"]}"#;
+        let label = |requirement: &str| of(&format!(r#"{{"matchExpressions": [{requirement}]}}"#));
+        assert_eq!(named(&label(host)).as_deref(), Some("node-0"));
+        let field = of(&format!(r#"{{"matchFields": [{name}]}}"#));
+        assert_eq!(named(&field).as_deref(), Some("node-0"));
+        for other in [
+            label(&host.replace("In", "NotIn")),
+            label(&host.replace("hostname", "arch")),
+            label(&host.replace(r#"["node-0"]"#, r#"["node-0", "node-1"]"#)),
+            label(&format!("{host}, {}", host.replace("hostname", "arch"))),
+            of(&format!(
+                r#"{{"matchExpressions": [{host}]}}, {{"matchExpressions": [{host}]}}"#
+            )),
+            of(&format!(
+                r#"{{"matchExpressions": [{host}], "matchFields": [{name}]}}"#
+            )),
+            of(""),
+        ] {
+            assert_eq!(named(&other), None, "{other}");
+        }
+    }
 }

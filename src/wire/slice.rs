@@ -123,7 +123,9 @@ impl ResourceSlice {
         match detail {
             Detail::Names => {
                 if let Some(spec) = &mut self.spec {
-                    spec.node_selector = None;
+                    // One that names a node says where the devices are.
+                    let selector = spec.node_selector.take();
+                    spec.node_selector = selector.filter(|it| it.named_node().is_some());
                     spec.all_nodes = None;
                 }
                 let specs = self.spec.iter_mut();
@@ -180,7 +182,11 @@ impl ResourceSliceSpec {
         match context.optional(self.node_name.as_deref()) {
             Some(node) => model::SliceNodes::One(node),
             None if self.per_device_node_selection == Some(true) => model::SliceNodes::PerDevice,
-            None => model::SliceNodes::Several,
+            None => {
+                let selector = self.node_selector.as_ref();
+                let named = selector.and_then(NodeSelector::named_node);
+                named.map_or(model::SliceNodes::Several, model::SliceNodes::Selected)
+            }
         }
     }
 

@@ -81,7 +81,7 @@ fn nodes_of_users(snapshot: &Snapshot, selects: &impl Fn(&DeviceId) -> bool) -> 
         .filter(|slice| pools.contains(&(&slice.driver, &slice.pool.name)))
         .filter_map(|slice| match &slice.nodes {
             SliceNodes::One(node) => Some(node.clone()),
-            SliceNodes::PerDevice | SliceNodes::Several => None,
+            SliceNodes::PerDevice | SliceNodes::Selected(_) | SliceNodes::Several => None,
         })
         .collect()
 }

@@ -26,10 +26,17 @@ pub(crate) fn present(
     if !empty.is_empty() {
         printer.note(&format!("No resources found in {}", empty.join(", ")));
     } else if answer.is_empty() {
-        printer.note(&match &context.namespace {
-            Some(namespace) => format!("No resources found in namespace {namespace}"),
-            None => "No resources found".to_owned(),
-        });
+        let place = match &context.namespace {
+            Some(namespace) => format!(" in namespace {namespace}"),
+            None => String::new(),
+        };
+        // What was not read may be there.
+        let doubt = if answer.incomplete().is_empty() {
+            ""
+        } else {
+            ", but the data is incomplete"
+        };
+        printer.note(&format!("No resources found{place}{doubt}"));
     }
     let text = render(answer, page(wanted, context))?;
     printer.emit_marked(&text, &marks(answer, wanted.format))?;

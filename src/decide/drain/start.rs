@@ -72,8 +72,12 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     if lines.is_empty() {
         return Ok(());
     }
-    let failure =
-        Failure::refused("replacements would stay pending without a device; nothing was changed");
+    // Nobody stays pending for sure where it is only not known.
+    let failure = Failure::refused(if plan.replacements.lines().is_empty() {
+        "whether other devices are available is unknown; nothing was changed"
+    } else {
+        "replacements would stay pending without a device; nothing was changed"
+    });
     Err(lines
         .into_iter()
         .fold(failure, Failure::detail)
@@ -190,7 +194,10 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         let jobs = plan.failing_jobs;
         let are = if jobs.len() == 1 { "fails" } else { "fail" };
         let count = counted(jobs.len(), "Job");
-        lines.push(format!("  {count} {are} permanently: {}", few(jobs)));
+        lines.push(format!(
+            "  {count} {are} permanently unless containers exit with 0 when stopped: {}",
+            few(jobs)
+        ));
     }
     lines.push(format!(
         "  expected time: up to {} for grace periods, and the time until replacements are ready; at most {} for each unit (--timeout)",
@@ -518,7 +525,7 @@ mod tests {
           evicts pods that their workload recreates: team-a/web
           evicts pods of Jobs: team-a/train
           does not evict pods of DaemonSets: team-a/agent
-          1 Job fails permanently: team-a/train
+          1 Job fails permanently unless containers exit with 0 when stopped: team-a/train
           expected time: up to 90s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
           accepted: whether other devices are available is unknown for 1 claim: team-a/claim-0
         ");

@@ -141,7 +141,7 @@ fn fits(choice: &Choice<'_>, place: u32, state: &ClusterState<'_>) -> Candidacy 
 pub(super) fn reached(place: u32, state: &ClusterState<'_>) -> Candidacy {
     let at = state.at(place);
     match at.slice.nodes {
-        SliceNodes::One(_) | SliceNodes::Several => Candidacy::Yes,
+        SliceNodes::One(_) | SliceNodes::Selected(_) | SliceNodes::Several => Candidacy::Yes,
         SliceNodes::PerDevice => {
             let answers = state
                 .views

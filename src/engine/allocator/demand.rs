@@ -264,7 +264,7 @@ impl Choice<'_> {
         match at.slice.nodes {
             SliceNodes::PerDevice => is_for(at.device, view.node)
                 .ok_or_else(|| "the nodes of some devices are unknown".to_owned().into()),
-            SliceNodes::One(_) | SliceNodes::Several => Ok(true),
+            SliceNodes::One(_) | SliceNodes::Selected(_) | SliceNodes::Several => Ok(true),
         }
     }
 

@@ -169,8 +169,14 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
                 for place in &pool.devices {
                     let at = self.state.at(*place);
                     let is_there = match at.slice.nodes {
-                        SliceNodes::One(_) | SliceNodes::Several if view.is_doubtful => None,
-                        SliceNodes::One(_) | SliceNodes::Several => Some(true),
+                        SliceNodes::One(_) | SliceNodes::Selected(_) | SliceNodes::Several
+                            if view.is_doubtful =>
+                        {
+                            None
+                        }
+                        SliceNodes::One(_) | SliceNodes::Selected(_) | SliceNodes::Several => {
+                            Some(true)
+                        }
                         SliceNodes::PerDevice => is_for(at.device, view.node),
                     };
                     let answer = match is_there {

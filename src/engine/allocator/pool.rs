@@ -89,7 +89,9 @@ impl<'a> PoolGatherer<'a> {
                     .entry(node.as_str())
                     .or_default()
                     .push(place),
-                SliceNodes::PerDevice | SliceNodes::Several => gatherer.shared.push(place),
+                SliceNodes::PerDevice | SliceNodes::Selected(_) | SliceNodes::Several => {
+                    gatherer.shared.push(place);
+                }
             }
             gatherer
                 .by_pool
@@ -293,7 +295,9 @@ fn relevance(slice: &ResourceSlice, node: NodeFacts<'_>) -> NodeRelevance {
     let selector = terms.and_then(|terms| terms.selector.as_ref());
     let answer = match &slice.nodes {
         SliceNodes::One(name) => Some(node.name == Some(name.as_str())),
-        SliceNodes::Several | SliceNodes::PerDevice if all_nodes || selector.is_some() => {
+        SliceNodes::Several | SliceNodes::Selected(_) | SliceNodes::PerDevice
+            if all_nodes || selector.is_some() =>
+        {
             if all_nodes {
                 Some(true)
             } else {
@@ -301,7 +305,7 @@ fn relevance(slice: &ResourceSlice, node: NodeFacts<'_>) -> NodeRelevance {
             }
         }
         // Upstream (`GatherPools`) passes over a slice that names its nodes in none of the known ways.
-        SliceNodes::Several => Some(false),
+        SliceNodes::Several | SliceNodes::Selected(_) => Some(false),
         SliceNodes::PerDevice => {
             let answers = slice.devices.iter().map(|device| is_for(device, node));
             let answers: BTreeSet<Option<bool>> = answers.collect();

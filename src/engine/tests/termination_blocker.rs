@@ -113,8 +113,15 @@ fn nothing_is_concluded_from_slices_that_were_not_read() {
     assert_eq!(presence(&unread, "node-a"), DriverPresence::Unknown);
     let mut anywhere = stuck().snapshot.slices;
     anywhere[0].nodes = SliceNodes::Several;
-    let anywhere = Publishers::new(&anywhere, &names());
-    assert_eq!(presence(&anywhere, "node-a"), DriverPresence::Unknown);
+    let there = Publishers::new(&anywhere, &names());
+    assert_eq!(presence(&there, "node-a"), DriverPresence::Unknown);
+    // A selector that names one node leaves no other open.
+    anywhere[0].nodes = SliceNodes::Selected("node-b".into());
+    let elsewhere = Publishers::new(&anywhere, &names());
+    assert_eq!(presence(&elsewhere, "node-a"), gone);
+    anywhere[0].nodes = SliceNodes::Selected("node-a".into());
+    let here = Publishers::new(&anywhere, &names());
+    assert_eq!(presence(&here, "node-a"), DriverPresence::Published);
 }
 
 #[test]

@@ -59,6 +59,9 @@ pub fn explain_device(
                 "requests of pending claims are unknown".to_owned(),
             () if teller.is_unread(Kind::ResourceSlice) =>
                 "whether a request of a pending claim matches it is unknown".to_owned(),
+            // Which devices a request can get is known from its class.
+            () if candidates.is_empty() && teller.is_unread(Kind::DeviceClass) =>
+                "whether a request of a pending claim matches it is unknown".to_owned(),
             () if !teller.knows_taints() && !candidates.is_empty() =>
                 "whether a request of a pending claim could get it is unknown".to_owned(),
             () => queue(&candidates),

@@ -21,7 +21,7 @@ use crate::engine::allocator::{
 };
 use crate::engine::explain::{Chain, PendingPod};
 use crate::model::{
-    self, DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot,
+    self, DeviceClass, DeviceId, Kind, NamespacedName, RequestTerms, ResourceClaim, Snapshot,
 };
 use crate::naming::phrase::counted;
 use crate::report::casing::pascal_case;
@@ -182,7 +182,16 @@ pub(super) fn of(
         Some(_) => None,
         None => not_checked(&found.root_cause),
     };
-    let why = requests.iter().flat_map(WaitingRequest::lines);
+    let knows_usable = [
+        Kind::ResourceSlice,
+        Kind::DeviceTaintRule,
+        Kind::ResourceClaim,
+    ]
+    .into_iter()
+    .all(|kind| basis.reading.without(kind).is_none());
+    let why = requests
+        .iter()
+        .flat_map(|request| request.lines(knows_usable));
     let why = why.chain(unchecked.map(str::to_owned));
     Some(PendingReasons {
         why: why.chain(scheduler_message(chain)).collect(),
@@ -213,18 +222,25 @@ impl PendingReasons {
 }
 
 impl WaitingRequest {
-    /// What there is for it, and what keeps most devices from it, a line each.
-    fn lines(&self) -> Vec<String> {
+    /// What there is for it, and what keeps most devices from it, a line each. Without devices, taints or claims
+    /// it is not known which devices it could get.
+    fn lines(&self, knows_usable: bool) -> Vec<String> {
         let needs = match self.needed_device_count {
             Some(count) => count.to_string(),
             None => "all devices of a node".to_owned(),
         };
         let usable = self.usable_devices.len();
+        let usable = if knows_usable {
+            format!(
+                "{usable} {} free",
+                plural(usable, "matches and is", "match and are")
+            )
+        } else {
+            "how many match and are free is unknown".to_owned()
+        };
         let first = format!(
-            "request {} of class {}: needs {needs}, {usable} {} free",
-            self.request,
-            self.device_class_name,
-            plural(usable, "matches and is", "match and are")
+            "request {} of class {}: needs {needs}, {usable}",
+            self.request, self.device_class_name,
         );
         // What an expression excludes was not asked for; one that fails is the answer.
         let kept = || self.excluded.iter().filter(|one| one.expression.is_none());

@@ -116,7 +116,21 @@ impl PlanReport {
 
     fn proof(&self, bound: &Cost) -> String {
         match self.optimality {
-            Optimality::Optimal => "Optimal: no other set costs less.".to_owned(),
+            Optimality::Optimal if self.incomplete.is_empty() => {
+                "Optimal: no other set costs less.".to_owned()
+            }
+            // What could not be read may make another set cost less.
+            Optimality::Optimal => {
+                let missing: Vec<&str> = self
+                    .incomplete
+                    .iter()
+                    .map(|gap| gap.missing.as_str())
+                    .collect();
+                format!(
+                    "As far as could be read, no other set costs less; not read: {}.",
+                    missing.join(", ")
+                )
+            }
             Optimality::Bounded => format!(
                 "Not proven optimal, another set may cost less. Lower bound of the cost: {}.",
                 bound.line()

@@ -106,7 +106,9 @@ fn is_asked(stage: &Stage, line: &str) {
         &format!("{namespace}/train-"),
         &format!("{namespace}/notebook"),
         "1 pod will not be recreated",
-        &format!("1 Job fails permanently: {namespace}/train"),
+        &format!(
+            "1 Job fails permanently unless containers exit with 0 when stopped: {namespace}/train"
+        ),
     ] {
         assert!(shown.contains(named), "{named}: {shown}");
     }
