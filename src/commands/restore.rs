@@ -102,7 +102,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     let withdrawal = withdraw(&drain, &rules, &restorer)?;
     let owners = args.owners(&withdrawal, &rules, &live).await;
     let has_others = !owners.is_empty();
-    args.agree(action(&drain, &withdrawal), &units, owners, context)?;
+    args.agree(&action(&drain, &withdrawal), &units, owners, context)?;
     let stored = live.rules()?;
     let mut changer = Changer::new(&stored, args.change.change(), context).by(user);
     keep(&withdrawal, &drain, &mut changer).await?;
@@ -215,7 +215,7 @@ impl RestoreArgs {
 
     fn agree(
         &self,
-        action: String,
+        action: &str,
         units: &[UnitState],
         owners: Vec<String>,
         context: &Context,
@@ -225,8 +225,8 @@ impl RestoreArgs {
             others: self.others,
         };
         let theirs: Vec<String> = owners.iter().map(|line| format!("  {line}")).collect();
-        let Some(question) = restoration(action.clone(), owners, agreed) else {
-            context.printer.note(&action);
+        let Some(question) = restoration(action.to_owned(), owners, agreed) else {
+            context.printer.note(action);
             return Ok(());
         };
         let lines = units.iter().map(|unit| {
