@@ -432,7 +432,11 @@ fn pods(row: &RuleRow) -> String {
         (Some(row.staying), "staying"),
         (row.beside, "on partitions"),
     ];
-    let more = more.into_iter().filter(|(count, _)| *count != Some(0));
+    let knows_pods = !row.pods.is_unknown();
+    // Beside an unknown number another one says nothing.
+    let more = more
+        .into_iter()
+        .filter(|(count, _)| count.map_or(knows_pods, |count| count > 0));
     let more: Vec<String> = more
         .map(|(count, what)| match count {
             Some(count) if least.is_empty() => format!("+{count} {what}"),
@@ -652,8 +656,8 @@ mod tests {
         let mut rule = rule_of(gpu());
         let missing = [Kind::Pod, Kind::ResourceSlice];
         insta::assert_snapshot!(shown(&rule, 0, &missing, Notes::default()), @"
-        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES                                  PODS   EVICTING   AGE
-        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *             2+   <unknown> (<unknown> on partitions)   no         <unknown>
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES        PODS   EVICTING   AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *             2+   <unknown>   no         <unknown>
         ");
         // The controller says that there are evictions to do, and nobody knows better.
         rule.condition.as_mut().unwrap().status = "True".to_owned();

@@ -139,6 +139,13 @@ pub(super) struct PendingReasons {
     places: Vec<(NamespacedName, String)>,
 }
 
+/// The kinds that say which devices a claim could get.
+const USABLE_BY: [Kind; 3] = [
+    Kind::ResourceSlice,
+    Kind::DeviceTaintRule,
+    Kind::ResourceClaim,
+];
+
 /// What the pod of the chain waits for; absent where it waits for no device.
 pub(super) fn of(
     chain: &Chain<'_>,
@@ -182,16 +189,10 @@ pub(super) fn of(
         Some(_) => None,
         None => not_checked(&found.root_cause),
     };
-    let knows_usable = [
-        Kind::ResourceSlice,
-        Kind::DeviceTaintRule,
-        Kind::ResourceClaim,
-    ]
-    .into_iter()
-    .all(|kind| basis.reading.without(kind).is_none());
-    let why = requests
-        .iter()
-        .flat_map(|request| request.lines(knows_usable));
+    let is_known = |kind: &Kind| basis.reading.without(*kind).is_none();
+    let knows_usable = USABLE_BY.iter().all(is_known);
+    let why = requests.iter();
+    let why = why.flat_map(|request| request.lines(knows_usable));
     let why = why.chain(unchecked.map(str::to_owned));
     Some(PendingReasons {
         why: why.chain(scheduler_message(chain)).collect(),
@@ -229,14 +230,10 @@ impl WaitingRequest {
             Some(count) => count.to_string(),
             None => "all devices of a node".to_owned(),
         };
-        let usable = self.usable_devices.len();
-        let usable = if knows_usable {
-            format!(
-                "{usable} {} free",
-                plural(usable, "matches and is", "match and are")
-            )
-        } else {
-            "how many match and are free is unknown".to_owned()
+        let usable = match self.usable_devices.len() {
+            _ if !knows_usable => "how many match and are free is unknown".to_owned(),
+            1 => "1 matches and is free".to_owned(),
+            usable => format!("{usable} match and are free"),
         };
         let first = format!(
             "request {} of class {}: needs {needs}, {usable}",
