@@ -492,6 +492,33 @@ fn partitions_have_to_leave_enough_for_one_another() {
 }
 
 #[test]
+fn a_shared_partition_has_consumed_its_counters() {
+    let with_card = |memory: &str| {
+        let mut snapshot = halves()
+            .with_claim("c0", &["0"], asks(terms(1)))
+            .with_claim("c1", &["1"], asks(terms(1)))
+            .share(1, "8Gi");
+        let devices = &mut snapshot.slices[0].devices;
+        devices[1].allow_multiple_allocations = true;
+        devices[1].taints.push(Taint {
+            effect: Effect::NoSchedule,
+            ..taint(None).taint
+        });
+        devices.push(Device {
+            name: "2".into(),
+            ..devices[0].clone()
+        });
+        let terms = snapshot.slices[1].terms.as_mut().expect("counters");
+        terms.counters[0]
+            .counters
+            .insert("memory".into(), memory.into());
+        word(&snapshot)
+    };
+    assert_eq!(with_card("40Gi"), "placeable");
+    assert_eq!(with_card("30Gi"), "unplaceable");
+}
+
+#[test]
 fn whoever_sits_on_the_same_card_is_a_sibling() {
     let snapshot = halves()
         .with_claim("c0", &["0"], asks(terms(1)))
