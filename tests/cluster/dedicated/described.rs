@@ -54,7 +54,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
         json!([{"namespace": group, "name": "before", "uid": null}])
     );
     assert_eq!(one["toleratedByOthers"][0]["name"], "blanket");
-    assert_eq!(one["toleratedByOthers"][0]["tolerance"], "Blanket");
+    assert_eq!(one["toleratedByOthers"][0]["tolerance"], "Wildcard");
     let usage = |device: &str| {
         let devices = one["dedicatedDevices"].as_array().expect("devices").iter();
         let found = devices.filter(|it| it["device"] == world.device(device));
