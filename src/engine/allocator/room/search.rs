@@ -73,7 +73,8 @@ pub fn room(
         }
     };
     let occupancy = Occupancy::new(question, &state);
-    let left = occupancy.given_back(occupancy.leaving().into_iter(), &state);
+    let leaving = occupancy.leaving();
+    let left = occupancy.given_back(leaving.iter().copied(), &state);
     let views = 0..state.views.len();
     let nodes = views.map(|view| NodeRoom::new(view, &demands, &occupancy, &state, &left));
     let mut finder = Finder {
@@ -81,6 +82,7 @@ pub fn room(
         spec,
         demands: &demands,
         occupancy: &occupancy,
+        leaving: &leaving,
         nodes: nodes.collect(),
         snapshot: question.waiting.snapshot,
         cost,
@@ -116,6 +118,8 @@ struct Finder<'s, 'a> {
     spec: &'a ClaimSpec,
     demands: &'s [Demand<'a>],
     occupancy: &'s Occupancy<'a>,
+    /// The devices that are empty once the pods have left that are terminating.
+    leaving: &'s [u32],
     nodes: Vec<NodeRoom>,
     snapshot: &'a Snapshot,
     cost: &'s dyn Fn(&[usize]) -> RoomCost,
@@ -265,8 +269,7 @@ impl Finder<'_, '_> {
     }
 
     fn place_on(&self, view: usize, emptied: &[u32]) -> Result<Option<BTreeSet<u32>>, SearchStop> {
-        let leaving = self.occupancy.leaving().into_iter();
-        let emptied: BTreeSet<u32> = leaving.chain(emptied.iter().copied()).collect();
+        let emptied: BTreeSet<u32> = self.leaving.iter().chain(emptied).copied().collect();
         let own: Holdings<'_> = self.occupancy.given_back(emptied.into_iter(), self.state);
         let steps = Cell::new(STEPS);
         place(SearchTask {
@@ -342,7 +345,19 @@ impl Finder<'_, '_> {
 
     /// Why the scheduler gives up after these evictions, if it does.
     fn failure(&self, candidate: &Candidate) -> Option<Unknown> {
-        let views = 0..self.state.views.len();
+        // Only views that know an emptied device can differ from what they are without evictions, which
+        // `diagnose` has looked at; one without evictions is looked at on all of them.
+        let is_concerned = |view: &usize| {
+            let mut pools = self.state.views[*view].pools.iter();
+            candidate.emptied.is_empty()
+                || pools.any(|pool| {
+                    let mut devices = pool.devices.iter().chain(&pool.elsewhere);
+                    devices.any(|device| {
+                        candidate.emptied.contains(&self.state.at(*device).identity)
+                    })
+                })
+        };
+        let views = (0..self.state.views.len()).filter(is_concerned);
         let mut answers = views.map(|view| self.place_on(view, &candidate.emptied));
         answers.find_map(|answer| match answer {
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
