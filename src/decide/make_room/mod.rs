@@ -31,7 +31,11 @@ mod reported;
 mod run;
 mod target;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod tolerance;
+#[cfg(test)]
+mod virtual_time_tests;
 mod words;
 
 pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, Protection, candidates};
