@@ -12,7 +12,7 @@ use super::work::changer::{Changer, Lines};
 use super::work::consent::{ask, introduce};
 use super::work::events;
 use super::work::make_room::{
-    Preparation, Prepared, RoomOrder, RoomRequest, remove_all, remove_left,
+    Preparation, Prepared, RoomOrder, RoomRequest, remove_all, remove_left, until_scheduled,
 };
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
@@ -65,7 +65,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
     cleanup: bool,
 
-    /// Also choose sets that violate PodDisruptionBudgets
+    /// Also sets that violate PodDisruptionBudgets
     ///
     /// Pods that a budget keeps are evicted by effect NoExecute after --grace.
     #[arg(long, help_heading = "Pods")]
@@ -75,26 +75,29 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration, help_heading = "Pods", hide_short_help = true)]
     grace: Duration,
 
-    /// Also evict pods of the same or a higher priority
+    /// Also pods of the same or a higher priority
     #[arg(long, help_heading = "Pods")]
     include_higher_priority: bool,
 
-    /// Also evict pods in kube-system
+    /// Also pods in kube-system
     #[arg(long, help_heading = "Pods")]
     include_kube_system: bool,
 
-    /// Also evict pods that an annotation asks not to disrupt
+    /// Also pods with a do-not-disrupt annotation
+    ///
+    /// karpenter.sh/do-not-disrupt, cluster-autoscaler.kubernetes.io/safe-to-evict or
+    /// descheduler.alpha.kubernetes.io/prefer-no-eviction.
     #[arg(long, help_heading = "Pods")]
     include_do_not_disrupt: bool,
 
-    /// Remove the taint before the pod is scheduled, for claims that do not tolerate it
+    /// Work by priority alone, without the toleration
     ///
-    /// The devices are then not kept for the pod: the scheduler decides by priority, and another pod may
+    /// Removes the taint when the evicted pods have left, before the pod is scheduled. The devices are then not kept for the pod: the scheduler decides by priority, and another pod may
     /// get them first.
     #[arg(long, help_heading = "Wait")]
     without_toleration: bool,
 
-    /// How long to wait until the pod is scheduled, such as 5m
+    /// How long to wait until the pod is scheduled
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
     timeout: Duration,
 
@@ -249,12 +252,32 @@ impl MakeRoomArgs {
                     ExitStatus::Success
                 })
             }
-            Preparation::Nominated(pod, node) => Err(Failure::refused(format!(
-                "the scheduler has evicted pods on node {node} for pod {} itself, and schedules it when they \
-                 are gone; nothing was changed",
-                pod.name
-            ))
-            .hint("run the same command again if the pod stays pending")),
+            Preparation::Nominated(pod, node) => {
+                context.printer.note(&format!(
+                    "the scheduler has evicted pods on node {node} for pod {} itself, and schedules it when they \
+                     are gone; nothing is changed",
+                    pod.name
+                ));
+                let report = RoomReport {
+                    waiting_pod: Some((&pod).into()),
+                    ..RoomReport::new(RoomOutcome::Planned, dry_run)
+                };
+                if !dry_run.is_real() {
+                    print(report, format, context)?;
+                    return Ok(ExitStatus::Success);
+                }
+                let waiting = until_scheduled(&pod, &mutation.view, self.stage_limits());
+                let waiting = stoppable_by(Box::pin(waiting), Some(&mut signals), context);
+                let end = waiting.await?;
+                let status = end.status(&pod.name);
+                let error = status.as_ref().err().map(ToString::to_string);
+                let report = ended_report(report, &end);
+                print(RoomReport { error, ..report }, format, context)?;
+                if let Some(text) = end.success(&pod.name) {
+                    context.printer.note(&text);
+                }
+                status
+            }
             Preparation::Nothing(pod, nothing) => {
                 let failure = nothing.failure(&pod.name);
                 let report = RoomReport {
@@ -366,9 +389,8 @@ impl RoomWork<'_> {
         };
         let applied = stoppable_by(Box::pin(checked), Some(&mut signals), context).await;
         self.mutation.view.tell(&context.printer);
-        let stopped_by = applied.as_ref().err().map(Failure::status);
         let removed = if has_begun {
-            let was_stopped = stopped_by.is_some();
+            let was_stopped = applied.is_err();
             let removal = remove_left(&prepared.pod.uid, was_stopped, &mut changer);
             // A second signal ends also that, and says what is left.
             stoppable_by(Box::pin(removal), Some(&mut signals), context).await
@@ -378,6 +400,10 @@ impl RoomWork<'_> {
         let status = match (&ended, applied) {
             (Some(end), Ok(())) => self.ending(end),
             (None, Ok(())) => Ok(changer.status()),
+            // What was removed since is part of the account.
+            (_, Err(failure)) if failure.status().is_signal() => {
+                Err(interrupted(failure.status(), context))
+            }
             (_, Err(failure)) => Err(failure),
         };
         let status = match (status, removed) {
@@ -386,10 +412,7 @@ impl RoomWork<'_> {
             (Err(first), Err(second)) => Err(second.detail(first.to_string())),
         };
         self.report(ended.as_ref(), &status)?;
-        match stopped_by.filter(|status| status.is_signal()) {
-            Some(signal) => Err(interrupted(signal, context)),
-            None => status,
-        }
+        status
     }
 
     async fn stages(&self, changer: &mut Changer<'_>) -> Result<StageEnd, Failure> {

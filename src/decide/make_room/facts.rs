@@ -53,7 +53,7 @@ pub fn stage_facts(plan: &RoomPlan, view: &StageView<'_>) -> StageFacts {
     };
     let held = own().flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
     StageFacts {
-        progress: progress(view),
+        progress: progress(view.pod, view.uid),
         devices: held.map(|result| result.device.clone()).collect(),
         remaining: remaining(plan, view.snapshot),
         competitors: competitors(&plan.chosen.set.devices, view),
@@ -61,8 +61,22 @@ pub fn stage_facts(plan: &RoomPlan, view: &StageView<'_>) -> StageFacts {
     }
 }
 
-fn progress(view: &StageView<'_>) -> PodProgress {
-    let Some(pod) = view.pod.filter(|pod| pod.uid == *view.uid) else {
+impl StageFacts {
+    /// The facts of a pod for which nobody is evicted; absent where it is gone.
+    #[must_use]
+    pub fn of_pod(pod: Option<&Pod>, uid: &Uid) -> Self {
+        Self {
+            progress: progress(pod, uid),
+            devices: BTreeSet::new(),
+            remaining: Vec::new(),
+            competitors: Vec::new(),
+            reversed: None,
+        }
+    }
+}
+
+fn progress(pod: Option<&Pod>, uid: &Uid) -> PodProgress {
+    let Some(pod) = pod.filter(|pod| pod.uid == *uid) else {
         return PodProgress::Gone;
     };
     match &pod.node {

@@ -13,4 +13,4 @@ mod stages;
 
 pub(crate) use prepare::{Prepared, Preparation, RoomRequest};
 pub(crate) use removal::{remove_all, remove_left};
-pub(crate) use stages::RoomOrder;
+pub(crate) use stages::{RoomOrder, until_scheduled};

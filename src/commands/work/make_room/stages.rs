@@ -1,6 +1,7 @@
 //! The stages until the pod is scheduled: looks, evictions and changes of the rules, as `decide::make_room` decides them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
@@ -20,6 +21,9 @@ use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod};
 use crate::output::StatusLine;
+
+/// How long is waited where there is nothing to do.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The stages of one run.
 pub(crate) struct RoomOrder<'a> {
@@ -115,7 +119,7 @@ impl RoomOrder<'_> {
             })
             .collect();
         let view = view.with_pods_of(&devices).await?;
-        let pod = self.pod(&view).await?;
+        let pod = pod_now(&self.prepared.pod, &view).await?;
         Ok(stage_facts(
             &self.prepared.plan,
             &StageView {
@@ -127,18 +131,6 @@ impl RoomOrder<'_> {
                 before: &self.prepared.before,
             },
         ))
-    }
-
-    async fn pod(&self, view: &ClusterView) -> Result<Option<Pod>, Failure> {
-        let name = &self.prepared.pod.name;
-        match view.find_pods(PodQuery::One(name)).await? {
-            PodQueryResult::These(pods, _) => Ok(pods.into_iter().next()),
-            PodQueryResult::WithoutClaims | PodQueryResult::Gone => Ok(None),
-            PodQueryResult::Denied(why) => Err(Failure::new(
-                ExitStatus::Failed,
-                format!("pod {name} cannot be read any more: {why}"),
-            )),
-        }
     }
 
     async fn evict(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
@@ -187,5 +179,42 @@ impl RoomOrder<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The pod as it is now; absent where it is gone.
+async fn pod_now(pod: &Pod, view: &ClusterView) -> Result<Option<Pod>, Failure> {
+    let name = &pod.name;
+    match view.find_pods(PodQuery::One(name)).await? {
+        PodQueryResult::These(pods, _) => Ok(pods.into_iter().next()),
+        PodQueryResult::WithoutClaims | PodQueryResult::Gone => Ok(None),
+        PodQueryResult::Denied(why) => Err(Failure::new(
+            ExitStatus::Failed,
+            format!("pod {name} cannot be read any more: {why}"),
+        )),
+    }
+}
+
+/// Waits until the scheduler has placed a pod for which it has evicted others itself.
+///
+/// # Errors
+///
+/// When the pod cannot be read.
+pub(crate) async fn until_scheduled(
+    pod: &Pod,
+    view: &ClusterView,
+    limits: StageLimits,
+) -> Result<StageEnd, Failure> {
+    let run = StageRun::new(limits);
+    let began = Instant::now();
+    loop {
+        let now = pod_now(pod, view).await?;
+        let facts = StageFacts::of_pod(now.as_ref(), &pod.uid);
+        match run.next(&facts, began.elapsed()) {
+            StageStep::WaitUntil(until) => sleep(until.saturating_sub(began.elapsed())).await,
+            StageStep::Finished(end) => return Ok(end),
+            // There is nobody to evict, and no rule.
+            StageStep::Evict(_) | StageStep::Raise | StageStep::Lift => sleep(LOOK).await,
+        }
     }
 }

@@ -257,7 +257,7 @@ impl Case {
         };
         let mut snapshot = self.snapshot.clone();
         for claim in &mut snapshot.claims {
-            for allocation in &mut claim.allocation {
+            if let Some(allocation) = &mut claim.allocation {
                 allocation.results.retain(|result| stays(&result.device));
             }
         }
