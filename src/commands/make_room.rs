@@ -319,7 +319,11 @@ impl MakeRoomArgs {
                     let until = rule.metadata.expires();
                     let until = until.map_or_else(String::new, |at| format!(", good until {at}"));
                     let reason = rule.metadata.annotation(crate::model::RuleMetadata::REASON);
-                    format!("  rule {}: {}{until}", rule.name, reason.unwrap_or_default())
+                    format!(
+                        "  rule {}: {}{until}",
+                        rule.name,
+                        reason.unwrap_or_default()
+                    )
                 });
                 introduce(&rules.collect::<Vec<_>>(), context);
                 ask(&Question::Yes { action }, change.dry_run, context)?;
@@ -417,7 +421,9 @@ impl RoomWork<'_> {
 
     async fn stages(&self, changer: &mut Changer<'_>) -> Result<StageEnd, Failure> {
         let names = self.prepared.names();
-        let rules = by_name(&names, &self.mutation.rules).await.map_err(failed)?;
+        let rules = by_name(&names, &self.mutation.rules)
+            .await
+            .map_err(failed)?;
         let mut order = RoomOrder {
             live: &self.mutation.live,
             version: self.args.version.version(),

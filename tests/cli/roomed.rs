@@ -12,7 +12,10 @@ fn what_is_wrong_with_making_room_is_found_without_a_cluster() {
         ("make-room pod/a --timeout soon", "soon"),
         ("make-room pod/a --abort-if weather>3", "weather"),
         ("make-room pod/a -o table", "invalid value 'table'"),
-        ("make-room pod/a --dry-run=perhaps", "invalid value 'perhaps'"),
+        (
+            "make-room pod/a --dry-run=perhaps",
+            "invalid value 'perhaps'",
+        ),
     ] {
         let run = devicetaint(line);
         assert_eq!(run.code, 2, "{line}: {run:#?}");

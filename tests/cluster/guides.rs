@@ -303,10 +303,13 @@ fn pending_pod(plane: &ControlPlane) {
         }),
         class(driver),
         template("gpu", json!([])),
-        template("critical-gpu", json!([
-            {"key": key, "operator": "Exists", "effect": "NoSchedule"},
-            {"key": key, "operator": "Exists", "effect": "NoExecute"},
-        ])),
+        template(
+            "critical-gpu",
+            json!([
+                {"key": key, "operator": "Exists", "effect": "NoSchedule"},
+                {"key": key, "operator": "Exists", "effect": "NoExecute"},
+            ]),
+        ),
         json!({
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": named("web"),
             "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
@@ -343,9 +346,7 @@ fn pending_pod(plane: &ControlPlane) {
         async || {
             let pod = plane.get(&Reference::pod("serving", "critical")).await?;
             let conditions = pod["status"]["conditions"].as_array()?.clone();
-            let said = conditions
-                .iter()
-                .any(|it| it["reason"] == "Unschedulable");
+            let said = conditions.iter().any(|it| it["reason"] == "Unschedulable");
             said.then_some(())
         },
     ));

@@ -160,7 +160,9 @@ fn movability(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>, now: Timestam
         return Movability::Stays(why);
     }
     match found.verdict {
-        Verdict::Evicted { at } if at <= now => Movability::Evictable(protections(found, beneficiary)),
+        Verdict::Evicted { at } if at <= now => {
+            Movability::Evictable(protections(found, beneficiary))
+        }
         // A toleration with seconds: nobody can say today when the device is free.
         Verdict::Evicted { .. } | Verdict::Tolerates => Movability::Stays(Immovable::Tolerates),
         Verdict::Terminating => Movability::Leaving,

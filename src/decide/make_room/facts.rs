@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use super::plan::RoomPlan;
 use super::run::{Competitor, PodProgress, RemainingPod, StageFacts};
 use super::terms::kept_for;
-use crate::model::{
-    DeviceId, DeviceTaintRule, NamespacedName, Pod, ResourceClaim, Snapshot, Uid,
-};
+use crate::model::{DeviceId, DeviceTaintRule, NamespacedName, Pod, ResourceClaim, Snapshot, Uid};
 
 /// The claims that held the devices before anything was changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

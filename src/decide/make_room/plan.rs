@@ -127,7 +127,11 @@ pub fn plan(input: &RoomInput<'_>, limits: &RoomLimits) -> Result<RoomPlan, Box<
     if let Some(best) = &found.result.best {
         return Ok(RoomPlan {
             chosen: found.planned(best),
-            runner_up: found.result.runner_up.as_ref().map(|set| found.planned(set)),
+            runner_up: found
+                .result
+                .runner_up
+                .as_ref()
+                .map(|set| found.planned(set)),
             is_proved: found.result.is_proved,
             unknown: found.unknown(),
             leaving: leaving(input.candidates),
@@ -166,12 +170,12 @@ fn leaving(candidates: &[CandidatePod<'_>]) -> Vec<NamespacedName> {
     let leaving = candidates
         .iter()
         .filter(|candidate| candidate.movability == Movability::Leaving);
-    leaving.map(|candidate| candidate.pod.name.clone()).collect()
+    leaving
+        .map(|candidate| candidate.pod.name.clone())
+        .collect()
 }
 
-fn staying(
-    candidates: &[CandidatePod<'_>],
-) -> Vec<(NamespacedName, super::candidates::Immovable)> {
+fn staying(candidates: &[CandidatePod<'_>]) -> Vec<(NamespacedName, super::candidates::Immovable)> {
     let staying = candidates.iter().filter_map(|candidate| {
         let name = candidate.pod.name.clone();
         match &candidate.movability {
@@ -189,11 +193,7 @@ struct Searched<'a> {
 }
 
 impl<'a> Searched<'a> {
-    fn new(
-        input: &RoomInput<'a>,
-        most: Tier,
-        may: impl Fn(&BTreeSet<Protection>) -> bool,
-    ) -> Self {
+    fn new(input: &RoomInput<'a>, most: Tier, may: impl Fn(&BTreeSet<Protection>) -> bool) -> Self {
         let is_evictable = |candidate: &&CandidatePod<'_>| match &candidate.movability {
             Movability::Evictable(protections) => may(protections),
             Movability::Leaving | Movability::Stays(_) => false,

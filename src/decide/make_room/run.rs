@@ -74,7 +74,11 @@ impl Competitor {
             [] => format!("claim {} got {device}", self.claim),
             pods => {
                 let pods: Vec<String> = pods.iter().map(ToString::to_string).collect();
-                format!("pod {} got {device} (claim {})", pods.join(", "), self.claim)
+                format!(
+                    "pod {} got {device} (claim {})",
+                    pods.join(", "),
+                    self.claim
+                )
             }
         }
     }
@@ -190,14 +194,18 @@ impl StageRun {
             return None;
         }
         let staying = || facts.remaining.iter().filter(|pod| !pod.is_terminating);
-        let is_forced = self.limits.force_after.is_some_and(|after| elapsed >= after);
+        let is_forced = self
+            .limits
+            .force_after
+            .is_some_and(|after| elapsed >= after);
         let by_api: Vec<&RemainingPod> = staying().filter(|pod| pod.has_budget).collect();
         let is_due = |pod: &&&RemainingPod| {
             let refusal = self.refused.get(&pod.uid);
             !self.accepted.contains(&pod.uid)
                 && refusal.is_none_or(|refusal| elapsed >= refusal.retry_at)
         };
-        if !self.is_raised && (is_forced || by_api.iter().all(|pod| self.accepted.contains(&pod.uid)))
+        if !self.is_raised
+            && (is_forced || by_api.iter().all(|pod| self.accepted.contains(&pod.uid)))
         {
             let is_needed = staying().any(|pod| !self.accepted.contains(&pod.uid));
             if is_needed {
@@ -237,7 +245,9 @@ impl StageRun {
     fn refuse(&mut self, uid: &Uid, message: String, elapsed: Duration) {
         let [first, longest] = RETRIES;
         let before = self.refused.get(uid);
-        let pause = before.map_or(first, |refusal| refusal.pause.saturating_mul(2).min(longest));
+        let pause = before.map_or(first, |refusal| {
+            refusal.pause.saturating_mul(2).min(longest)
+        });
         let refusal = Refusal {
             message,
             pause,

@@ -28,12 +28,13 @@ impl RoomTarget {
         let text = match (typed, pending) {
             (None, true) => return Ok(Self::Pending),
             (Some(_), true) => {
-                return Err(Failure::usage("--pending chooses the pod itself: omit its name"));
+                return Err(Failure::usage(
+                    "--pending chooses the pod itself: omit its name",
+                ));
             }
             (None, false) => {
-                return Err(Failure::usage("no pod specified").hint(
-                    "specify pod/NAME -n NAMESPACE, claim/NAME -n NAMESPACE, or --pending",
-                ));
+                return Err(Failure::usage("no pod specified")
+                    .hint("specify pod/NAME -n NAMESPACE, claim/NAME -n NAMESPACE, or --pending"));
             }
             (Some(text), false) => text,
         };
@@ -51,7 +52,9 @@ impl RoomTarget {
         let name = ObjectName::from(name);
         match kind.to_ascii_lowercase().as_str() {
             "pod" | "pods" | "po" => Ok(Self::Pod(namespace, name)),
-            "claim" | "claims" | "resourceclaim" | "resourceclaims" => Ok(Self::Claim(namespace, name)),
+            "claim" | "claims" | "resourceclaim" | "resourceclaims" => {
+                Ok(Self::Claim(namespace, name))
+            }
             _ => Err(not_a_target(text)),
         }
     }

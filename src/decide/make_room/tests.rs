@@ -62,13 +62,32 @@ fn who_is_protected_needs_a_flag_of_its_own_for_each_reason() {
     for (key, value, asks) in [
         ("karpenter.sh/do-not-disrupt", "true", true),
         ("karpenter.sh/do-not-disrupt", "false", false),
-        ("cluster-autoscaler.kubernetes.io/safe-to-evict", "false", true),
-        ("cluster-autoscaler.kubernetes.io/safe-to-evict", "true", false),
-        ("descheduler.alpha.kubernetes.io/prefer-no-eviction", "", true),
+        (
+            "cluster-autoscaler.kubernetes.io/safe-to-evict",
+            "false",
+            true,
+        ),
+        (
+            "cluster-autoscaler.kubernetes.io/safe-to-evict",
+            "true",
+            false,
+        ),
+        (
+            "descheduler.alpha.kubernetes.io/prefer-no-eviction",
+            "",
+            true,
+        ),
     ] {
-        let found = movability(|pod| pod.annotations = vec![(key.into(), value.into())], None);
+        let found = movability(
+            |pod| pod.annotations = vec![(key.into(), value.into())],
+            None,
+        );
         let expected = [Protection::DoNotDisrupt];
-        assert_eq!(found, with_flags(if asks { &expected } else { &[] }), "{key}={value}");
+        assert_eq!(
+            found,
+            with_flags(if asks { &expected } else { &[] }),
+            "{key}={value}"
+        );
     }
     let flags: BTreeSet<&str> = Protection::ALL.map(Protection::flag).into();
     assert_eq!(flags.len(), Protection::ALL.len());
@@ -76,10 +95,14 @@ fn who_is_protected_needs_a_flag_of_its_own_for_each_reason() {
 
 #[test]
 fn who_would_come_back_or_is_not_evicted_stays_whatever_the_flags() {
-    let owned = |kind: &'static str| move |pod: &mut Pod| pod.controller = Some(controller(kind, "x"));
+    let owned =
+        |kind: &'static str| move |pod: &mut Pod| pod.controller = Some(controller(kind, "x"));
     let stays = Movability::Stays;
     assert_eq!(movability(owned("Node"), None), stays(Immovable::MirrorPod));
-    assert_eq!(movability(owned("DaemonSet"), None), stays(Immovable::DaemonSet));
+    assert_eq!(
+        movability(owned("DaemonSet"), None),
+        stays(Immovable::DaemonSet)
+    );
     assert_eq!(
         movability(|pod| pod.uid = "uid-of-mate".into(), None),
         stays(Immovable::SameClaim)
@@ -163,13 +186,24 @@ fn a_claim_has_to_tolerate_both_effects_and_the_eviction_forever() {
     for (what, tolerations, is_enough) in [
         ("both", both(), true),
         ("none", vec![], false),
-        ("NoSchedule", vec![tolerates(Some(Effect::NoSchedule), None)], false),
-        ("NoExecute", vec![tolerates(Some(Effect::NoExecute), None)], false),
+        (
+            "NoSchedule",
+            vec![tolerates(Some(Effect::NoSchedule), None)],
+            false,
+        ),
+        (
+            "NoExecute",
+            vec![tolerates(Some(Effect::NoExecute), None)],
+            false,
+        ),
         // Enough for the scheduler, and not for the eviction controller.
         ("no effect", vec![tolerates(None, None)], false),
         (
             "no effect and NoExecute",
-            vec![tolerates(None, None), tolerates(Some(Effect::NoExecute), None)],
+            vec![
+                tolerates(None, None),
+                tolerates(Some(Effect::NoExecute), None),
+            ],
             true,
         ),
         (
@@ -223,11 +257,20 @@ fn a_target_is_a_pod_a_claim_or_the_first_that_waits() {
     let parse = |typed, pending, namespace| RoomTarget::parse(typed, pending, namespace);
     let ok = |typed, namespace| parse(Some(typed), false, namespace).unwrap();
     let some = |namespace: &str| Some(namespace.into());
-    assert_eq!(ok("pod/a", Some("n")), RoomTarget::Pod(some("n"), "a".into()));
+    assert_eq!(
+        ok("pod/a", Some("n")),
+        RoomTarget::Pod(some("n"), "a".into())
+    );
     assert_eq!(ok("a", None), RoomTarget::Pod(None, "a".into()));
-    assert_eq!(ok("pod/n/a", Some("m")), RoomTarget::Pod(some("n"), "a".into()));
+    assert_eq!(
+        ok("pod/n/a", Some("m")),
+        RoomTarget::Pod(some("n"), "a".into())
+    );
     assert_eq!(ok("claim/a", None), RoomTarget::Claim(None, "a".into()));
-    assert_eq!(ok("ResourceClaims/a", None), RoomTarget::Claim(None, "a".into()));
+    assert_eq!(
+        ok("ResourceClaims/a", None),
+        RoomTarget::Claim(None, "a".into())
+    );
     assert_eq!(parse(None, true, None).unwrap(), RoomTarget::Pending);
     for (typed, pending) in [
         (None, false),
@@ -453,12 +496,18 @@ fn pods_with_budgets_leave_first_and_the_others_by_the_taint() {
     let refusal = EvictionReply::Refused("budget".to_owned());
     run.replied(&"a".into(), &refusal, at(0));
     // A second later it is tried again, and the others wait for it.
-    assert!(matches!(run.next(&facts(&both), at(0)), StageStep::WaitUntil(_)));
+    assert!(matches!(
+        run.next(&facts(&both), at(0)),
+        StageStep::WaitUntil(_)
+    ));
     assert_eq!(run.next(&facts(&both), at(1)), StageStep::Evict("a".into()));
     run.replied(&"a".into(), &EvictionReply::Accepted, at(1));
     assert_eq!(run.next(&facts(&both), at(1)), StageStep::Raise);
     run.raised();
-    assert!(matches!(run.next(&facts(&both), at(2)), StageStep::WaitUntil(_)));
+    assert!(matches!(
+        run.next(&facts(&both), at(2)),
+        StageStep::WaitUntil(_)
+    ));
     let left = run.left(&facts(&[remaining("b", false, true)]));
     assert_eq!(left[0], "pod team-a/b is terminating");
 }
@@ -468,9 +517,15 @@ fn without_other_pods_the_effect_stays_and_a_terminating_pod_is_not_asked_for_ag
     let mut run = StageRun::new(limits());
     let one = [remaining("a", true, false)];
     run.replied(&"a".into(), &EvictionReply::Accepted, at(0));
-    assert!(matches!(run.next(&facts(&one), at(0)), StageStep::WaitUntil(_)));
+    assert!(matches!(
+        run.next(&facts(&one), at(0)),
+        StageStep::WaitUntil(_)
+    ));
     let leaving = [remaining("b", true, true)];
-    assert!(matches!(run.next(&facts(&leaving), at(0)), StageStep::WaitUntil(_)));
+    assert!(matches!(
+        run.next(&facts(&leaving), at(0)),
+        StageStep::WaitUntil(_)
+    ));
 }
 
 #[test]
@@ -486,11 +541,17 @@ fn with_force_a_budget_is_overruled_after_its_grace() {
     assert_eq!(run.next(&facts(&one), at(4)), StageStep::Evict("a".into()));
     assert_eq!(run.next(&facts(&one), at(5)), StageStep::Raise);
     run.raised();
-    assert!(matches!(run.next(&facts(&one), at(6)), StageStep::WaitUntil(_)));
+    assert!(matches!(
+        run.next(&facts(&one), at(6)),
+        StageStep::WaitUntil(_)
+    ));
     // Without it, only the timeout ends the wait.
     let mut patient = StageRun::new(limits());
     patient.replied(&"a".into(), &refusal, at(0));
-    assert_eq!(patient.next(&facts(&one), at(50)), StageStep::Evict("a".into()));
+    assert_eq!(
+        patient.next(&facts(&one), at(50)),
+        StageStep::Evict("a".into())
+    );
     let StageStep::Finished(end) = patient.next(&facts(&one), at(60)) else {
         panic!("the time is over");
     };
@@ -532,8 +593,14 @@ fn each_end_has_its_exit_code() {
     let gone = with(&|facts| facts.progress = PodProgress::Gone);
     assert_eq!(gone.status(&pod).unwrap_err().status(), ExitStatus::Failed);
     let reversed = with(&|facts| facts.reversed = Some("rule r was removed".to_owned()));
-    assert_eq!(reversed, StageEnd::Reversed("rule r was removed".to_owned()));
-    assert_eq!(reversed.status(&pod).unwrap_err().status(), ExitStatus::Failed);
+    assert_eq!(
+        reversed,
+        StageEnd::Reversed("rule r was removed".to_owned())
+    );
+    assert_eq!(
+        reversed.status(&pod).unwrap_err().status(),
+        ExitStatus::Failed
+    );
 }
 
 #[test]
@@ -545,7 +612,10 @@ fn priority_alone_lifts_the_taint_once_everybody_has_left() {
     let mut run = StageRun::new(alone);
     run.raised();
     let one = [remaining("a", false, true)];
-    assert!(matches!(run.next(&facts(&one), at(0)), StageStep::WaitUntil(_)));
+    assert!(matches!(
+        run.next(&facts(&one), at(0)),
+        StageStep::WaitUntil(_)
+    ));
     assert_eq!(run.next(&facts(&[]), at(1)), StageStep::Lift);
     run.lifted();
     let mut lifted = facts(&[]);

@@ -112,7 +112,11 @@ pub fn refuse_lacking(
         .iter()
         .map(|it| format!("claim {}: request {}", it.claim, it.request));
     let refused = requests.fold(refused, Failure::detail);
-    let refused = refused.detail("add these lines to the requests of its ResourceClaimTemplate, and recreate the pod:");
-    let lines = toleration_lines().into_iter().map(|line| format!("  {line}"));
+    let refused = refused.detail(
+        "add these lines to the requests of its ResourceClaimTemplate, and recreate the pod:",
+    );
+    let lines = toleration_lines()
+        .into_iter()
+        .map(|line| format!("  {line}"));
     Err(lines.fold(refused, Failure::detail).hint(way_out))
 }

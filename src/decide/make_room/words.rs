@@ -68,8 +68,7 @@ pub fn plan_lines(
 }
 
 /// What the scheduler looks at beside devices and node selectors.
-const NOT_CHECKED: &str =
-    "  not checked: CPU, memory, taints of nodes, and affinity to other pods";
+const NOT_CHECKED: &str = "  not checked: CPU, memory, taints of nodes, and affinity to other pods";
 
 /// Node, devices, the number of evicted pods, and the tier.
 fn summary(room: &PlannedRoom) -> String {
@@ -79,13 +78,19 @@ fn summary(room: &PlannedRoom) -> String {
     let tier = tier_words(room.set.cost.tier);
     match room.pods.len() {
         0 => format!("{}{node}; evicts no pod", few(&devices)),
-        pods => format!("{}{node}; evicts {}; {tier}", few(&devices), counted(pods, "pod")),
+        pods => format!(
+            "{}{node}; evicts {}; {tier}",
+            few(&devices),
+            counted(pods, "pod")
+        ),
     }
 }
 
 fn pod_lines(pods: &[PlannedEviction]) -> Vec<String> {
     let shown = pods.iter().take(SHOWN);
-    let mut lines: Vec<String> = shown.map(|pod| format!("  evicts {}", pod_line(pod))).collect();
+    let mut lines: Vec<String> = shown
+        .map(|pod| format!("  evicts {}", pod_line(pod)))
+        .collect();
     let more = pods.len().saturating_sub(SHOWN);
     if more > 0 {
         lines.push(format!("  and {}", counted(more, "more pod")));
@@ -121,7 +126,9 @@ impl NothingHelps {
         let message = if self.is_proved {
             format!("no eviction that is allowed gives pod {pod} its devices; nothing was changed")
         } else {
-            format!("no set of pods was found whose eviction gives pod {pod} its devices; nothing was changed")
+            format!(
+                "no set of pods was found whose eviction gives pod {pod} its devices; nothing was changed"
+            )
         };
         let mut failure = Failure::new(ExitStatus::Failed, message);
         for near in &self.nearest {
@@ -155,7 +162,12 @@ impl NothingHelps {
 }
 
 fn near_line(near: &NearSet) -> String {
-    let names: Vec<String> = near.room.pods.iter().map(|pod| pod.name.to_string()).collect();
+    let names: Vec<String> = near
+        .room
+        .pods
+        .iter()
+        .map(|pod| pod.name.to_string())
+        .collect();
     format!(
         "nearest: {} ({}); needs {}",
         summary(&near.room),

@@ -61,7 +61,8 @@ fn a_pod_that_never_becomes_schedulable_ends_with_the_timeout_and_without_rules(
     });
     scene.until_unschedulable("critical");
     let run = scene.make_room("--yes --timeout 8s").ended(5);
-    run.saying("was not scheduled in time").saying("Insufficient cpu");
+    run.saying("was not scheduled in time")
+        .saying("Insufficient cpu");
     scene.without_rules();
 }
 

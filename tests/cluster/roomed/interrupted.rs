@@ -88,10 +88,7 @@ impl Stand {
             return;
         }
         assert_eq!(run.code, -1, "{what}: {run:#?}");
-        self.scene
-            .stage
-            .run("make-room --cleanup --yes")
-            .ended(0);
+        self.scene.stage.run("make-room --cleanup --yes").ended(0);
         self.scene.without_rules();
     }
 }

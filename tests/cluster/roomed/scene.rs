@@ -13,12 +13,16 @@ static CLEANUP: RwLock<()> = RwLock::new(());
 
 /// Held by a test whose rules nobody may clean up.
 pub fn among_others() -> RwLockReadGuard<'static, ()> {
-    CLEANUP.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    CLEANUP
+        .read()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Held by a test that cleans up.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
-    CLEANUP.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    CLEANUP
+        .write()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// What a claim needs so that devices can be kept for it.

@@ -23,12 +23,16 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
         {
             device["consumesCounters"] =
                 json!([{"counterSet": "card", "counters": {"slots": {"value": slots}}}]);
-            device["attributes"] = json!({"slots": {"int": slots.parse::<u8>().expect("a number")}});
+            device["attributes"] =
+                json!({"slots": {"int": slots.parse::<u8>().expect("a number")}});
         }
         devices["spec"]["pool"]["resourceSliceCount"] = json!(2);
         let mut counters = slice(&driver, &node, &[]);
         counters["metadata"]["name"] = json!(format!("{node}-{driver}-counters"));
-        counters["spec"].as_object_mut().expect("a spec").remove("devices");
+        counters["spec"]
+            .as_object_mut()
+            .expect("a spec")
+            .remove("devices");
         counters["spec"]["pool"]["resourceSliceCount"] = json!(2);
         counters["spec"]["sharedCounters"] =
             json!([{"name": "card", "counters": {"slots": {"value": "2"}}}]);
@@ -44,7 +48,9 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
     };
     scene.template_of("whole", of(2));
     let mut half = of(1);
-    half.as_object_mut().expect("a request").remove("tolerations");
+    half.as_object_mut()
+        .expect("a request")
+        .remove("tolerations");
     scene.template_of("half", half);
     // One half is in use, and the other is free: both are kept from others until the whole is allocated.
     scene.stage.workload_with("ReplicaSet", "web", 1, |spec| {
@@ -73,8 +79,7 @@ fn a_claim_that_two_pods_share_is_free_when_both_are_evicted() {
     block_on(plane().create(&[claim]));
     for name in ["one", "two"] {
         scene.pod_with(name, "gpu", None, |pod| {
-            pod["spec"]["resourceClaims"] =
-                json!([{"name": "gpu", "resourceClaimName": "shared"}]);
+            pod["spec"]["resourceClaims"] = json!([{"name": "gpu", "resourceClaimName": "shared"}]);
         });
         scene.stage.until_ready(name, 1);
     }
@@ -91,9 +96,12 @@ fn of_two_nodes_the_one_is_chosen_where_fewer_pods_are_evicted() {
     let first = scene.stage.node(2);
     scene.stage.workload("ReplicaSet", "single", 2);
     let second = scene.stage.node(2);
-    scene.stage.workload_with("ReplicaSet", "double", 1, |spec| {
-        spec["template"]["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = json!("pair");
-    });
+    scene
+        .stage
+        .workload_with("ReplicaSet", "double", 1, |spec| {
+            spec["template"]["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] =
+                json!("pair");
+        });
     scene.template("critical-pair", 2, Some(tolerations()));
     scene.pending("critical", "critical-pair", 0);
     let run = scene.make_room("--yes").ended(0);

@@ -12,7 +12,9 @@ fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() 
     scene.stage.workload("ReplicaSet", "web", 1);
     scene.pending("critical", "critical", 0);
     let planned = scene.make_room("--dry-run").ended(0);
-    let planned = planned.saying("grace periods are at most 10s").saying("evicts pod");
+    let planned = planned
+        .saying("grace periods are at most 10s")
+        .saying("evicts pod");
     assert!(planned.stdout.contains("(dry run)"), "{planned:#?}");
     scene.without_rules();
     let report = scene.make_room("--yes -o json").ended(0);

@@ -11,6 +11,6 @@ mod prepare;
 mod removal;
 mod stages;
 
-pub(crate) use prepare::{Prepared, Preparation, RoomRequest};
+pub(crate) use prepare::{Preparation, Prepared, RoomRequest};
 pub(crate) use removal::{remove_all, remove_left};
 pub(crate) use stages::{RoomOrder, until_scheduled};

@@ -9,9 +9,9 @@ use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
-    Beneficiary, Eligibility, Mechanism, NothingHelps, Occupants, RoomInput, RoomLimits,
-    RoomPlan, RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates, eligibility,
-    kept_for, lacking, may_wait, plan, refuse_lacking, taint, uses_claim,
+    Beneficiary, Eligibility, Mechanism, NothingHelps, Occupants, RoomInput, RoomLimits, RoomPlan,
+    RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates, eligibility, kept_for,
+    lacking, may_wait, plan, refuse_lacking, taint, uses_claim,
 };
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
@@ -204,10 +204,15 @@ impl RoomRequest {
 /// Refuses to choose where pods or budgets could not be read.
 fn refuse_unread(view: &ClusterView) -> Result<(), Failure> {
     let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
-    let mut gaps = needed.into_iter().filter_map(|kind| {
-        let gap = view.reading.without(kind);
-        gap.filter(|_| kind != Kind::Pod || view.reading.gaps.iter().any(|it| it.kind() == Some(kind)))
-    }).peekable();
+    let mut gaps = needed
+        .into_iter()
+        .filter_map(|kind| {
+            let gap = view.reading.without(kind);
+            gap.filter(|_| {
+                kind != Kind::Pod || view.reading.gaps.iter().any(|it| it.kind() == Some(kind))
+            })
+        })
+        .peekable();
     if gaps.peek().is_none() {
         return Ok(());
     }

@@ -13,8 +13,7 @@ use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::drain::EvictionReply;
 use crate::decide::make_room::{
-    PlannedEviction, StageEnd, StageFacts, StageLimits, StageRun, StageStep, StageView,
-    stage_facts,
+    PlannedEviction, StageEnd, StageFacts, StageLimits, StageRun, StageStep, StageView, stage_facts,
 };
 use crate::decide::{RulePatch, Version};
 use crate::engine::{ProposedTaint, Semantics};
@@ -103,7 +102,8 @@ impl RoomOrder<'_> {
         let view = ClusterView::of(self.live.clone(), self.version).await?;
         view.rules()?;
         if !view.knows_usage() {
-            let why = "claims cannot be read any more, so that nobody can tell who uses the devices";
+            let why =
+                "claims cannot be read any more, so that nobody can tell who uses the devices";
             return Err(Failure::new(ExitStatus::Failed, why));
         }
         let devices: Vec<ProposedTaint> = self

@@ -54,10 +54,7 @@ impl<'a> Occupancy<'a> {
         }
         let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
         // What is kept for another pod can be had by nobody else, free or not.
-        let reserved = question
-            .reserved
-            .iter()
-            .filter_map(|id| state.identity(id));
+        let reserved = question.reserved.iter().filter_map(|id| state.identity(id));
         let all = reserved.fold(all, Holdings::with_held);
         Self {
             users,

@@ -92,10 +92,7 @@ pub fn room(
     };
     let found = finder.find(most);
     let unknown = finder.unknown;
-    RoomSearch {
-        unknown,
-        ..found
-    }
+    RoomSearch { unknown, ..found }
 }
 
 /// A set on a node after whose eviction the claim can be placed.
@@ -352,9 +349,8 @@ impl Finder<'_, '_> {
             candidate.emptied.is_empty()
                 || pools.any(|pool| {
                     let mut devices = pool.devices.iter().chain(&pool.elsewhere);
-                    devices.any(|device| {
-                        candidate.emptied.contains(&self.state.at(*device).identity)
-                    })
+                    devices
+                        .any(|device| candidate.emptied.contains(&self.state.at(*device).identity))
                 })
         };
         let views = (0..self.state.views.len()).filter(is_concerned);
@@ -398,7 +394,13 @@ impl Finder<'_, '_> {
                 wanted.copied().collect::<Vec<u32>>()
             };
             let needed = [of(&candidate.chosen), of(&beside), used.clone()];
-            emptied.extend(needed.into_iter().find(|some| !some.is_empty()).into_iter().flatten());
+            emptied.extend(
+                needed
+                    .into_iter()
+                    .find(|some| !some.is_empty())
+                    .into_iter()
+                    .flatten(),
+            );
         }
         let is_in_use = |device: &u32| self.occupancy.users(*device).is_some();
         let free = beside.iter().filter(|device| !is_in_use(device));

@@ -8,8 +8,8 @@ use crate::engine::allocator::tests::{asks, name, node, slice, terms};
 use crate::engine::allocator::{Completeness, PendingClaim, is_placeable};
 use crate::engine::set_search::Tier;
 use crate::model::{
-    Allocation, AllocationResult, ConsumerReference, CounterSet, CounterUse, DeviceClass,
-    DeviceId, DeviceTerms, ResourceClaim, SliceTerms, Snapshot, Uid,
+    Allocation, AllocationResult, ConsumerReference, CounterSet, CounterUse, DeviceClass, DeviceId,
+    DeviceTerms, ResourceClaim, SliceTerms, Snapshot, Uid,
 };
 
 const CLUSTERS: u64 = 1_000;
@@ -213,11 +213,7 @@ impl Case {
         }
     }
 
-    fn pending<'a>(
-        &'a self,
-        snapshot: &'a Snapshot,
-        semantics: &'a Semantics,
-    ) -> PendingClaim<'a> {
+    fn pending<'a>(&'a self, snapshot: &'a Snapshot, semantics: &'a Semantics) -> PendingClaim<'a> {
         PendingClaim {
             snapshot,
             claim: &self.waiting,
@@ -333,7 +329,10 @@ fn no_set_of_a_lower_tier_or_of_fewer_pods_would_do() {
             None => none += 1,
         }
     }
-    assert!(found > 200 && none > 100 && evicting > 100, "{found} {none} {evicting}");
+    assert!(
+        found > 200 && none > 100 && evicting > 100,
+        "{found} {none} {evicting}"
+    );
 }
 
 #[test]
