@@ -394,12 +394,9 @@ impl RoomWork<'_> {
         let applied = stoppable_by(Box::pin(checked), Some(&mut signals), context).await;
         self.mutation.view.tell(&context.printer);
         let removed = if has_begun {
-            let was_stopped = applied.is_err();
-            let removal = remove_left(&prepared.pod.uid, was_stopped, &mut changer);
-            // A second signal ends also that, and says what is left.
-            stoppable_by(Box::pin(removal), Some(&mut signals), context).await
+            self.remove(&applied, &mut signals, &mut changer).await
         } else {
-            Ok(())
+            Ok(None)
         };
         let status = match (&ended, applied) {
             (Some(end), Ok(())) => self.ending(end),
@@ -411,12 +408,44 @@ impl RoomWork<'_> {
             (_, Err(failure)) => Err(failure),
         };
         let status = match (status, removed) {
-            (status, Ok(())) => status,
+            (status, Ok(None)) => status,
+            (Ok(_), Ok(Some(signal))) => Err(interrupted(signal, context)),
+            (Err(first), Ok(Some(signal))) => Err(first.ending(signal)),
             (Ok(_), Err(failure)) => Err(failure),
             (Err(first), Err(second)) => Err(second.detail(first.to_string())),
         };
         self.report(ended.as_ref(), &status)?;
         status
+    }
+
+    /// Removes the rules, also after a signal that comes meanwhile: the first one that came, if one did.
+    ///
+    /// # Errors
+    ///
+    /// When a rule could not be removed, and when a second signal ends also that.
+    async fn remove(
+        &self,
+        applied: &Result<(), Failure>,
+        signals: &mut Signals,
+        changer: &mut Changer<'_>,
+    ) -> Result<Option<ExitStatus>, Failure> {
+        let context = self.context;
+        let before = applied.as_ref().err().map(Failure::status);
+        let first = before.filter(|status| status.is_signal());
+        let was_stopped = applied.is_err();
+        let mut removal = Box::pin(remove_left(&self.prepared.pod.uid, was_stopped, changer));
+        let first = match first {
+            Some(first) => first,
+            None => tokio::select! {
+                removed = &mut removal => return removed.map(|()| None),
+                signal = signals.next() => {
+                    context.printer.note("removing the rules first; interrupt again to leave them");
+                    signal
+                }
+            },
+        };
+        stoppable_by(removal, Some(signals), context).await?;
+        Ok(Some(first))
     }
 
     async fn stages(&self, changer: &mut Changer<'_>) -> Result<StageEnd, Failure> {

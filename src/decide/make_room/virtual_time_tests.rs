@@ -148,7 +148,7 @@ impl Simulation {
             }
         }
         self.pods
-            .retain(|pod| !pod.gone_at.flatten().is_some_and(|at| at <= now));
+            .retain(|pod| pod.gone_at.flatten().is_none_or(|at| at > now));
         let all_free = self.pods.is_empty() && self.taken.is_none();
         let fits = all_free && !self.never_fits && !self.is_scheduled;
         let arrived = self.competitors.iter();

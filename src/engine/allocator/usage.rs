@@ -67,7 +67,7 @@ impl<'a> Holdings<'a> {
         holdings
     }
 
-    /// The same, with the device held as a whole once more.
+    /// What is held if the device is allocated as a whole once more.
     pub(super) fn with_held(mut self, device: u32) -> Self {
         let held = self.by_device.entry(device).or_default();
         held.whole = held.whole.saturating_add(1);

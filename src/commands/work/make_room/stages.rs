@@ -102,8 +102,7 @@ impl RoomOrder<'_> {
         let view = ClusterView::of(self.live.clone(), self.version).await?;
         view.rules()?;
         if !view.knows_usage() {
-            let why =
-                "claims cannot be read any more, so that nobody can tell who uses the devices";
+            let why = "claims cannot be read any more: the users of the devices are unknown";
             return Err(Failure::new(ExitStatus::Failed, why));
         }
         let devices: Vec<ProposedTaint> = self

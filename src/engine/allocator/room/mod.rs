@@ -14,12 +14,14 @@
 //! | The question, and the sets that answer it | [`question`] |
 //! | Who uses each device, and what is free once some pods have left | `occupancy` |
 //! | Devices of one node that pods would have to leave | `node_room` |
+//! | Combinations of places | `combinations` |
 //! | The search, tier by tier and size by size | [`search`] |
 //!
 //! A device counts as empty only when every pod that uses it is evicted or terminating: a taint with effect NoExecute
 //! evicts them all, those with admin access too. A smaller set is always cheaper, so that sets are tried by their size,
 //! and none that contains one that was found.
 
+mod combinations;
 pub mod cost;
 mod node_room;
 mod occupancy;

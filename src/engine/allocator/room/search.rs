@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
+use super::combinations::Combinations;
 use super::cost::RoomCost;
 use super::node_room::{NodeRoom, counter_sets, relevant};
 use super::occupancy::Occupancy;
@@ -201,8 +202,8 @@ impl Finder<'_, '_> {
             let pods = &self.nodes[node].pods;
             let places = (0..pods.len()).filter(|place| (self.cost)(&[pods[*place]]).tier <= tier);
             let places: Vec<usize> = places.collect();
-            let mut combination = Combination::new(places.len(), size);
-            while let Some(chosen) = combination.next() {
+            let mut combinations = Combinations::new(places.len(), size);
+            while let Some(chosen) = combinations.next() {
                 self.sets = self.sets.checked_sub(1).ok_or(Exhausted)?;
                 let chosen: Vec<usize> = chosen.iter().map(|place| places[*place]).collect();
                 self.try_set(node, &chosen, tier, found)?;
@@ -448,47 +449,4 @@ fn distinct(found: &[Candidate]) -> impl Iterator<Item = &Candidate> {
         let mut before = found[..place].iter();
         (!before.any(contains)).then_some(candidate)
     })
-}
-
-/// All combinations of so many of so many places, each in ascending order.
-struct Combination {
-    count: usize,
-    places: Vec<usize>,
-    is_new: bool,
-    is_over: bool,
-}
-
-impl Combination {
-    fn new(count: usize, size: usize) -> Self {
-        Self {
-            count,
-            places: (0..size).collect(),
-            is_new: true,
-            is_over: size > count,
-        }
-    }
-
-    fn next(&mut self) -> Option<&[usize]> {
-        if self.is_over {
-            return None;
-        }
-        if std::mem::take(&mut self.is_new) {
-            return Some(&self.places);
-        }
-        let size = self.places.len();
-        let can_rise = |place: &usize| {
-            let last = self.count.saturating_sub(size).saturating_add(*place);
-            self.places[*place] < last
-        };
-        let Some(rising) = (0..size).rev().find(can_rise) else {
-            self.is_over = true;
-            return None;
-        };
-        let mut next = self.places[rising];
-        for place in &mut self.places[rising..] {
-            next = next.saturating_add(1);
-            *place = next;
-        }
-        Some(&self.places)
-    }
 }
