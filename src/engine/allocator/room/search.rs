@@ -26,6 +26,10 @@ const MOST_TRIALS: u64 = 100_000;
 /// Search budget of one such trial, in steps, as in the allocator's own session.
 const STEPS: u64 = 50_000;
 
+/// So many sets are checked on all nodes, and so many may fail there.
+const MOST_CHECKED: usize = 4;
+const MOST_REJECTED: usize = 64;
+
 /// The devices in use that could serve the claim, or that draw from the same counters as such; `None` where that is not
 /// known.
 #[must_use]
@@ -318,20 +322,23 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// The candidates in their order, without such after whose eviction an expression would fail on a node: the scheduler
-    /// gives up the whole attempt then, whatever other nodes have.
+    /// The candidates in their order, without such after whose eviction the allocator fails on a node: the scheduler gives
+    /// up the whole attempt then, whatever other nodes have.
     fn safe(&mut self, mut found: Vec<Candidate>) -> Vec<Candidate> {
         found.sort_by(|left, right| order(left).cmp(&order(right)));
-        // Only the first are shown.
-        let mut checked = 0_usize;
+        let (mut checked, mut rejected) = (0_usize, 0_usize);
         found.retain(|candidate| {
-            if checked > 3 {
+            // Only the first are shown. What fails for so many fails for the others, too.
+            if checked >= MOST_CHECKED {
                 return true;
             }
-            let failure = self.failure(candidate);
-            match failure {
+            if rejected >= MOST_REJECTED {
+                return false;
+            }
+            match self.failure(candidate) {
                 None => checked = checked.saturating_add(1),
                 Some(why) => {
+                    rejected = rejected.saturating_add(1);
                     self.unknown.insert(why);
                     return false;
                 }
@@ -342,23 +349,24 @@ impl Finder<'_, '_> {
     }
 
     /// Why the scheduler gives up after these evictions, if it does.
+    ///
+    /// Upstream: `Filter` of the plugin `dynamicresources`, which returns the allocator's error for one node as that of
+    /// the attempt.
     fn failure(&self, candidate: &Candidate) -> Option<Unknown> {
-        // Only views that know an emptied device can differ from what they are without evictions, which
-        // `diagnose` has looked at; one without evictions is looked at on all of them.
-        let is_concerned = |view: &usize| {
-            let mut pools = self.state.views[*view].pools.iter();
-            candidate.emptied.is_empty()
-                || pools.any(|pool| {
-                    let mut devices = pool.devices.iter().chain(&pool.elsewhere);
-                    devices
-                        .any(|device| candidate.emptied.contains(&self.state.at(*device).identity))
-                })
-        };
-        let views = (0..self.state.views.len()).filter(is_concerned);
+        let views = 0..self.state.views.len();
         let mut answers = views.map(|view| self.place_on(view, &candidate.emptied));
         answers.find_map(|answer| match answer {
+            Ok(_) | Err(SearchStop::TooMany) => None,
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
-            Ok(_) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => None,
+            Err(SearchStop::No) => Some(Unknown::from(
+                "on a node, the scheduler gives up with an error: a request for all devices meets a pool that is \
+                 incomplete or invalid, or too many devices are requested"
+                    .to_owned(),
+            )),
+            Err(SearchStop::Conflict) => Some(Unknown::from(
+                "on a node, the scheduler gives up with an error: a constraint keeps a request from all devices"
+                    .to_owned(),
+            )),
         })
     }
 
