@@ -67,11 +67,11 @@ impl Scene {
         if let Some(tolerations) = tolerations {
             exactly["tolerations"] = tolerations;
         }
-        self.template_of(name, exactly);
+        self.template_of(name, &exactly);
     }
 
     /// A template of claims with one request.
-    pub fn template_of(&self, name: &str, exactly: Value) {
+    pub fn template_of(&self, name: &str, exactly: &Value) {
         let template = json!({
             "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
             "metadata": {"name": name, "namespace": self.stage.world.namespace},

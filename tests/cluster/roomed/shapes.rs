@@ -46,12 +46,12 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
             "selectors": [{"cel": {"expression": expression}}],
         })
     };
-    scene.template_of("whole", of(2));
+    scene.template_of("whole", &of(2));
     let mut half = of(1);
     half.as_object_mut()
         .expect("a request")
         .remove("tolerations");
-    scene.template_of("half", half);
+    scene.template_of("half", &half);
     // One half is in use, and the other is free: both are kept from others until the whole is allocated.
     scene.stage.workload_with("ReplicaSet", "web", 1, |spec| {
         spec["template"]["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = json!("half");

@@ -53,9 +53,12 @@ pub fn make_room(seed: u64, number: u64) {
             let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
             let nodes = nodes.expect("nodes");
             let is_placed = nodes.values().any(|answer| answer == "placed");
+            // Of a node alone (`ErrFailedAllocationOnNode`); every other error ends the scheduler's attempt.
+            let of_node = "error: invalid resource pools were encountered";
             let fails = nodes
                 .values()
-                .any(|answer| answer.as_str().is_some_and(|it| it.starts_with("error")));
+                .filter_map(Value::as_str)
+                .any(|answer| answer.starts_with("error") && answer != of_node);
             assert!(
                 is_placed && !fails,
                 "{seed}: {answer:#}\n{set:#?}\n{}",

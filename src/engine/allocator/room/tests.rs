@@ -172,9 +172,11 @@ impl Case {
             if random.one_in(10) {
                 let device = device_id(at, 0);
                 let watch = format!("monitor-{number}");
-                snapshot
-                    .claims
-                    .push(claim(&watch, vec![result(device, true)], &[watch.clone()]));
+                snapshot.claims.push(claim(
+                    &watch,
+                    vec![result(device, true)],
+                    std::slice::from_ref(&watch),
+                ));
             }
             snapshot.claims.push(claim(&pod, results, &users));
         }
