@@ -91,8 +91,9 @@ impl ExitStatus {
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met (timeout, pods evicted again, a unit that \
-                 cannot be drained, or an unconfirmed device release); a change made by the same \
-                 command stays, unless --on-timeout revert undid it"
+                 cannot be drained, devices that another pod got, or an unconfirmed device release); a \
+                 change made by the same command stays, unless --on-timeout revert undid it; rules of \
+                 make-room are removed"
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name) or not confirmed by the \

@@ -313,16 +313,22 @@ impl<'a> HazardEvidence<'a> {
 
     /// Which annotation asks that the pod be left alone.
     pub(super) fn asks_to_stay(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
-        let mut annotations = impact.pod.annotations.iter();
-        let (key, value) = annotations.find(|(key, value)| match &**key {
-            "karpenter.sh/do-not-disrupt" => &**value == "true",
-            "cluster-autoscaler.kubernetes.io/safe-to-evict" => &**value == "false",
-            // The descheduler looks whether it is there.
-            "descheduler.alpha.kubernetes.io/prefer-no-eviction" => true,
-            _ => false,
-        })?;
-        Some(HazardReason::Since(format!("{key}: {value:?}")))
+        do_not_disrupt(impact.pod).map(HazardReason::Since)
     }
+}
+
+/// The annotation that asks that the pod be left alone, with its value; absent where none does.
+#[must_use]
+pub fn do_not_disrupt(pod: &Pod) -> Option<String> {
+    let mut annotations = pod.annotations.iter();
+    let (key, value) = annotations.find(|(key, value)| match &**key {
+        "karpenter.sh/do-not-disrupt" => &**value == "true",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict" => &**value == "false",
+        // The descheduler looks whether it is there.
+        "descheduler.alpha.kubernetes.io/prefer-no-eviction" => true,
+        _ => false,
+    })?;
+    Some(format!("{key}: {value:?}"))
 }
 
 /// A pod that is stopped and whose containers exit with 0 has succeeded, and is no failure of its Job.

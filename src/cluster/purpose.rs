@@ -61,6 +61,8 @@ pub enum Purpose {
     DrainStatus,
     /// Undoing a drain.
     Restore,
+    /// Evicting pods so that another one gets their devices.
+    MakeRoom,
 }
 
 /// Some verbs, and what they are for.
@@ -122,7 +124,7 @@ const DEBUG_NODE: Need = Need(&["get"], What::Nodes);
 
 impl Purpose {
     /// Every purpose that a role of `manifests/` is for.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Preview,
         Self::Plan,
         Self::Publish,
@@ -144,6 +146,7 @@ impl Purpose {
         Self::Drain,
         Self::DrainStatus,
         Self::Restore,
+        Self::MakeRoom,
     ];
 
     /// In one word, which is part of the name of a role.
@@ -172,6 +175,7 @@ impl Purpose {
             | Self::Undedicate
             | Self::Drain
             | Self::Restore
+            | Self::MakeRoom
             | Self::Publish
             | Self::Add
             | Self::Escalate
@@ -224,6 +228,7 @@ impl Purpose {
             | Self::Drain
             | Self::DrainStatus
             | Self::Restore
+            | Self::MakeRoom
             | Self::Publish
             | Self::Add
             | Self::Escalate
@@ -278,6 +283,7 @@ impl Purpose {
             Self::Tolerations => ("tolerations", &[FACTS, TEMPLATES]),
             Self::Drain      => ("drain",      &[FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS, RESTARTS]),
             Self::DrainStatus => ("drain-status", &[FACTS, PODS]),
+            Self::MakeRoom   => ("make-room",  &[FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS]),
             Self::Restore    => ("restore",    &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES, WORKLOADS]),
         }
     }
@@ -360,6 +366,7 @@ mod tests {
             Purpose::Undedicate,
             Purpose::Drain,
             Purpose::Restore,
+            Purpose::MakeRoom,
         ];
         assert_eq!(writers, expected);
     }
@@ -442,6 +449,7 @@ mod tests {
                 Purpose::Dedicate,
                 Purpose::Drain,
                 Purpose::Restore,
+                Purpose::MakeRoom,
             ];
             assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
             let events = [Purpose::Describe, Purpose::Explain];
@@ -459,6 +467,7 @@ mod tests {
                 Purpose::Snapshot,
                 Purpose::Dedicate,
                 Purpose::Drain,
+                Purpose::MakeRoom,
             ];
             let needs = budgets.contains(&purpose);
             let has = |what| resources.contains(what);

@@ -17,7 +17,7 @@ use super::work::events;
 use super::work::role::{RoleShown, tell_role};
 use super::{
     add, built, complete, completion, dedicate, deescalate, describe, devices, drain, escalate,
-    explain, help, list, plan, podresources, preview, remove, restore, signal, snapshot,
+    explain, help, list, make_room, plan, podresources, preview, remove, restore, signal, snapshot,
     tolerations, undedicate, version, wait,
 };
 use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
@@ -81,6 +81,7 @@ enum Command {
     Devices(devices::DevicesArgs),
     Drain(drain::DrainArgs),
     Restore(restore::RestoreArgs),
+    MakeRoom(make_room::MakeRoomArgs),
     Dedicate(dedicate::DedicateArgs),
     Undedicate(undedicate::UndedicateArgs),
     Tolerations(tolerations::TolerationsArgs),
@@ -146,7 +147,10 @@ impl Cli {
         }
         let hint = match &self.command {
             // Narrowed to the devices that claims of the namespace hold.
-            Command::Devices(_) | Command::PodResources(_) | Command::Explain(_) => return None,
+            Command::Devices(_)
+            | Command::PodResources(_)
+            | Command::Explain(_)
+            | Command::MakeRoom(_) => return None,
             Command::Preview(_) | Command::Plan(_) => {
                 "taints affect pods in every namespace; to filter them: -o json, field \
                  affectedPods[].namespace"
@@ -173,7 +177,7 @@ impl Cli {
             }
         };
         let failure = Failure::usage(
-            "--namespace applies only to `devices`, `explain` and `podresources \
+            "--namespace applies only to `devices`, `explain`, `make-room` and `podresources \
                 list`",
         );
         Some(failure.hint(hint).hint("omit --namespace"))
@@ -228,6 +232,7 @@ impl Command {
             | Self::Remove(_)
             | Self::Drain(_)
             | Self::Restore(_)
+            | Self::MakeRoom(_)
             | Self::Dedicate(_)
             | Self::Undedicate(_) => Some("this command changes rules in one cluster at a time"),
             Self::Describe(_)
@@ -251,6 +256,7 @@ impl Command {
             Self::PodResources(args) => args.makes_a_pod(),
             Self::Wait(args) => args.makes_a_pod(),
             Self::Escalate(args) => args.is_timed(),
+            Self::MakeRoom(_) => true,
             Self::Plan(_)
             | Self::Add(_)
             | Self::Deescalate(_)
@@ -294,6 +300,7 @@ impl Command {
             Self::Devices(_) => Purpose::Devices,
             Self::Drain(args) => args.purpose(),
             Self::Restore(_) => Purpose::Restore,
+            Self::MakeRoom(args) => args.purpose(),
             Self::Dedicate(args) => args.purpose(),
             Self::Undedicate(_) => Purpose::Undedicate,
             Self::Tolerations(_) => Purpose::Tolerations,
@@ -335,6 +342,7 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
         Command::Devices(args) => Box::pin(devices::run(args, context)).await,
         Command::Drain(args) => Box::pin(drain::run(args, context)).await,
         Command::Restore(args) => Box::pin(restore::run(args, context)).await,
+        Command::MakeRoom(args) => Box::pin(make_room::run(args, context)).await,
         Command::Dedicate(args) => Box::pin(dedicate::run(args, context)).await,
         Command::Undedicate(args) => Box::pin(undedicate::run(args, context)).await,
         Command::Tolerations(args) => Box::pin(tolerations::run(args, context)).await,

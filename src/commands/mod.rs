@@ -28,6 +28,7 @@ mod explain;
 mod flags;
 mod help;
 mod list;
+mod make_room;
 mod plan;
 mod podresources;
 mod preview;

@@ -61,6 +61,7 @@ impl Values {
             ("remove", "targets") => Self::RulesOrDevicesToRemove,
             ("dedicate" | "drain", "targets") => Self::Devices,
             ("drain", "nodes") | ("restore", "target") => Self::Nodes,
+            ("make-room", "target") => Self::Subjects,
             ("tolerations", "target") => Self::RulesOrDevices,
             (_, "targets") => Self::RulesOrDevices,
             ("preview" | "explain", "rule") => Self::Rules,

@@ -59,6 +59,7 @@ pub mod explain_targets;
 pub mod identity;
 pub mod ledger;
 pub mod list_filter;
+pub mod make_room;
 pub mod next;
 pub mod others;
 pub mod outcomes;

@@ -127,6 +127,10 @@ impl Pod {
 pub struct Scheduling {
     /// What it said last.
     pub said: Option<Scheduled>,
+    /// The node on which it has evicted pods for this one, and waits until they are gone; none once it has a node.
+    //
+    // `status.nominatedNodeName`.
+    pub nominated: Option<NodeName>,
     /// Who has to agree before it looks at the pod; none once it has a node.
     pub gates: Vec<Arc<str>>,
     /// Which nodes the pod insists on, all of which have to hold; none once it has a node.

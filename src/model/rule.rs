@@ -165,6 +165,8 @@ impl RuleMetadata {
     pub const DRAIN_WORKLOADS: &str = in_group!("drain-workloads");
     /// Annotation: the requesters of that drain, separated by commas.
     pub const DRAIN_REQUESTERS: &str = in_group!("drain-requesters");
+    /// Label: the UID of the pod for which the devices of a rule are kept.
+    pub const MAKE_ROOM: &str = in_group!("make-room");
     /// Annotation: why the rule is there.
     pub const REASON: &str = in_group!("reason");
     /// Annotation: where it is talked about.

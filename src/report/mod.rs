@@ -28,6 +28,7 @@
 //! | Policy files, and violations of them | [`policy`] |
 //! | The dedications of a cluster: who has which devices, and whether others are kept out | [`dedications`] |
 //! | The drains of a cluster: how far their units are, and what holds their devices | [`drains`] |
+//! | Result of making room for a pod | [`room`] |
 //! | A toleration | [`toleration`] |
 //! | The lines that tolerate taints, and who has them | [`tolerations`] |
 //! | How a report writes a count whose number is not known | [`bounds`] |
@@ -87,6 +88,7 @@ pub mod policy;
 mod question;
 pub mod reference;
 pub mod remaining_pods;
+pub mod room;
 pub mod rule_lifecycle;
 pub mod rule_summary;
 pub mod rules;
@@ -118,6 +120,7 @@ pub use explain::Explanation;
 pub use impact::ImpactReport;
 pub use in_use::PodResourcesReport;
 pub use plan::PlanReport;
+pub use room::RoomReport;
 pub use rules::RuleList;
 pub use table::View;
 pub use tolerations::TolerationReport;

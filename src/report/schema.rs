@@ -13,13 +13,13 @@ use super::command_event::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
     ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, DrainList, Explanation,
-    ImpactReport, PlanReport, PodResourcesReport, RuleDescription, RuleDescriptions,
+    ImpactReport, PlanReport, PodResourcesReport, RoomReport, RuleDescription, RuleDescriptions,
     TolerationReport, VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 16] {
+pub fn files() -> [(&'static str, Schema); 17] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -75,6 +75,10 @@ pub fn files() -> [(&'static str, Schema); 16] {
             schema_of::<PlanReport>(),
         ),
         (
+            "room-report.v1alpha1.schema.json",
+            schema_of::<RoomReport>(),
+        ),
+        (
             "cluster-report-list.v1alpha1.schema.json",
             schema_of::<ClusterReports<AnyReport>>(),
         ),
@@ -103,7 +107,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -118,6 +122,7 @@ const KINDS: [&str; 16] = [
     "DrainList",
     "TolerationList",
     "PlanReport",
+    "RoomReport",
     "ClusterReportList",
     "CommandEvent",
 ];

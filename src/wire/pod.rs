@@ -184,6 +184,9 @@ pub struct PodStatus {
     #[prost(message, repeated, tag = "10")]
     #[serde(default, deserialize_with = "or_default")]
     pub init_container_statuses: Vec<ContainerStatus>,
+    /// Where the scheduler has evicted pods for it.
+    #[prost(string, optional, tag = "11")]
+    pub nominated_node_name: Option<String>,
     /// How those are that were added to look into it.
     #[prost(message, repeated, tag = "13")]
     #[serde(default, deserialize_with = "or_default")]
@@ -407,9 +410,12 @@ fn scheduling(
         .scheduling_gates
         .iter()
         .map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
+    let gates = gates.collect();
+    let nominated = status.and_then(|status| status.nominated_node_name.as_deref());
     Some(Box::new(model::Scheduling {
         said,
-        gates: gates.collect(),
+        nominated: context.optional(nominated),
+        gates,
         // Upstream: `nodeaffinity.GetRequiredNodeAffinity`, which requires both.
         nodes: labels.into_iter().chain(required).collect(),
     }))

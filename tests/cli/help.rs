@@ -32,6 +32,7 @@ fn help_of_the_program() {
       devices       List devices with their taints, claims and pods
       drain         Drain devices node by node, within PodDisruptionBudgets
       restore       Undo a drain: make its devices schedulable again
+      make-room     Evict pods so that a pending pod gets their devices
       dedicate      Dedicate devices to the claims of some namespaces
       undedicate    End a dedication: remove its taint, then its policies
       tolerations   Print the toleration for a taint, or the claims that tolerate it
@@ -185,8 +186,9 @@ fn exit_codes_are_explained() {
       4  refused: a guard tripped, a confirmation is missing, or the impact grew
          since --expect; nothing was changed; or a device is not safe to pull
       5  the wait ended before its condition was met (timeout, pods evicted again, a
-         unit that cannot be drained, or an unconfirmed device release); a change
-         made by the same command stays, unless --on-timeout revert undid it
+         unit that cannot be drained, devices that another pod got, or an
+         unconfirmed device release); a change made by the same command stays,
+         unless --on-timeout revert undid it; rules of make-room are removed
       6  the report is incomplete (with --strict or -o name) or not confirmed by the
          controller (with --publish); or one of several clusters gave no report
      75  retry: the network, a busy or failing server, or a concurrent change
@@ -290,7 +292,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help topic "me"
-    hint: choose a topic: preview, plan, add, escalate, deescalate, remove, list, describe, explain, wait, devices, drain, restore, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
+    hint: choose a topic: preview, plan, add, escalate, deescalate, remove, list, describe, explain, wait, devices, drain, restore, make-room, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }
@@ -383,7 +385,7 @@ fn a_namespace_where_it_narrows_nothing_is_refused() {
     let run = devicetaint("preview gpu.example.com -n serving --from examples/cluster.yaml");
     assert_snapshot!(run.shown(), @"
     [stderr]
-    error: --namespace applies only to `devices`, `explain` and `podresources list`
+    error: --namespace applies only to `devices`, `explain`, `make-room` and `podresources list`
     hint: taints affect pods in every namespace; to filter them: -o json, field affectedPods[].namespace
     hint: omit --namespace
     [exit status: 2]

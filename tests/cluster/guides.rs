@@ -266,3 +266,96 @@ fn devices_are_dedicated_to_a_team_as_the_guide_says() {
 fn devices_are_reserved_for_a_team_as_the_guide_says() {
     follow("reserve", "node-8");
 }
+
+/// Two pods with a budget on all devices of a node, and a pod of a higher priority that waits for one.
+fn pending_pod(plane: &ControlPlane) {
+    let driver = "gpu.example.com";
+    block_on(async {
+        plane.ready_node("node-7").await;
+        plane
+            .create(&[slice(driver, "node-7", &["gpu-0", "gpu-1"])])
+            .await;
+    });
+    let named = |name: &str| json!({"name": name, "namespace": "serving"});
+    let container = json!({
+        "name": "main", "image": "example.com/none", "resources": {"claims": [{"name": "gpu"}]},
+    });
+    let spec = |template: &str| {
+        json!({
+            "terminationGracePeriodSeconds": 1, "containers": [container],
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
+        })
+    };
+    let template = |name: &str, tolerations: Value| {
+        let exactly = json!({"deviceClassName": driver, "tolerations": tolerations});
+        json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": named(name),
+            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
+        })
+    };
+    let key = "devicetaint.dev/make-room";
+    let labels = json!({"app": "web"});
+    block_on(plane.create(&[
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "serving"}}),
+        json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+            "metadata": {"name": "important"}, "value": 1000,
+        }),
+        class(driver),
+        template("gpu", json!([])),
+        template(
+            "critical-gpu",
+            json!([
+                {"key": key, "operator": "Exists", "effect": "NoSchedule"},
+                {"key": key, "operator": "Exists", "effect": "NoExecute"},
+            ]),
+        ),
+        json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": named("web"),
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
+        }),
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": named("web"),
+            "spec": {
+                "replicas": 2, "serviceName": "web", "podManagementPolicy": "Parallel",
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": spec("gpu")},
+            },
+        }),
+    ]));
+    let path = "/apis/policy/v1/namespaces/serving/poddisruptionbudgets/web";
+    block_on(wait_for(
+        "the budget counts all pods",
+        DEADLINE,
+        async || {
+            let answer = plane.request(http::Method::GET, path, None).await;
+            let budget = answer.and_then(|answer| answer.success()).ok()?;
+            (budget["status"]["currentHealthy"] == 2).then_some(())
+        },
+    ));
+    let mut critical = spec("critical-gpu");
+    critical["priorityClassName"] = json!("important");
+    let mut metadata = named("critical");
+    metadata["labels"] = json!({"app": "critical"});
+    block_on(plane.create(&[json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": critical,
+    })]));
+    block_on(wait_for(
+        "the scheduler has tried the pod",
+        DEADLINE,
+        async || {
+            let pod = plane.get(&Reference::pod("serving", "critical")).await?;
+            let conditions = pod["status"]["conditions"].as_array()?.clone();
+            let said = conditions.iter().any(|it| it["reason"] == "Unschedulable");
+            said.then_some(())
+        },
+    ));
+}
+
+#[test]
+fn room_is_made_for_a_pending_pod_as_the_guide_says() {
+    let controllers = "device-taint-eviction-controller,resourceclaim-controller,\
+        statefulset-controller,disruption-controller";
+    let plane = ControlPlane::start(&Variant::default().with_only_controller(controllers));
+    follow_on(&plane, "make-room", || pending_pod(&plane));
+}

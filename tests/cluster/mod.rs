@@ -37,6 +37,7 @@ mod parity {
 }
 mod publish;
 mod reserved;
+mod roomed;
 pub mod rules;
 #[cfg(unix)]
 mod said;

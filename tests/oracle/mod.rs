@@ -71,6 +71,12 @@ fn what_a_pod_waits_for_is_what_the_allocator_says() {
 }
 
 #[test]
+fn after_the_evictions_that_make_room_the_allocator_places_the_claim() {
+    placement::make_room(FIXED_SEED, 1_000);
+    placement::make_room(fresh_seed() >> 32, clusters());
+}
+
+#[test]
 fn no_claim_of_the_fixed_clusters_is_said_to_have_no_replacement_that_has_one() {
     placement::compare(FIXED_SEED, clusters());
 }

@@ -94,7 +94,8 @@ fn tried(program: &Path, command: &str, more: &[&str]) -> Option<i32> {
 /// The help of the command that `words` run.
 fn help_of(program: &Path, words: &[String]) -> String {
     static KNOWN: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
-    let is_command = |word: &&String| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+    let is_command = |word: &&String| !word.starts_with('-') && word.bytes().all(is_letter);
     let mut names = words.iter().filter(is_command).cloned();
     names
         .find_map(|name| {

@@ -21,4 +21,4 @@ mod problem;
 #[cfg(test)]
 mod tests;
 
-pub use problem::{PlanUnit, search_problem};
+pub use problem::{PlanUnit, pod_problem, search_problem};

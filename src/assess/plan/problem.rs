@@ -72,6 +72,23 @@ pub fn search_problem(
     problem
 }
 
+/// The problem of choosing among the pods that `impact` evicts, each of which is a unit: in the order of the impact.
+#[must_use]
+pub fn pod_problem(impact: &Impact<'_>, basis: &Basis<'_>) -> SearchProblem {
+    let pods = EvictedPods::of(impact);
+    let mut problem = SearchProblem {
+        pods: burdens(&pods, impact, basis),
+        ..SearchProblem::default()
+    };
+    add_couplings(&mut problem, &pods, impact, basis);
+    let units = (0..pods.all.len()).map(|place| SearchUnit {
+        pods: vec![place],
+        ..SearchUnit::default()
+    });
+    problem.units = units.collect();
+    problem
+}
+
 /// The devices of which it is not known who is evicted with them.
 fn unknown_devices<'i>(impact: &'i Impact<'_>, basis: &Basis<'_>) -> HashSet<&'i DeviceId> {
     let gaps = basis.reading.gaps.iter().chain(&impact.gaps);

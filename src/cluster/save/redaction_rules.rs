@@ -283,6 +283,7 @@ const POD: Fields = object!(
     ),
     "status": fields!(
         ["phase", "qosClass"]
+        "nominatedNodeName": FieldRule::Name("node"),
         "conditions": items!(["type", "status", "reason", "lastTransitionTime"]),
         "containerStatuses": CONTAINERS,
         "initContainerStatuses": CONTAINERS,

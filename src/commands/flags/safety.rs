@@ -67,6 +67,11 @@ impl SafetyArgs {
         self.policy.len() < before
     }
 
+    /// Whether nobody is asked.
+    pub(crate) fn says_yes(&self) -> bool {
+        self.yes
+    }
+
     /// Finds what is wrong with the flags before anything else is done.
     pub(crate) fn prepare(&self) -> Result<SafetyLimits, Failure> {
         SafetyLimits::new(SafetyFlags {

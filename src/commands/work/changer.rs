@@ -91,6 +91,12 @@ impl<'a> Changer<'a> {
         self.writer.user = user;
     }
 
+    /// The rules that are there now.
+    pub(crate) async fn listed(&self) -> Result<Vec<DeviceTaintRule>, ClusterError> {
+        let listed = self.rules.list().await?.objects.into_iter();
+        Ok(listed.map(|stored| stored.fact).collect())
+    }
+
     /// Whether anything is sent to the server.
     pub(crate) fn sends(&self) -> bool {
         self.change.mode().is_some()

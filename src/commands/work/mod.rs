@@ -21,6 +21,7 @@ pub(crate) mod history;
 pub(crate) mod hypothesis;
 pub(crate) mod kubelet;
 pub(crate) mod kubelet_node;
+pub(crate) mod make_room;
 pub(crate) mod mutation_context;
 pub(crate) mod nodes;
 pub(crate) mod observer;

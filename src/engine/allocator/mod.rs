@@ -39,6 +39,7 @@
 //! | Waiting claims that a device fits | [`mod@candidate_claims`] |
 //! | Owners of taints that keep a device from a claim | `taint_owner` |
 //! | Devices in use on the same hardware | [`mod@siblings`] |
+//! | Pods whose eviction makes room for a waiting claim | [`room`] |
 //! | Parts of devices, such as the partitions of a GPU | [`parts_of()`] |
 //! | Free devices that cannot be allocated because other partitions of the same hardware are in use | [`blocked_partitions()`] |
 //!
@@ -68,6 +69,7 @@ mod pending_claim;
 mod pool;
 mod quantity;
 pub mod replacement;
+pub mod room;
 mod root_cause;
 mod search;
 pub mod siblings;

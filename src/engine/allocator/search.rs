@@ -77,6 +77,14 @@ struct ChosenDevice<'s, 'a> {
 ///
 /// Upstream: `Allocator.Allocate` for one claim.
 pub(super) fn is_placeable(task: SearchTask<'_, '_>) -> Result<bool, SearchStop> {
+    place(task).map(|devices| devices.is_some())
+}
+
+/// The devices with which the claim can be placed on the node, by their identities; `None` where it cannot. Of
+/// several ways, the one that the allocator finds first.
+///
+/// Upstream: `Allocator.Allocate` for one claim.
+pub(super) fn place(task: SearchTask<'_, '_>) -> Result<Option<BTreeSet<u32>>, SearchStop> {
     let mut needed = Vec::with_capacity(task.demands.len());
     let mut least = 0_usize;
     for demand in task.demands {
@@ -103,9 +111,17 @@ pub(super) fn is_placeable(task: SearchTask<'_, '_>) -> Result<bool, SearchStop>
         results: 0,
     };
     match search.request(0) {
+        // What was chosen is given back after any other answer.
+        Ok(true) => Ok(Some(
+            search
+                .chosen
+                .into_iter()
+                .chain(search.shared.into_keys())
+                .collect(),
+        )),
         // Here no alternative is left to try, so that it is a plain "no".
-        Err(SearchStop::TooMany) => Ok(false),
-        answer => answer,
+        Ok(false) | Err(SearchStop::TooMany) => Ok(None),
+        Err(stop) => Err(stop),
     }
 }
 

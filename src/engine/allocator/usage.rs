@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foldhash::HashMap;
 
 use super::quantity::{Amount, amount};
-use crate::model::{DeviceId, ResourceClaim};
+use crate::model::{AllocationResult, DeviceId, ResourceClaim};
 
 /// What is in use of one device.
 #[derive(Clone, Debug, Default)]
@@ -35,28 +35,43 @@ impl<'a> Holdings<'a> {
         claims: impl IntoIterator<Item = &'a ResourceClaim>,
         identity: impl Fn(&DeviceId) -> Option<u32>,
     ) -> Self {
+        let claims = claims.into_iter();
+        let allocations = claims.flat_map(|claim| &claim.allocation);
+        Self::of_results(allocations.flat_map(|found| &found.results), identity)
+    }
+
+    /// What these results of allocations hold, as [`Holdings::of`] counts it.
+    pub(super) fn of_results(
+        results: impl IntoIterator<Item = &'a AllocationResult>,
+        identity: impl Fn(&DeviceId) -> Option<u32>,
+    ) -> Self {
         let mut holdings = Self::default();
-        for claim in claims {
-            for result in claim.allocation.iter().flat_map(|found| &found.results) {
-                // What nobody publishes is nobody's replacement.
-                let Some(device) = identity(&result.device).filter(|_| !result.admin_access) else {
-                    continue;
-                };
-                let held = holdings.by_device.entry(device).or_default();
-                if result.share_id.is_none() {
-                    held.whole = held.whole.saturating_add(1);
-                    continue;
-                }
-                held.shares = held.shares.saturating_add(1);
-                for (name, written) in result.consumed_capacity.iter().flat_map(|all| all.iter()) {
-                    let taken = held.consumed.entry(name).or_insert(Some(0));
-                    *taken = taken
-                        .zip(amount(written))
-                        .and_then(|(taken, more)| taken.checked_add(more));
-                }
+        for result in results {
+            // What nobody publishes is nobody's replacement.
+            let Some(device) = identity(&result.device).filter(|_| !result.admin_access) else {
+                continue;
+            };
+            let held = holdings.by_device.entry(device).or_default();
+            if result.share_id.is_none() {
+                held.whole = held.whole.saturating_add(1);
+                continue;
+            }
+            held.shares = held.shares.saturating_add(1);
+            for (name, written) in result.consumed_capacity.iter().flat_map(|all| all.iter()) {
+                let taken = held.consumed.entry(name).or_insert(Some(0));
+                *taken = taken
+                    .zip(amount(written))
+                    .and_then(|(taken, more)| taken.checked_add(more));
             }
         }
         holdings
+    }
+
+    /// What is held if the device is allocated as a whole once more.
+    pub(super) fn with_held(mut self, device: u32) -> Self {
+        let held = self.by_device.entry(device).or_default();
+        held.whole = held.whole.saturating_add(1);
+        self
     }
 
     /// The devices that are held.

@@ -413,7 +413,7 @@ prop_compose! {
     fn pod()(
         metadata in maybe(metadata()),
         spec in maybe(spec()),
-        (phase, qos_class) in (text(), text()),
+        (phase, qos_class, nominated_node_name) in (text(), text(), text()),
         statuses in few((text(), text())),
         extended in maybe(text()),
         conditions in few((text(), text(), time(), text(), text())),
@@ -427,7 +427,7 @@ prop_compose! {
             metadata,
             spec,
             status: Some(PodStatus {
-                phase, qos_class, conditions,
+                phase, qos_class, conditions, nominated_node_name,
                 container_statuses: containers,
                 init_container_statuses: init_containers,
                 ephemeral_container_statuses: ephemeral_containers,

@@ -6,6 +6,6 @@ mod planned;
 mod refused;
 mod restarts;
 mod runbook;
-mod stage;
+pub mod stage;
 mod units;
 mod whole;

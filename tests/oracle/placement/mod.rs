@@ -3,7 +3,9 @@
 mod cluster;
 mod compare;
 mod random;
+mod room;
 mod waiting;
 
 pub use compare::compare;
+pub use room::make_room;
 pub use waiting::wait;

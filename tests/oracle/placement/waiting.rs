@@ -206,6 +206,11 @@ enum Wants {
 }
 
 /// Takes its devices from the first claim, and its node from the pod.
+/// The first claim as it comes, holding nothing.
+pub(super) fn waits_for_all(made: &mut Cluster) {
+    waits(made, Wants::AsItComes);
+}
+
 fn waits(made: &mut Cluster, wants: Wants) {
     let claim = &mut made.claims[0];
     claim.as_object_mut().expect("a claim").remove("status");

@@ -1,0 +1,495 @@
+//! `make-room`: evicts pods so that a pod that waits for devices gets theirs.
+
+use std::time::Duration;
+
+use super::context::Context;
+use super::flags::change::ChangeArgs;
+use super::flags::events::EventsArgs;
+use super::flags::safety::SafetyArgs;
+use super::flags::source::VersionArgs;
+use super::signal::{Signals, interrupted, stoppable_by};
+use super::work::changer::{Changer, Lines};
+use super::work::consent::{ask, introduce};
+use super::work::events;
+use super::work::make_room::{
+    Preparation, Prepared, RoomOrder, RoomRequest, remove_all, remove_left, until_scheduled,
+};
+use super::work::mutation_context::MutationContext;
+use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::resolve_rules::by_name;
+use super::work::stopped::stopped;
+use crate::cluster::Purpose;
+use crate::commands::work::connect::failed;
+use crate::decide::make_room::{
+    Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, ended_report,
+    interrupted as advice, leftover, nothing_report, plan_lines, planned_report,
+};
+use crate::decide::{Existing, Question, Terms};
+use crate::error::{ExitStatus, Failure};
+use crate::naming::duration::parse_duration;
+use crate::naming::phrase::counted;
+use crate::render::{Format, Page, render};
+use crate::report::RoomReport;
+use crate::report::change::DryRun;
+use crate::report::room::RoomOutcome;
+
+/// Evict pods so that a pending pod gets their devices
+///
+/// Finds the pods whose eviction does least harm and gives the pending pod all devices of its claims on
+/// one node: first sets that violate no PodDisruptionBudget and whose grace periods are at most 10s,
+/// then sets that violate none, and with --force any; of these the fewest pods of the lowest priority.
+///
+/// Keeps the devices for the pod with a temporary taint, devicetaint.dev/make-room, that its claims have
+/// to tolerate. Pods with PodDisruptionBudgets are evicted by the Eviction API, the others by effect
+/// NoExecute. When the pod is scheduled, the taint is removed; also after a timeout or Ctrl-C.
+///
+/// Exits with code 0 if the pod is scheduled, 1 if no eviction helps, 4 if refused, and 5 if another pod
+/// got the devices or the timeout ended.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct MakeRoomArgs {
+    /// pod/NAME or claim/NAME, in --namespace
+    #[arg(value_name = "TARGET")]
+    target: Option<String>,
+
+    /// The pod of the highest priority that waits for devices
+    ///
+    /// In --namespace, or in all namespaces.
+    #[arg(long)]
+    pending: bool,
+
+    /// Remove rules that earlier runs of make-room have left
+    ///
+    /// For example after they were killed. Removes only rules that make-room has made, expired or not; the
+    /// rules of a run that is still going on are among them.
+    #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
+    cleanup: bool,
+
+    /// Also sets that violate PodDisruptionBudgets
+    ///
+    /// Pods that a budget keeps are evicted by effect NoExecute after --grace.
+    #[arg(long, help_heading = "Pods")]
+    force: bool,
+
+    /// With --force, how long evictions are tried first, such as 30s
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration, help_heading = "Pods", hide_short_help = true)]
+    grace: Duration,
+
+    /// Also pods of the same or a higher priority
+    #[arg(long, help_heading = "Pods")]
+    include_higher_priority: bool,
+
+    /// Also pods in kube-system
+    #[arg(long, help_heading = "Pods")]
+    include_kube_system: bool,
+
+    /// Also pods with a do-not-disrupt annotation
+    ///
+    /// karpenter.sh/do-not-disrupt, cluster-autoscaler.kubernetes.io/safe-to-evict or
+    /// descheduler.alpha.kubernetes.io/prefer-no-eviction.
+    #[arg(long, help_heading = "Pods")]
+    include_do_not_disrupt: bool,
+
+    /// Work by priority alone, without the toleration
+    ///
+    /// Removes the taint when the evicted pods have left, before the pod is scheduled. The devices are then not kept for the pod: the scheduler decides by priority, and another pod may
+    /// get them first.
+    #[arg(long, help_heading = "Wait")]
+    without_toleration: bool,
+
+    /// How long to wait until the pod is scheduled
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
+    timeout: Duration,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    /// Output format: json or yaml
+    ///
+    /// Prints a RoomReport at the end.
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
+    output: Option<String>,
+
+    #[command(flatten)]
+    events: EventsArgs,
+
+    #[command(flatten)]
+    safety: SafetyArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Which pods would be evicted for this pod?
+  kubectl devicetaint make-room pod/train-0 -n training --dry-run
+
+  # Evict them, and wait until the pod is scheduled
+  kubectl devicetaint make-room pod/train-0 -n training
+
+  # Remove rules that a killed run has left
+  kubectl devicetaint make-room --cleanup";
+
+pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let format = args.output.as_deref().map(str::parse::<Format>);
+    let format = format.transpose()?;
+    let lines = match format {
+        Some(_) => Lines::Left,
+        None => Lines::Printed,
+    };
+    let target = args.events.events.as_deref();
+    let lines = events::begin_beside(target, "make-room", lines, context).await?;
+    if args.cleanup {
+        return args.clean_up(lines, context).await;
+    }
+    let dry_run = args.change.change().dry_run;
+    let done = args.make_room(lines, format, context).await;
+    match &done {
+        // A command line that is wrong gets no report: nobody knows what was asked for.
+        Err(failure) if failure.status() != ExitStatus::Usage && !context.is_accounted() => {
+            let report = RoomReport {
+                error: Some(failure.to_string()),
+                ..RoomReport::new(RoomOutcome::Failed, dry_run)
+            };
+            print(report, format, context)?;
+        }
+        Ok(_) | Err(_) => {}
+    }
+    done
+}
+
+/// Prints the report, if that was asked for.
+fn print(report: RoomReport, format: Option<Format>, context: &Context) -> Result<(), Failure> {
+    let Some(format) = format else {
+        return Ok(());
+    };
+    let page = Page {
+        format,
+        width: None,
+        height: None,
+    };
+    // Before it is printed: a failure to print must not be followed by a second document.
+    context.accounted();
+    let report = report.in_cluster(context.cluster().as_ref());
+    Ok(context.printer.emit(&render(&report, page)?)?)
+}
+
+impl MakeRoomArgs {
+    /// Purpose of its access to a cluster.
+    pub(super) fn purpose(&self) -> Purpose {
+        Purpose::MakeRoom
+    }
+
+    fn request(&self, context: &Context) -> Result<RoomRequest, Failure> {
+        let namespace = context.namespace.as_deref();
+        let flags = [
+            (self.include_higher_priority, Protection::Priority),
+            (self.include_kube_system, Protection::SystemNamespace),
+            (self.include_do_not_disrupt, Protection::DoNotDisrupt),
+        ];
+        let included = flags.into_iter().filter(|(is_given, _)| *is_given);
+        Ok(RoomRequest {
+            target: RoomTarget::parse(self.target.as_deref(), self.pending, namespace)?,
+            namespace: context.namespace.clone(),
+            limits: RoomLimits {
+                force: self.force,
+                included: included.map(|(_, protection)| protection).collect(),
+            },
+            mechanism: self.mechanism(),
+            timeout: self.timeout,
+        })
+    }
+
+    fn mechanism(&self) -> Mechanism {
+        if self.without_toleration {
+            Mechanism::PriorityAlone
+        } else {
+            Mechanism::Taint
+        }
+    }
+
+    fn stage_limits(&self) -> StageLimits {
+        StageLimits {
+            timeout: self.timeout,
+            force_after: self.force.then_some(self.grace),
+            mechanism: self.mechanism(),
+        }
+    }
+
+    async fn make_room(
+        &self,
+        lines: Lines,
+        format: Option<Format>,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let request = self.request(context)?;
+        // What can be wrong without a cluster is found before it is asked.
+        self.safety.prepare()?;
+        // From before anything is changed, so that a signal meanwhile still has the rules removed.
+        let mut signals = Signals::listen_for_hangup();
+        let prepared = async {
+            let mutation = MutationContext::open(self.version.version(), context).await?;
+            let found = Box::pin(request.prepare(&mutation)).await?;
+            Ok((mutation, found))
+        };
+        let prepared = Box::pin(prepared);
+        let (mutation, found) = stoppable_by(prepared, Some(&mut signals), context).await?;
+        let dry_run = self.change.change().dry_run;
+        match found {
+            Preparation::Scheduled(pod, node) => {
+                let text = format!("pod {} is scheduled on node {node} already", pod.name);
+                context.printer.note(&text);
+                let report = RoomReport {
+                    waiting_pod: Some((&pod).into()),
+                    node: Some(node.to_string()),
+                    ..RoomReport::new(RoomOutcome::Scheduled, dry_run)
+                };
+                print(report, format, context)?;
+                Ok(if self.change.change().error_unchanged {
+                    ExitStatus::Unchanged
+                } else {
+                    ExitStatus::Success
+                })
+            }
+            Preparation::Nominated(pod, node) => {
+                context.printer.note(&format!(
+                    "the scheduler has evicted pods on node {node} for pod {} itself, and schedules it when they \
+                     are gone; nothing is changed",
+                    pod.name
+                ));
+                let report = RoomReport {
+                    waiting_pod: Some((&pod).into()),
+                    ..RoomReport::new(RoomOutcome::Planned, dry_run)
+                };
+                if !dry_run.is_real() {
+                    print(report, format, context)?;
+                    return Ok(ExitStatus::Success);
+                }
+                let waiting = until_scheduled(&pod, &mutation.view, self.stage_limits());
+                let waiting = stoppable_by(Box::pin(waiting), Some(&mut signals), context);
+                let end = waiting.await?;
+                let status = end.status(&pod.name);
+                let error = status.as_ref().err().map(ToString::to_string);
+                let report = ended_report(report, &end);
+                print(RoomReport { error, ..report }, format, context)?;
+                if let Some(text) = end.success(&pod.name) {
+                    context.printer.note(&text);
+                }
+                status
+            }
+            Preparation::Nothing(pod, nothing) => {
+                let failure = nothing.failure(&pod.name);
+                let report = RoomReport {
+                    error: Some(failure.to_string()),
+                    ..nothing_report(&pod, &nothing, dry_run)
+                };
+                mutation.view.tell(&context.printer);
+                print(report, format, context)?;
+                Err(failure)
+            }
+            Preparation::Room(prepared) => {
+                let work = RoomWork {
+                    args: self,
+                    prepared: &prepared,
+                    mutation: &mutation,
+                    format,
+                    context,
+                };
+                Box::pin(work.carry_out(lines, signals)).await
+            }
+        }
+    }
+
+    async fn clean_up(&self, lines: Lines, context: &Context) -> Result<ExitStatus, Failure> {
+        let mut signals = Signals::listen();
+        let work = async {
+            let mutation = MutationContext::open(self.version.version(), context).await?;
+            let left = leftover(mutation.view.rules()?);
+            let change = self.change.change();
+            if left.is_empty() {
+                context.printer.note("No resources found");
+                return Ok(ExitStatus::Success);
+            }
+            let action = format!("Remove {} of make-room", counted(left.len(), "rule"));
+            if self.safety.says_yes() {
+                context.printer.note(&action);
+            } else {
+                let rules = left.iter().map(|rule| {
+                    let until = rule.metadata.expires();
+                    let until = until.map_or_else(String::new, |at| format!(", good until {at}"));
+                    let reason = rule.metadata.annotation(crate::model::RuleMetadata::REASON);
+                    format!(
+                        "  rule {}: {}{until}",
+                        rule.name,
+                        reason.unwrap_or_default()
+                    )
+                });
+                introduce(&rules.collect::<Vec<_>>(), context);
+                ask(&Question::Yes { action }, change.dry_run, context)?;
+            }
+            let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
+            changer.plan(left.iter().map(|rule| rule.name.to_string()));
+            let removed = remove_all(&mut changer).await;
+            removed.map_err(|failure| stopped(failure, context))?;
+            Ok(changer.status())
+        };
+        stoppable_by(Box::pin(work), Some(&mut signals), context).await
+    }
+}
+
+/// A chosen set, to be carried out.
+struct RoomWork<'a> {
+    args: &'a MakeRoomArgs,
+    prepared: &'a Prepared,
+    mutation: &'a MutationContext,
+    format: Option<Format>,
+    context: &'a Context,
+}
+
+impl RoomWork<'_> {
+    /// Asks, evicts, waits, and removes the rules, whatever happened.
+    async fn carry_out(&self, lines: Lines, mut signals: Signals) -> Result<ExitStatus, Failure> {
+        let (args, context, prepared) = (self.args, self.context, self.prepared);
+        let change = args.change.change();
+        let name = &prepared.pod.name;
+        let scheduler = prepared.waiting.scheduler.as_deref();
+        let shown = plan_lines(name, &prepared.plan, args.mechanism(), scheduler);
+        introduce(&shown, context);
+        let safety = args.safety.prepare()?;
+        let proposal = prepared.proposal();
+        let changer = Changer::new(&self.mutation.rules, change, context);
+        let mut changer = changer.with_lines(lines);
+        let pipeline = Pipeline {
+            mutation: self.mutation,
+            safety: &safety,
+            dry_run: change.dry_run,
+            late: TimeoutAction::Keep,
+            context,
+        };
+        let mut has_begun = false;
+        let mut ended = None;
+        let apply = async |changer: &mut Changer<'_>| {
+            has_begun = change.dry_run.is_real();
+            context.ledger.advise(advice());
+            let terms = Terms {
+                existing: Existing::Kept,
+                semantics: &self.mutation.view.semantics,
+                now: self.mutation.view.now,
+            };
+            for step in &prepared.first {
+                changer.take(step, &terms).await?;
+            }
+            if change.dry_run.is_real() {
+                ended = Some(Box::pin(self.stages(changer)).await?);
+            }
+            Ok(())
+        };
+        let checked = async {
+            if change.mode().is_some() {
+                prepared.check_permission(self.mutation).await?;
+            }
+            pipeline.run(&proposal, &mut changer, apply).await
+        };
+        let applied = stoppable_by(Box::pin(checked), Some(&mut signals), context).await;
+        self.mutation.view.tell(&context.printer);
+        let removed = if has_begun {
+            self.remove(&applied, &mut signals, &mut changer).await
+        } else {
+            Ok(None)
+        };
+        let status = match (&ended, applied) {
+            (Some(end), Ok(())) => self.ending(end),
+            (None, Ok(())) => Ok(changer.status()),
+            // What was removed since is part of the account.
+            (_, Err(failure)) if failure.status().is_signal() => {
+                Err(interrupted(failure.status(), context))
+            }
+            (_, Err(failure)) => Err(failure),
+        };
+        let status = match (status, removed) {
+            (status, Ok(None)) => status,
+            (Ok(_), Ok(Some(signal))) => Err(interrupted(signal, context)),
+            (Err(first), Ok(Some(signal))) => Err(first.ending(signal)),
+            (Ok(_), Err(failure)) => Err(failure),
+            (Err(first), Err(second)) => Err(second.detail(first.to_string())),
+        };
+        self.report(ended.as_ref(), &status)?;
+        status
+    }
+
+    /// Removes the rules, also after a signal that comes meanwhile: the first one that came, if one did.
+    ///
+    /// # Errors
+    ///
+    /// When a rule could not be removed, and when a second signal ends also that.
+    async fn remove(
+        &self,
+        applied: &Result<(), Failure>,
+        signals: &mut Signals,
+        changer: &mut Changer<'_>,
+    ) -> Result<Option<ExitStatus>, Failure> {
+        let context = self.context;
+        let before = applied.as_ref().err().map(Failure::status);
+        let first = before.filter(|status| status.is_signal());
+        let was_stopped = applied.is_err();
+        let mut removal = Box::pin(remove_left(&self.prepared.pod.uid, was_stopped, changer));
+        let first = match first {
+            Some(first) => first,
+            None => tokio::select! {
+                removed = &mut removal => return removed.map(|()| None),
+                signal = signals.next() => {
+                    context.printer.note("removing the rules first; interrupt again to leave them");
+                    signal
+                }
+            },
+        };
+        stoppable_by(removal, Some(signals), context).await?;
+        Ok(Some(first))
+    }
+
+    async fn stages(&self, changer: &mut Changer<'_>) -> Result<StageEnd, Failure> {
+        let names = self.prepared.names();
+        let rules = by_name(&names, &self.mutation.rules)
+            .await
+            .map_err(failed)?;
+        let mut order = RoomOrder {
+            live: &self.mutation.live,
+            version: self.args.version.version(),
+            semantics: self.mutation.view.semantics,
+            prepared: self.prepared,
+            limits: self.args.stage_limits(),
+            rules,
+            context: self.context,
+        };
+        order.run(changer).await
+    }
+
+    fn ending(&self, end: &StageEnd) -> Result<ExitStatus, Failure> {
+        let name = &self.prepared.pod.name;
+        if let Some(text) = end.success(name) {
+            self.context.printer.note(&text);
+        }
+        end.status(name)
+    }
+
+    fn report(
+        &self,
+        ended: Option<&StageEnd>,
+        status: &Result<ExitStatus, Failure>,
+    ) -> Result<(), Failure> {
+        let dry_run: DryRun = self.args.change.change().dry_run;
+        let planned = planned_report(&self.prepared.pod, &self.prepared.plan, dry_run);
+        let mut report = match ended {
+            Some(end) => ended_report(planned, end),
+            None => planned,
+        };
+        if let Err(failure) = status {
+            report.error = Some(failure.to_string());
+            if ended.is_none() {
+                report.room_outcome = RoomOutcome::Failed;
+            }
+        }
+        print(report, self.format, self.context)
+    }
+}

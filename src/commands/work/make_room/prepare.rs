@@ -1,0 +1,312 @@
+//! The pod, the pods that use devices which could serve it, and the plan.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::cluster::{PodQuery, PodQueryResult, WriteMode, evict};
+use crate::commands::work::cluster_view::ClusterView;
+use crate::commands::work::connect::failed;
+use crate::commands::work::mutation_context::MutationContext;
+use crate::decide::explain_targets::{no_such_pod, the_one};
+use crate::decide::make_room::{
+    Beneficiary, Eligibility, Mechanism, NothingHelps, Occupants, RoomInput, RoomLimits, RoomPlan,
+    RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates, eligibility, kept_for,
+    lacking, may_wait, plan, refuse_lacking, taint, uses_claim,
+};
+use crate::decide::proposal::{NamedOwners, ProposedRule};
+use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
+use crate::engine::ProposedTaint;
+use crate::engine::allocator::room::{RoomQuestion, relevant_devices};
+use crate::error::Failure;
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, NamespacedName, NodeName, Pod, Uid,
+};
+
+/// So many pending pods are looked at to find one that waits for devices.
+//
+// Each is a question for the allocator. They come by priority, so that those that are left are of the lowest.
+const MOST_PENDING: usize = 100;
+
+/// Flags and arguments of the command.
+#[derive(Clone, Debug)]
+pub(crate) struct RoomRequest {
+    pub(crate) target: RoomTarget,
+    /// The namespace to which `--pending` is narrowed.
+    pub(crate) namespace: Option<String>,
+    pub(crate) limits: RoomLimits,
+    pub(crate) mechanism: Mechanism,
+    pub(crate) timeout: Duration,
+}
+
+/// What is found out before anything is changed.
+pub(crate) enum Preparation {
+    /// The pod has this node already.
+    Scheduled(Pod, NodeName),
+    /// The scheduler has evicted pods for the pod on this node.
+    Nominated(Pod, NodeName),
+    /// No set of pods may be chosen.
+    Nothing(Pod, Box<NothingHelps>),
+    /// A set was chosen.
+    Room(Box<Prepared>),
+}
+
+/// What is done for the pod.
+pub(crate) struct Prepared {
+    pub(crate) pod: Pod,
+    pub(crate) waiting: WaitingPod,
+    pub(crate) plan: RoomPlan,
+    pub(crate) terms: RoomTerms,
+    /// The rules as they become.
+    wanted: Vec<AddStep>,
+    /// The rules as they are made first.
+    pub(crate) first: Vec<AddStep>,
+    /// Who held devices before.
+    pub(crate) before: Occupants,
+}
+
+impl RoomRequest {
+    /// Finds the pod, and chooses whom to evict.
+    ///
+    /// # Errors
+    ///
+    /// There is no such pod, it does not wait for devices, its claims do not tolerate the taint, or something that decides
+    /// could not be read. Nothing was changed.
+    pub(crate) async fn prepare(&self, mutation: &MutationContext) -> Result<Preparation, Failure> {
+        let view = mutation.view.clone().with_places().await?;
+        let (pod, eligible) = Box::pin(self.find(&view)).await?;
+        match eligible {
+            Eligibility::Scheduled(node) => Ok(Preparation::Scheduled(pod, node)),
+            Eligibility::Nominated(node) => Ok(Preparation::Nominated(pod, node)),
+            Eligibility::Waits(waiting) => Box::pin(self.choose(pod, *waiting, view)).await,
+        }
+    }
+
+    /// The pod, with what to do about it.
+    async fn find(&self, view: &ClusterView) -> Result<(Pod, Eligibility), Failure> {
+        let pods = match &self.target {
+            RoomTarget::Pod(Some(namespace), name) => {
+                let name = NamespacedName {
+                    namespace: namespace.clone(),
+                    name: name.clone(),
+                };
+                found(view.find_pods(PodQuery::One(&name)).await?)?
+            }
+            RoomTarget::Pod(None, name) => {
+                let pods = found(view.find_pods(PodQuery::Called(name)).await?)?;
+                the_one(name.as_str(), pods)?.into_iter().collect()
+            }
+            RoomTarget::Claim(namespace, name) => {
+                let chosen = |pod: &Pod| may_wait(pod) && uses_claim(pod, name);
+                let namespace = namespace.as_ref().map(|it| it.as_str());
+                let query = PodQuery::Chosen(namespace, &chosen);
+                by_priority(found(view.find_pods(query).await?)?)
+            }
+            RoomTarget::Pending => {
+                let query = PodQuery::Chosen(self.namespace.as_deref(), &may_wait);
+                by_priority(found(view.find_pods(query).await?)?)
+            }
+        };
+        let mut last = None;
+        for pod in pods.into_iter().take(MOST_PENDING) {
+            let view = view.clone().with_found(std::slice::from_ref(&pod));
+            match eligibility(&pod, &view.basis()) {
+                Ok(eligible) => return Ok((pod, eligible)),
+                // Of several pending pods, the next may be one that waits for devices.
+                Err(failure) => last = last.or(Some(failure)),
+            }
+        }
+        Err(match (&self.target, last) {
+            (RoomTarget::Pending, _) => {
+                Failure::refused("no pending pod waits for devices that others hold")
+            }
+            (RoomTarget::Pod(..) | RoomTarget::Claim(..), Some(failure)) => failure,
+            (RoomTarget::Pod(namespace, name), None) => {
+                no_such_pod(namespace.as_ref(), name, &view.reading)
+            }
+            (RoomTarget::Claim(_, name), None) => {
+                Failure::refused(format!("no pending pod uses claim {name}"))
+                    .hint("a claim is shared with its pods: name one of them")
+            }
+        })
+    }
+
+    async fn choose(
+        &self,
+        pod: Pod,
+        waiting: WaitingPod,
+        view: ClusterView,
+    ) -> Result<Preparation, Failure> {
+        let view = view.with_found(std::slice::from_ref(&pod));
+        let unallocated = waiting.unallocated(&view.basis());
+        let lacking = lacking(&unallocated, &pod.uid);
+        refuse_lacking(&lacking, self.mechanism, &view.semantics)?;
+        let nobody = BTreeSet::new();
+        let reserved = reserved(view.rules()?, &pod.uid);
+        let relevant = relevant_devices(&RoomQuestion {
+            waiting: waiting.question(&view.basis()),
+            evictable: &[],
+            leaving: &nobody,
+            reserved: &reserved,
+        });
+        let proposed: Vec<ProposedTaint> = relevant
+            .unwrap_or_default()
+            .into_iter()
+            .map(|device| {
+                let taint = taint(&pod.uid, Effect::NoExecute);
+                ProposedTaint::hypothetical(DeviceSelector::from(device), taint, view.now)
+            })
+            .collect();
+        let view = Box::pin(view.with_pods_for(&proposed, &[])).await?;
+        let view = view.with_found(std::slice::from_ref(&pod));
+        refuse_unread(&view)?;
+        let basis = view.basis();
+        let impact = view.impact(&proposed);
+        let beneficiary = Beneficiary {
+            pod: &pod,
+            sharing: &waiting.sharing,
+        };
+        let budgets = &view.snapshot().budgets;
+        let pods = candidates(&impact, beneficiary, budgets, view.now);
+        let input = RoomInput {
+            waiting: &waiting,
+            candidates: &pods,
+            impact: &impact,
+            reserved: &reserved,
+            basis: &basis,
+        };
+        let plan = match plan(&input, &self.limits) {
+            Ok(plan) => plan,
+            Err(nothing) => return Ok(Preparation::Nothing(pod.clone(), nothing)),
+        };
+        let terms = RoomTerms::new(&pod.name, &pod.uid, view.now, self.timeout);
+        let drafts = terms.drafts(&plan.chosen.set)?;
+        // Pods with budgets leave first, by the API that asks them.
+        let has_budgets = plan.chosen.pods.iter().any(|pod| pod.has_budget);
+        let first = drafts.iter().cloned().map(|mut draft| {
+            if has_budgets {
+                draft.taint.effect = Effect::NoSchedule;
+            }
+            draft
+        });
+        let first = steps(first.collect(), &view, &pod.uid)?;
+        Ok(Preparation::Room(Box::new(Prepared {
+            wanted: steps(drafts, &view, &pod.uid)?,
+            first,
+            before: Occupants::of(view.snapshot()),
+            waiting,
+            plan,
+            terms,
+            pod: pod.clone(),
+        })))
+    }
+}
+
+/// Refuses to choose where pods or budgets could not be read.
+fn refuse_unread(view: &ClusterView) -> Result<(), Failure> {
+    let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
+    let mut gaps = needed
+        .into_iter()
+        .filter_map(|kind| {
+            let gap = view.reading.without(kind);
+            gap.filter(|_| {
+                kind != Kind::Pod || view.reading.gaps.iter().any(|it| it.kind() == Some(kind))
+            })
+        })
+        .peekable();
+    if gaps.peek().is_none() {
+        return Ok(());
+    }
+    let refused = Failure::refused(
+        "not everything that decides which pods to evict could be read; nothing was changed",
+    );
+    Err(gaps.fold(refused, |refused, gap| {
+        refused.detail(format!("{}: {}", gap.what, gap.why))
+    }))
+}
+
+fn found(pods: PodQueryResult) -> Result<Vec<Pod>, Failure> {
+    match pods {
+        PodQueryResult::These(pods, _) => Ok(pods),
+        PodQueryResult::WithoutClaims => Err(Failure::refused(
+            "the pod uses no claims, so that it does not wait for devices; nothing was changed",
+        )),
+        PodQueryResult::Gone => Ok(Vec::new()),
+        PodQueryResult::Denied(why) => Err(Failure::refused(format!(
+            "pods cannot be read: {why}; nothing was changed"
+        ))),
+    }
+}
+
+/// The devices that rules keep for other pods.
+fn reserved(rules: &[DeviceTaintRule], uid: &Uid) -> BTreeSet<DeviceId> {
+    let others = rules
+        .iter()
+        .filter(|rule| kept_for(rule).is_some_and(|kept_for| kept_for != uid.as_str()));
+    let devices = others.filter_map(|rule| {
+        let selector = rule.selector.as_ref()?;
+        Some(DeviceId {
+            driver: selector.driver.clone()?,
+            pool: selector.pool.clone()?,
+            device: selector.device.clone()?,
+        })
+    });
+    devices.collect()
+}
+
+/// What has to be done for each rule: one that an earlier run has left for the same pod becomes what is wanted.
+fn steps(drafts: Vec<RuleDraft>, view: &ClusterView, uid: &Uid) -> Result<Vec<AddStep>, Failure> {
+    let rules = view.rules()?;
+    let mut steps = Vec::new();
+    for draft in drafts {
+        let there = rules.iter().find(|rule| rule.name.as_str() == draft.name);
+        let is_ours = there.and_then(kept_for) == Some(uid.as_str());
+        let terms = Terms {
+            existing: if is_ours {
+                Existing::Overwritten
+            } else {
+                Existing::Kept
+            },
+            semantics: &view.semantics,
+            now: view.now,
+        };
+        steps.extend(add(vec![draft], rules, &terms)?);
+    }
+    Ok(steps)
+}
+
+impl Prepared {
+    /// The rules as they become, and what is asked about them.
+    pub(crate) fn proposal(&self) -> Proposal {
+        Proposal {
+            rules: self.wanted.iter().map(ProposedRule::from).collect(),
+            action: action(&self.pod.name, &self.plan),
+            whose: NamedOwners::Anybodys,
+            noted_before: None,
+            patience: None,
+            drains: None,
+        }
+    }
+
+    /// The names of the rules.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let steps = self.first.iter();
+        steps.map(|step| step.draft().name.clone()).collect()
+    }
+
+    /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
+    ///
+    /// # Errors
+    ///
+    /// The user may not.
+    pub(crate) async fn check_permission(&self, mutation: &MutationContext) -> Result<(), Failure> {
+        let mut asked = BTreeSet::new();
+        for pod in self.plan.chosen.pods.iter().filter(|pod| pod.has_budget) {
+            if asked.insert(&pod.name.namespace) {
+                let client = &mutation.live.client;
+                let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
+                tried.map_err(|error| failed(error).detail("nothing was changed"))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,189 @@
+//! Which pods may be evicted so that a pod gets devices.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::assess::do_not_disrupt;
+use crate::engine::disruption::asks_budgets;
+use crate::engine::{Impact, NotEvicted, PodImpact, Verdict};
+use crate::model::{Kind, Pod, PodDisruptionBudget, Uid};
+
+/// The kind of owner that a mirror pod has: the node whose kubelet runs it from a file.
+const MIRROR_OWNER: &str = "Node";
+/// The namespace of the control plane's own pods.
+const SYSTEM: &str = "kube-system";
+
+/// What evicts a pod that is protected otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protection {
+    /// Its priority is that of the waiting pod, or higher.
+    Priority,
+    /// It is in kube-system.
+    SystemNamespace,
+    /// An annotation asks not to disrupt it.
+    DoNotDisrupt,
+}
+
+impl Protection {
+    /// Every protection.
+    pub const ALL: [Self; 3] = [Self::Priority, Self::SystemNamespace, Self::DoNotDisrupt];
+
+    /// The flag with which such pods are evicted all the same.
+    #[must_use]
+    pub fn flag(self) -> &'static str {
+        match self {
+            Self::Priority => "--include-higher-priority",
+            Self::SystemNamespace => "--include-kube-system",
+            Self::DoNotDisrupt => "--include-do-not-disrupt",
+        }
+    }
+
+    /// Why a pod is protected, in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Priority => "its priority is not lower",
+            Self::SystemNamespace => "it is in kube-system",
+            Self::DoNotDisrupt => "an annotation asks not to disrupt it",
+        }
+    }
+}
+
+/// Why a pod is never evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Immovable {
+    /// Its kubelet runs it from a file, and starts it again.
+    MirrorPod,
+    /// Its DaemonSet creates it again on the same node.
+    DaemonSet,
+    /// It uses a device with admin access, such as a monitor.
+    AdminAccess,
+    /// It tolerates the taint, for good or for some time.
+    Tolerates,
+    /// The eviction controller leaves it alone.
+    NotEvicted(NotEvicted),
+    /// It shares a claim with the waiting pod, or is that pod.
+    SameClaim,
+}
+
+impl Immovable {
+    /// Why the pod stays, in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::MirrorPod => "it is a mirror pod, which its kubelet runs from a file",
+            Self::DaemonSet => "its DaemonSet would recreate it on the same node",
+            Self::AdminAccess => "it uses a device with admin access",
+            Self::Tolerates => "it tolerates the taint",
+            Self::NotEvicted(_) => "the eviction controller does not evict it",
+            Self::SameClaim => "it shares a claim with the pending pod",
+        }
+    }
+}
+
+/// What can be done about a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Movability {
+    /// It may be evicted; with these flags alone, where there are some.
+    Evictable(BTreeSet<Protection>),
+    /// It is on its way out already.
+    Leaving,
+    /// It stays.
+    Stays(Immovable),
+}
+
+/// A pod that uses a device which could serve the waiting pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CandidatePod<'a> {
+    /// The pod.
+    pub pod: &'a Pod,
+    /// What can be done about it.
+    pub movability: Movability,
+    /// Whether a budget is about it, or may be: then the Eviction API is asked first.
+    pub has_budget: bool,
+}
+
+/// For whom pods may be evicted.
+#[derive(Clone, Copy, Debug)]
+pub struct Beneficiary<'a> {
+    /// The waiting pod.
+    pub pod: &'a Pod,
+    /// The pods for which claims of the waiting pod are reserved.
+    pub sharing: &'a BTreeSet<Uid>,
+}
+
+/// The pods that use a device of `impact`, which is that of the NoExecute taint for the waiting pod.
+#[must_use]
+pub fn candidates<'a>(
+    impact: &Impact<'a>,
+    beneficiary: Beneficiary<'_>,
+    budgets: &[PodDisruptionBudget],
+    now: Timestamp,
+) -> Vec<CandidatePod<'a>> {
+    let pods = impact.pods.iter().map(|found| CandidatePod {
+        pod: found.pod,
+        movability: movability(found, beneficiary, now),
+        has_budget: has_budget(found.pod, budgets),
+    });
+    pods.collect()
+}
+
+fn movability(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>, now: Timestamp) -> Movability {
+    let pod = found.pod;
+    let results = found.claims.iter().flat_map(|used| &used.results);
+    let owner = pod.controller.as_ref();
+    let mut stays = [
+        (
+            pod.uid == beneficiary.pod.uid || beneficiary.sharing.contains(&pod.uid),
+            Immovable::SameClaim,
+        ),
+        (
+            owner.is_some_and(|owner| &*owner.kind == MIRROR_OWNER),
+            Immovable::MirrorPod,
+        ),
+        (
+            owner.and_then(|owner| owner.workload_kind()) == Some(Kind::DaemonSet),
+            Immovable::DaemonSet,
+        ),
+        (
+            results.into_iter().any(|result| result.admin_access),
+            Immovable::AdminAccess,
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(holds, why)| holds.then_some(why));
+    if found.verdict == Verdict::Terminating {
+        return Movability::Leaving;
+    }
+    if let Some(why) = stays.next() {
+        return Movability::Stays(why);
+    }
+    match found.verdict {
+        Verdict::Evicted { at } if at <= now => {
+            Movability::Evictable(protections(found, beneficiary))
+        }
+        // A toleration with seconds: nobody can say today when the device is free.
+        Verdict::Evicted { .. } | Verdict::Tolerates => Movability::Stays(Immovable::Tolerates),
+        Verdict::Terminating => Movability::Leaving,
+        Verdict::NotEvicted(why) => Movability::Stays(Immovable::NotEvicted(why)),
+    }
+}
+
+fn protections(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>) -> BTreeSet<Protection> {
+    let pod = found.pod;
+    let holds = |protection: &Protection| match protection {
+        Protection::Priority => pod.priority >= beneficiary.pod.priority,
+        Protection::SystemNamespace => pod.name.namespace.as_str() == SYSTEM,
+        Protection::DoNotDisrupt => do_not_disrupt(pod).is_some(),
+    };
+    Protection::ALL.into_iter().filter(holds).collect()
+}
+
+/// Whether a budget is about the pod; one that cannot be evaluated may be.
+fn has_budget(pod: &Pod, budgets: &[PodDisruptionBudget]) -> bool {
+    let mut of_namespace = budgets
+        .iter()
+        .filter(|budget| budget.name.namespace == pod.name.namespace);
+    asks_budgets(pod) && of_namespace.any(|budget| budget.covers(pod) != Some(false))
+}

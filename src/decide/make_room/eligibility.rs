@@ -1,0 +1,178 @@
+//! Whether a pod waits for devices at all, and whether evictions may give it some.
+
+use std::collections::BTreeSet;
+
+use crate::assess::{Basis, completeness};
+use crate::engine::allocator::{Completeness, PendingClaim, RootCause, diagnose};
+use crate::engine::explain::explain_input::taints_of;
+use crate::engine::explain::{Chain, ExplainInput, PendingPod};
+use crate::error::Failure;
+use crate::model::{NamespacedName, NodeName, Pod, ResourceClaim, Uid};
+use crate::naming::phrase::few;
+
+/// What to do about a pod.
+#[derive(Clone, Debug)]
+pub enum Eligibility {
+    /// It waits for devices that others hold.
+    Waits(Box<WaitingPod>),
+    /// It has this node already.
+    Scheduled(NodeName),
+    /// The scheduler has evicted pods for it on this node, and schedules it there once they are gone.
+    Nominated(NodeName),
+}
+
+/// A pod that waits for devices.
+#[derive(Clone, Debug)]
+pub struct WaitingPod {
+    /// All that it waits for, as one claim.
+    pub pending: PendingPod,
+    /// The claims that hold nothing yet, by name.
+    pub claims: Vec<NamespacedName>,
+    /// The pods for which claims of it are reserved.
+    pub sharing: BTreeSet<Uid>,
+    /// What the scheduler says of it; absent where it has said nothing.
+    pub scheduler: Option<String>,
+}
+
+impl WaitingPod {
+    /// The question for devices, as the allocator gets it.
+    #[must_use]
+    pub fn question<'a>(&'a self, basis: &Basis<'a>) -> PendingClaim<'a> {
+        PendingClaim {
+            snapshot: &basis.reading.snapshot,
+            claim: &self.pending.claim,
+            nodes: &self.pending.nodes,
+            selectors: &self.pending.selectors,
+            proposed: &[],
+            known: (basis.semantics, completeness(basis.reading)),
+        }
+    }
+
+    /// The claims that hold nothing yet.
+    #[must_use]
+    pub fn unallocated<'a>(&self, basis: &Basis<'a>) -> Vec<&'a ResourceClaim> {
+        let claims = basis.reading.snapshot.claims.iter();
+        claims
+            .filter(|claim| self.claims.contains(&claim.name))
+            .collect()
+    }
+}
+
+/// Whether the pod waits for devices that evictions may free.
+///
+/// # Errors
+///
+/// It does not, for a reason of its own, in words and with those of the scheduler; or something that decides it was not
+/// read. Nothing was changed.
+pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure> {
+    if let Some(node) = &pod.node {
+        return Ok(Eligibility::Scheduled(node.clone()));
+    }
+    if pod.deletion.is_some() {
+        return Err(refused(pod, "is terminating"));
+    }
+    let scheduling = pod.scheduling.as_ref();
+    let gates = scheduling.map_or(&[][..], |scheduling| &scheduling.gates);
+    if !gates.is_empty() {
+        let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
+        let why = format!("waits for scheduling gate {}", few(&gates));
+        return Err(refused(pod, &why));
+    }
+    if let Some(node) = scheduling.and_then(|scheduling| scheduling.nominated.clone()) {
+        return Ok(Eligibility::Nominated(node));
+    }
+    let snapshot = &basis.reading.snapshot;
+    let taints = taints_of(snapshot, &[], basis.now);
+    let input = ExplainInput {
+        snapshot,
+        assumed: 0,
+        taints: &taints,
+        now: basis.now,
+        semantics: basis.semantics,
+    };
+    let chain = Chain::new(pod, &input);
+    if chain.links.is_empty() || chain.links.iter().any(|link| link.claim.is_none()) {
+        let why = "has a claim that does not exist, or is not created yet";
+        return Err(with_scheduler(refused(pod, why), pod));
+    }
+    let claims = || chain.links.iter().filter_map(|link| link.claim);
+    let waiting: Vec<NamespacedName> = claims()
+        .filter(|claim| claim.allocation.is_none())
+        .map(|claim| claim.name.clone())
+        .collect();
+    if waiting.is_empty() {
+        let why = "does not wait for devices: all its claims have theirs";
+        return Err(with_scheduler(refused(pod, why), pod));
+    }
+    let Some(pending) = PendingPod::of(&chain, snapshot) else {
+        return Err(refused(pod, "has claims whose requests were not read"));
+    };
+    let reserved = claims().flat_map(|claim| &claim.reserved_for);
+    let waits = WaitingPod {
+        pending,
+        claims: waiting,
+        sharing: reserved.map(|consumer| consumer.uid.clone()).collect(),
+        scheduler: pod.has_no_place().map(str::to_owned),
+    };
+    refuse_unread(basis)?;
+    refuse_other_causes(&waits, pod, basis)?;
+    Ok(Eligibility::Waits(Box::new(waits)))
+}
+
+/// Refuses to choose among what is not known.
+fn refuse_unread(basis: &Basis<'_>) -> Result<(), Failure> {
+    if completeness(basis.reading) == Completeness::COMPLETE {
+        return Ok(());
+    }
+    let refused = Failure::refused(
+        "not everything that decides which pods to evict could be read; nothing was changed",
+    );
+    let gaps = basis.reading.gaps.iter();
+    Err(gaps.fold(refused, |refused, gap| {
+        refused.detail(format!("{}: {}", gap.what, gap.why))
+    }))
+}
+
+/// Refuses a pod that no eviction helps.
+fn refuse_other_causes(waits: &WaitingPod, pod: &Pod, basis: &Basis<'_>) -> Result<(), Failure> {
+    let found = diagnose(&waits.question(basis));
+    let why = match found.root_cause {
+        RootCause::Devices
+        | RootCause::Taints(_)
+        | RootCause::TaintCombination(_)
+        | RootCause::Constraints(_) => return Ok(()),
+        RootCause::Elsewhere => {
+            "does not wait for devices that others hold: a node has all that it needs, and either the \
+             scheduler has not tried yet, or something else keeps the pod off that node"
+                .to_owned()
+        }
+        RootCause::NoClass(class) => format!("requests device class {class}, which does not exist"),
+        RootCause::Fails(errors) => format!(
+            "has a request whose expression fails: {}",
+            joined(errors.iter().map(ToString::to_string))
+        ),
+        RootCause::Unknown(reasons) => format!(
+            "waits for devices for a reason that is not known: {}",
+            joined(reasons.iter().map(ToString::to_string))
+        ),
+    };
+    Err(with_scheduler(refused(pod, &why), pod).hint(format!(
+        "for details, use `kubectl devicetaint explain pod/{} -n {}`",
+        pod.name.name, pod.name.namespace
+    )))
+}
+
+fn joined(reasons: impl Iterator<Item = String>) -> String {
+    reasons.collect::<Vec<_>>().join("; ")
+}
+
+fn refused(pod: &Pod, why: &str) -> Failure {
+    Failure::refused(format!("pod {} {why}; nothing was changed", pod.name))
+}
+
+fn with_scheduler(failure: Failure, pod: &Pod) -> Failure {
+    match pod.has_no_place() {
+        Some(said) => failure.detail(format!("the scheduler says: {said}")),
+        None => failure,
+    }
+}

@@ -1,0 +1,68 @@
+//! How making room ended: the exit status, and what there is to say.
+
+use super::run::StageEnd;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, NamespacedName};
+use crate::naming::phrase::few;
+
+impl StageEnd {
+    /// How the command ends for this pod, with the rules removed: 0 where it is scheduled, 5 where others got the devices
+    /// or the time is over, and 1 where somebody else ended it.
+    ///
+    /// # Errors
+    ///
+    /// The pod is not scheduled.
+    pub fn status(&self, pod: &NamespacedName) -> Result<ExitStatus, Failure> {
+        match self {
+            Self::Scheduled(..) => Ok(ExitStatus::Success),
+            Self::Lost(competitors) => {
+                let failure = Failure::new(
+                    ExitStatus::TimedOut,
+                    format!("pod {pod} lost its devices to a competitor; the rules are removed"),
+                );
+                let lines = competitors.iter().map(|it| it.describe());
+                Err(lines.fold(failure, Failure::detail))
+            }
+            Self::TimedOut(left) => {
+                let failure = Failure::new(
+                    ExitStatus::TimedOut,
+                    format!("pod {pod} was not scheduled in time; the rules are removed"),
+                );
+                let failure = left.iter().cloned().fold(failure, Failure::detail);
+                Err(failure.hint(format!(
+                    "what keeps it: `kubectl devicetaint explain pod/{} -n {}`",
+                    pod.name, pod.namespace
+                )))
+            }
+            Self::Gone => Err(Failure::new(
+                ExitStatus::Failed,
+                format!("pod {pod} was deleted meanwhile; the rules are removed"),
+            )),
+            Self::Reversed(why) => Err(Failure::new(
+                ExitStatus::Failed,
+                format!("{why} meanwhile, so that the devices are no longer kept for pod {pod}"),
+            )),
+        }
+    }
+
+    /// That the pod is scheduled; absent where it is not.
+    #[must_use]
+    pub fn success(&self, pod: &NamespacedName) -> Option<String> {
+        match self {
+            Self::Scheduled(node, devices) => {
+                let devices: Vec<String> = devices.iter().map(DeviceId::to_string).collect();
+                Some(format!(
+                    "pod {pod} is scheduled on node {node} with {}",
+                    few(&devices)
+                ))
+            }
+            Self::Lost(_) | Self::TimedOut(_) | Self::Gone | Self::Reversed(_) => None,
+        }
+    }
+}
+
+/// What to do for whoever interrupts the command: its rules are removed, unless it is killed.
+#[must_use]
+pub fn interrupted() -> Vec<String> {
+    vec!["to remove rules that are left, run kubectl devicetaint make-room --cleanup".to_owned()]
+}

@@ -1,0 +1,56 @@
+//! Decisions of `make-room`: which pods are evicted for a pod that waits for devices, and the stages until it has them.
+//!
+//! ```text
+//! pod ─▶ eligibility ─▶ candidates ─▶ plan ─▶ rules ─▶ stages, step by step ─▶ ending; rules removed
+//! ```
+//!
+//! | what | module |
+//! |---|---|
+//! | For which pod room is made | `target` |
+//! | Whether the pod waits for devices at all | `eligibility` |
+//! | Whether its claims tolerate the taint | `tolerance` |
+//! | Which pods may be evicted, and which stay | `candidates` |
+//! | The set of pods that is evicted, or why none would help | `plan` |
+//! | Taint, label and expiry of the rules | `terms` |
+//! | The stages until the pod is scheduled | `run` |
+//! | What is observed at each look | `facts` |
+//! | Exit status and messages of the end | `ending` |
+//! | Rules that are left of earlier runs | `cleanup` |
+//! | The result as reports show it | `reported` |
+//! | The plan, and why nothing helps, in words | `words` |
+//!
+//! Source: the design of the Rescheduler (`rescheduling-for-critical-pods.md`).
+
+mod candidates;
+mod cleanup;
+mod eligibility;
+mod ending;
+mod facts;
+mod plan;
+mod reported;
+mod run;
+mod target;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod tolerance;
+#[cfg(test)]
+mod virtual_time_tests;
+mod words;
+
+pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, Protection, candidates};
+pub use cleanup::{left_of, leftover};
+pub use eligibility::{Eligibility, WaitingPod, eligibility};
+pub use ending::interrupted;
+pub use facts::{Occupants, StageView, stage_facts};
+pub use plan::{
+    NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomInput, RoomLimits, RoomPlan, plan,
+};
+pub use reported::{ended_report, nothing_report, planned_report};
+pub use run::{
+    Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
+};
+pub use target::{RoomTarget, by_priority, may_wait, uses_claim};
+pub use terms::{RoomTerms, TAINT_KEY, kept_for, taint};
+pub use tolerance::{LackingRequest, Mechanism, lacking, refuse_lacking, toleration_lines};
+pub use words::{action, plan_lines, tier_words};

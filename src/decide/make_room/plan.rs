@@ -1,0 +1,258 @@
+//! The set of pods that is evicted, or why none would help.
+
+use std::collections::BTreeSet;
+
+use super::candidates::{CandidatePod, Movability, Protection};
+use super::eligibility::WaitingPod;
+use crate::assess::Basis;
+use crate::assess::room::RoomCosts;
+use crate::engine::Impact;
+use crate::engine::allocator::room::{RoomQuestion, RoomSearch, RoomSet, room};
+use crate::engine::set_search::Tier;
+use crate::model::{Controller, DeviceId, NamespacedName, NodeName, Pod, Uid};
+
+/// Which pods may be evicted, and at what price.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoomLimits {
+    /// Whether budgets may be violated.
+    pub force: bool,
+    /// Protected pods that may be evicted all the same.
+    pub included: BTreeSet<Protection>,
+}
+
+impl RoomLimits {
+    /// The last tier of sets that may be chosen.
+    #[must_use]
+    pub fn most(&self) -> Tier {
+        if self.force {
+            Tier::BudgetsViolated
+        } else {
+            Tier::WithinBudgets
+        }
+    }
+}
+
+/// What is chosen from.
+#[derive(Clone, Copy, Debug)]
+pub struct RoomInput<'a> {
+    /// The pod that waits.
+    pub waiting: &'a WaitingPod,
+    /// The pods that use devices which could serve it.
+    pub candidates: &'a [CandidatePod<'a>],
+    /// What the taint for the waiting pod would do on these devices.
+    pub impact: &'a Impact<'a>,
+    /// Devices that are kept for other pods.
+    pub reserved: &'a BTreeSet<DeviceId>,
+    /// What was read.
+    pub basis: &'a Basis<'a>,
+}
+
+/// A pod that is evicted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedEviction {
+    /// Its name.
+    pub name: NamespacedName,
+    /// Its UID.
+    pub uid: Uid,
+    /// Its node.
+    pub node: Option<NodeName>,
+    /// Its priority.
+    pub priority: i32,
+    /// How many seconds it gets to stop.
+    pub grace_period_seconds: i64,
+    /// What creates it again; absent for a bare pod.
+    pub controller: Option<Controller>,
+    /// Whether the Eviction API is asked first, since a budget is about it.
+    pub has_budget: bool,
+    /// What protects it, and was overruled by a flag.
+    pub protections: BTreeSet<Protection>,
+}
+
+/// Pods, the devices that they leave, and what their eviction costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedRoom {
+    /// The devices.
+    pub set: RoomSet,
+    /// The pods that are evicted, by name.
+    pub pods: Vec<PlannedEviction>,
+}
+
+/// What is done for a pod that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomPlan {
+    /// The set that costs least.
+    pub chosen: PlannedRoom,
+    /// The next best.
+    pub runner_up: Option<PlannedRoom>,
+    /// Whether no set costs less.
+    pub is_proved: bool,
+    /// What was left out, since it is not known.
+    pub unknown: Vec<String>,
+    /// Pods that are terminating already and hold devices which could serve.
+    pub leaving: Vec<NamespacedName>,
+}
+
+/// A set that would help, and what it lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearSet {
+    /// The set.
+    pub room: PlannedRoom,
+    /// The flags without which it may not be chosen.
+    pub flags: Vec<&'static str>,
+}
+
+/// Why no set may be chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NothingHelps {
+    /// The sets that would help, the cheapest first, and what each lacks.
+    pub nearest: Vec<NearSet>,
+    /// How many pods may be evicted with all flags.
+    pub evictable: usize,
+    /// The pods that use devices which could serve, and stay, each with the reason.
+    pub staying: Vec<(NamespacedName, super::candidates::Immovable)>,
+    /// Whether it is known that nothing else helps.
+    pub is_proved: bool,
+    /// What was left out, since it is not known.
+    pub unknown: Vec<String>,
+}
+
+/// The set of pods to be evicted.
+///
+/// # Errors
+///
+/// No set may be chosen: the nearest ones, and what each lacks.
+pub fn plan(input: &RoomInput<'_>, limits: &RoomLimits) -> Result<RoomPlan, Box<NothingHelps>> {
+    let may = |protections: &BTreeSet<Protection>| protections.is_subset(&limits.included);
+    let found = Searched::new(input, limits.most(), may);
+    if let Some(best) = &found.result.best {
+        return Ok(RoomPlan {
+            chosen: found.planned(best),
+            runner_up: found
+                .result
+                .runner_up
+                .as_ref()
+                .map(|set| found.planned(set)),
+            is_proved: found.result.is_proved,
+            unknown: found.unknown(),
+            leaving: leaving(input.candidates),
+        });
+    }
+    let near = Searched::new(input, Tier::BudgetsViolated, |_| true);
+    let sets = near.result.best.iter().chain(&near.result.runner_up);
+    let nearest = sets.map(|set| {
+        let room = near.planned(set);
+        let protections: BTreeSet<Protection> = room
+            .pods
+            .iter()
+            .flat_map(|pod| pod.protections.difference(&limits.included).copied())
+            .collect();
+        let forced = (set.cost.tier > limits.most()).then_some("--force");
+        NearSet {
+            flags: protections
+                .into_iter()
+                .map(Protection::flag)
+                .chain(forced)
+                .collect(),
+            room,
+        }
+    });
+    Err(Box::new(NothingHelps {
+        nearest: nearest.collect(),
+        evictable: near.pods.len(),
+        staying: staying(input.candidates),
+        is_proved: found.result.is_proved && near.result.is_proved,
+        unknown: near.unknown(),
+    }))
+}
+
+/// The pods that were terminating already.
+fn leaving(candidates: &[CandidatePod<'_>]) -> Vec<NamespacedName> {
+    let leaving = candidates
+        .iter()
+        .filter(|candidate| candidate.movability == Movability::Leaving);
+    leaving
+        .map(|candidate| candidate.pod.name.clone())
+        .collect()
+}
+
+fn staying(candidates: &[CandidatePod<'_>]) -> Vec<(NamespacedName, super::candidates::Immovable)> {
+    let staying = candidates.iter().filter_map(|candidate| {
+        let name = candidate.pod.name.clone();
+        match &candidate.movability {
+            Movability::Stays(why) => Some((name, *why)),
+            Movability::Evictable(_) | Movability::Leaving => None,
+        }
+    });
+    staying.collect()
+}
+
+/// A search, with the pods that its sets name by their places.
+struct Searched<'a> {
+    pods: Vec<&'a CandidatePod<'a>>,
+    result: RoomSearch,
+}
+
+impl<'a> Searched<'a> {
+    fn new(input: &RoomInput<'a>, most: Tier, may: impl Fn(&BTreeSet<Protection>) -> bool) -> Self {
+        let is_evictable = |candidate: &&CandidatePod<'_>| match &candidate.movability {
+            Movability::Evictable(protections) => may(protections),
+            Movability::Leaving | Movability::Stays(_) => false,
+        };
+        let pods: Vec<&CandidatePod<'a>> = input.candidates.iter().filter(is_evictable).collect();
+        let evictable: Vec<Uid> = pods.iter().map(|it| it.pod.uid.clone()).collect();
+        let leaving = input
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.movability == Movability::Leaving);
+        let leaving: BTreeSet<Uid> = leaving.map(|it| it.pod.uid.clone()).collect();
+        let costs = RoomCosts::new(&evictable, input.impact, input.basis);
+        let question = RoomQuestion {
+            waiting: input.waiting.question(input.basis),
+            evictable: &evictable,
+            leaving: &leaving,
+            reserved: input.reserved,
+        };
+        let result = room(&question, most, &|set| costs.of(set));
+        Self { pods, result }
+    }
+
+    fn planned(&self, set: &RoomSet) -> PlannedRoom {
+        let pods = set.evicted.iter().filter_map(|place| self.pods.get(*place));
+        let mut pods: Vec<PlannedEviction> = pods.map(|candidate| planned(candidate)).collect();
+        pods.sort_by(|left, right| left.name.cmp(&right.name));
+        PlannedRoom {
+            set: set.clone(),
+            pods,
+        }
+    }
+
+    fn unknown(&self) -> Vec<String> {
+        let unknown = self.result.unknown.iter();
+        unknown.map(ToString::to_string).collect()
+    }
+}
+
+fn planned(candidate: &CandidatePod<'_>) -> PlannedEviction {
+    let Pod {
+        name,
+        uid,
+        node,
+        priority,
+        grace_period_seconds,
+        controller,
+        ..
+    } = candidate.pod;
+    PlannedEviction {
+        name: name.clone(),
+        uid: uid.clone(),
+        node: node.clone(),
+        priority: *priority,
+        grace_period_seconds: *grace_period_seconds,
+        controller: controller.clone(),
+        has_budget: candidate.has_budget,
+        protections: match &candidate.movability {
+            Movability::Evictable(protections) => protections.clone(),
+            Movability::Leaving | Movability::Stays(_) => BTreeSet::new(),
+        },
+    }
+}

@@ -1,0 +1,89 @@
+//! Making room as reports show it.
+
+use super::plan::{NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
+use super::run::{Competitor, StageEnd};
+use crate::model::{Pod, Uid};
+use crate::report::change::DryRun;
+use crate::report::reference::ObjectReference;
+use crate::report::room::{Room, RoomCompetitor, RoomEviction, RoomOutcome, RoomReport};
+
+/// A set that was chosen, for this pod.
+#[must_use]
+pub fn planned_report(pod: &Pod, plan: &RoomPlan, dry_run: DryRun) -> RoomReport {
+    RoomReport {
+        waiting_pod: Some(ObjectReference::from(pod)),
+        chosen_room: Some(room(&plan.chosen, &[])),
+        other_rooms: plan.runner_up.iter().map(|next| room(next, &[])).collect(),
+        proved: plan.is_proved,
+        messages: plan.unknown.clone(),
+        ..RoomReport::new(RoomOutcome::Planned, dry_run)
+    }
+}
+
+/// That no set may be chosen for this pod.
+#[must_use]
+pub fn nothing_report(pod: &Pod, nothing: &NothingHelps, dry_run: DryRun) -> RoomReport {
+    let nearest = nothing.nearest.iter();
+    RoomReport {
+        waiting_pod: Some(ObjectReference::from(pod)),
+        other_rooms: nearest.map(|near| room(&near.room, &near.flags)).collect(),
+        proved: nothing.is_proved,
+        messages: nothing.unknown.clone(),
+        ..RoomReport::new(RoomOutcome::NothingHelps, dry_run)
+    }
+}
+
+/// The report of a plan that was carried out, with how that ended.
+#[must_use]
+pub fn ended_report(mut report: RoomReport, end: &StageEnd) -> RoomReport {
+    match end {
+        StageEnd::Scheduled(node, devices) => {
+            report.room_outcome = RoomOutcome::Scheduled;
+            report.node = Some(node.to_string());
+            report.devices = devices.iter().map(ToString::to_string).collect();
+        }
+        StageEnd::Lost(competitors) => {
+            report.room_outcome = RoomOutcome::Lost;
+            report.competitors = competitors.iter().map(competitor).collect();
+        }
+        StageEnd::TimedOut(left) => {
+            report.room_outcome = RoomOutcome::TimedOut;
+            report.messages.extend(left.iter().cloned());
+        }
+        StageEnd::Gone => report.room_outcome = RoomOutcome::Deleted,
+        StageEnd::Reversed(why) => {
+            report.room_outcome = RoomOutcome::Reversed;
+            report.messages.push(why.clone());
+        }
+    }
+    report
+}
+
+fn room(room: &PlannedRoom, missing: &[&'static str]) -> Room {
+    let evictions = room.pods.iter().map(eviction).collect();
+    let missing = missing.iter().map(|flag| (*flag).to_owned()).collect();
+    Room::new(&room.set, evictions, missing)
+}
+
+fn eviction(pod: &PlannedEviction) -> RoomEviction {
+    let flags = pod.protections.iter();
+    RoomEviction {
+        pod: ObjectReference::new(&pod.name, &pod.uid),
+        priority: pod.priority,
+        grace_period_seconds: pod.grace_period_seconds,
+        asks_budgets: pod.has_budget,
+        protection_flags: flags
+            .map(|protection| protection.flag().to_owned())
+            .collect(),
+    }
+}
+
+fn competitor(competitor: &Competitor) -> RoomCompetitor {
+    let unknown = Uid::from("");
+    let pods = competitor.pods.iter();
+    RoomCompetitor {
+        device: competitor.device.to_string(),
+        claim: ObjectReference::new(&competitor.claim, &unknown),
+        pods: pods.map(ObjectReference::from).collect(),
+    }
+}

@@ -1,0 +1,627 @@
+//! Every way that a decision about room can go.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::candidates::{Beneficiary, Immovable, Movability, Protection, candidates};
+use super::cleanup::{left_of, leftover};
+use super::eligibility::{Eligibility, eligibility};
+use super::run::{
+    Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
+};
+use super::target::{RoomTarget, by_priority, may_wait, uses_claim};
+use super::terms::{RoomTerms, kept_for, taint};
+use super::tolerance::{Mechanism, lacking, refuse_lacking, toleration_lines};
+use crate::assess::Basis;
+use crate::decide::drain::EvictionReply;
+use crate::decide::testing::named;
+use crate::engine::allocator::room::{RoomCost, RoomSet};
+use crate::engine::{NotEvicted, PodImpact, Semantics, Verdict};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{
+    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceRequest, Effect, Operator, Pod, PodClaim,
+    RequestKind, RequestTerms, ResourceClaim, RuleMetadata, Scheduled, Scheduling, Toleration, Uid,
+};
+use crate::report::testing::{
+    after, controller, device, evicted, impact, name, now, pod, reading, with_verdict,
+};
+
+fn movability(change: impl FnOnce(&mut Pod), verdict: Option<Verdict>) -> Movability {
+    let mut waiting = pod("team-a", "critical");
+    waiting.priority = 100;
+    let mut other = pod("team-a", "web-0");
+    change(&mut other);
+    let found: PodImpact<'_> = match verdict {
+        Some(verdict) => with_verdict(&other, verdict),
+        None => evicted(&other, 0),
+    };
+    let impact = impact(vec![found]);
+    let sharing = BTreeSet::from([Uid::from("uid-of-mate")]);
+    let beneficiary = Beneficiary {
+        pod: &waiting,
+        sharing: &sharing,
+    };
+    let found = candidates(&impact, beneficiary, &[], now());
+    found[0].movability.clone()
+}
+
+fn with_flags(protections: &[Protection]) -> Movability {
+    Movability::Evictable(protections.iter().copied().collect())
+}
+
+#[test]
+fn who_is_protected_needs_a_flag_of_its_own_for_each_reason() {
+    assert_eq!(movability(|_| {}, None), with_flags(&[]));
+    for priority in [100, 101] {
+        let found = movability(|pod| pod.priority = priority, None);
+        assert_eq!(found, with_flags(&[Protection::Priority]));
+    }
+    assert_eq!(movability(|pod| pod.priority = 99, None), with_flags(&[]));
+    let system = movability(|pod| pod.name.namespace = "kube-system".into(), None);
+    assert_eq!(system, with_flags(&[Protection::SystemNamespace]));
+    for (key, value, asks) in [
+        ("karpenter.sh/do-not-disrupt", "true", true),
+        ("karpenter.sh/do-not-disrupt", "false", false),
+        (
+            "cluster-autoscaler.kubernetes.io/safe-to-evict",
+            "false",
+            true,
+        ),
+        (
+            "cluster-autoscaler.kubernetes.io/safe-to-evict",
+            "true",
+            false,
+        ),
+        (
+            "descheduler.alpha.kubernetes.io/prefer-no-eviction",
+            "",
+            true,
+        ),
+    ] {
+        let found = movability(
+            |pod| pod.annotations = vec![(key.into(), value.into())],
+            None,
+        );
+        let expected = [Protection::DoNotDisrupt];
+        assert_eq!(
+            found,
+            with_flags(if asks { &expected } else { &[] }),
+            "{key}={value}"
+        );
+    }
+    let flags: BTreeSet<&str> = Protection::ALL.map(Protection::flag).into();
+    assert_eq!(flags.len(), Protection::ALL.len());
+}
+
+#[test]
+fn who_would_come_back_or_is_not_evicted_stays_whatever_the_flags() {
+    let owned =
+        |kind: &'static str| move |pod: &mut Pod| pod.controller = Some(controller(kind, "x"));
+    let stays = Movability::Stays;
+    assert_eq!(movability(owned("Node"), None), stays(Immovable::MirrorPod));
+    assert_eq!(
+        movability(owned("DaemonSet"), None),
+        stays(Immovable::DaemonSet)
+    );
+    assert_eq!(
+        movability(|pod| pod.uid = "uid-of-mate".into(), None),
+        stays(Immovable::SameClaim)
+    );
+    assert_eq!(
+        movability(|pod| pod.uid = "uid-of-critical".into(), None),
+        stays(Immovable::SameClaim)
+    );
+    assert_eq!(
+        movability(|_| {}, Some(Verdict::Tolerates)),
+        stays(Immovable::Tolerates)
+    );
+    // A toleration with seconds.
+    assert_eq!(
+        movability(|_| {}, Some(Verdict::Evicted { at: after(60) })),
+        stays(Immovable::Tolerates)
+    );
+    let why = NotEvicted::ExtendedResource;
+    assert_eq!(
+        movability(|_| {}, Some(Verdict::NotEvicted(why))),
+        stays(Immovable::NotEvicted(why))
+    );
+    // Also a mirror pod that is terminating leaves.
+    assert_eq!(
+        movability(owned("Node"), Some(Verdict::Terminating)),
+        Movability::Leaving
+    );
+}
+
+fn request(tolerations: Vec<Toleration>) -> RequestTerms {
+    RequestTerms {
+        class: "gpu".into(),
+        expressions: Vec::new(),
+        amount: DeviceAmount::Exactly(1),
+        admin_access: false,
+        tolerations,
+        capacity: Default::default(),
+        is_more: false,
+    }
+}
+
+fn claim(kind: RequestKind) -> ResourceClaim {
+    ResourceClaim {
+        name: name("team-a", "gpu"),
+        uid: "uid-of-gpu".into(),
+        controller: None,
+        spec: Some(
+            ClaimSpec {
+                requests: vec![DeviceRequest {
+                    name: "r".into(),
+                    kind,
+                }],
+                constraints: Vec::new(),
+            }
+            .into(),
+        ),
+        allocation: None,
+        reserved_for: Vec::new(),
+    }
+}
+
+fn tolerates(effect: Option<Effect>, seconds: Option<i64>) -> Toleration {
+    Toleration {
+        key: super::TAINT_KEY.to_owned(),
+        operator: Operator::Exists,
+        value: String::new(),
+        effect,
+        seconds,
+    }
+}
+
+#[test]
+fn a_claim_has_to_tolerate_both_effects_and_the_eviction_forever() {
+    let both = || {
+        vec![
+            tolerates(Some(Effect::NoSchedule), None),
+            tolerates(Some(Effect::NoExecute), None),
+        ]
+    };
+    let uid = Uid::from("uid-of-critical");
+    for (what, tolerations, is_enough) in [
+        ("both", both(), true),
+        ("none", vec![], false),
+        (
+            "NoSchedule",
+            vec![tolerates(Some(Effect::NoSchedule), None)],
+            false,
+        ),
+        (
+            "NoExecute",
+            vec![tolerates(Some(Effect::NoExecute), None)],
+            false,
+        ),
+        // Enough for the scheduler, and not for the eviction controller.
+        ("no effect", vec![tolerates(None, None)], false),
+        (
+            "no effect and NoExecute",
+            vec![
+                tolerates(None, None),
+                tolerates(Some(Effect::NoExecute), None),
+            ],
+            true,
+        ),
+        (
+            "for seconds",
+            vec![
+                tolerates(Some(Effect::NoSchedule), None),
+                tolerates(Some(Effect::NoExecute), Some(60)),
+            ],
+            false,
+        ),
+    ] {
+        let claim = claim(RequestKind::Exactly(request(tolerations)));
+        assert_eq!(lacking(&[&claim], &uid).is_empty(), is_enough, "{what}");
+    }
+    let some = claim(RequestKind::FirstAvailable(vec![
+        ("a".into(), request(both())),
+        ("b".into(), request(vec![])),
+    ]));
+    let found = lacking(&[&some], &uid);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].request, "r/b");
+    let unknown = claim(RequestKind::Unknown);
+    assert_eq!(lacking(&[&unknown], &uid).len(), 1);
+}
+
+#[test]
+fn a_claim_that_does_not_tolerate_the_taint_is_refused_with_the_lines_to_add() {
+    let uid = Uid::from("uid-of-critical");
+    let lacking = lacking(&[&claim(RequestKind::Exactly(request(vec![])))], &uid);
+    let newest = Semantics::newest();
+    let refused = refuse_lacking(&lacking, Mechanism::Taint, &newest).unwrap_err();
+    assert_eq!(refused.status(), ExitStatus::Refused);
+    let details = refused.details().join("\n");
+    for line in toleration_lines() {
+        assert!(details.contains(&line), "{details}");
+    }
+    assert!(refused.hints().join("\n").contains("--without-toleration"));
+    assert!(refuse_lacking(&lacking, Mechanism::PriorityAlone, &newest).is_ok());
+    assert!(refuse_lacking(&[], Mechanism::Taint, &newest).is_ok());
+    // Kubernetes that does not copy tolerations would evict the pod itself.
+    let older = Semantics {
+        copies_tolerations: false,
+        ..newest
+    };
+    assert!(refuse_lacking(&[], Mechanism::Taint, &older).is_err());
+    assert!(refuse_lacking(&[], Mechanism::PriorityAlone, &older).is_ok());
+}
+
+#[test]
+fn a_target_is_a_pod_a_claim_or_the_first_that_waits() {
+    let parse = |typed, pending, namespace| RoomTarget::parse(typed, pending, namespace);
+    let ok = |typed, namespace| parse(Some(typed), false, namespace).unwrap();
+    let some = |namespace: &str| Some(namespace.into());
+    assert_eq!(
+        ok("pod/a", Some("n")),
+        RoomTarget::Pod(some("n"), "a".into())
+    );
+    assert_eq!(ok("a", None), RoomTarget::Pod(None, "a".into()));
+    assert_eq!(
+        ok("pod/n/a", Some("m")),
+        RoomTarget::Pod(some("n"), "a".into())
+    );
+    assert_eq!(ok("claim/a", None), RoomTarget::Claim(None, "a".into()));
+    assert_eq!(
+        ok("ResourceClaims/a", None),
+        RoomTarget::Claim(None, "a".into())
+    );
+    assert_eq!(parse(None, true, None).unwrap(), RoomTarget::Pending);
+    for (typed, pending) in [
+        (None, false),
+        (Some("pod/a"), true),
+        (Some("node/a"), false),
+        (Some("pod/"), false),
+        (Some("pod//a"), false),
+        (Some("a/b/c/d"), false),
+    ] {
+        let failure = parse(typed, pending, None).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Usage, "{typed:?}");
+    }
+}
+
+#[test]
+fn the_pod_of_the_highest_priority_comes_first_and_gated_ones_do_not_wait() {
+    let of = |called: &str, priority| {
+        let mut pod = pod("team-a", called);
+        pod.priority = priority;
+        pod
+    };
+    let sorted = by_priority(vec![of("c", 1), of("b", 5), of("a", 1)]);
+    let names: Vec<_> = sorted.iter().map(|pod| pod.name.name.to_string()).collect();
+    assert_eq!(names, ["b", "a", "c"]);
+    let mut waiting = pod("team-a", "w");
+    assert!(!may_wait(&waiting));
+    waiting.node = None;
+    assert!(may_wait(&waiting));
+    waiting.scheduling = Some(Box::new(Scheduling {
+        gates: vec!["quota".into()],
+        ..Scheduling::default()
+    }));
+    assert!(!may_wait(&waiting));
+}
+
+#[test]
+fn a_claim_means_pods_that_name_it_or_for_which_it_was_generated() {
+    let mut user = pod("team-a", "w");
+    let source = |source| {
+        vec![PodClaim {
+            name: "gpu".into(),
+            source,
+        }]
+    };
+    assert!(!uses_claim(&user, &"c".into()));
+    user.claims = source(ClaimSource::Claim("c".into()));
+    assert!(uses_claim(&user, &"c".into()));
+    user.claims = source(ClaimSource::Template {
+        template: "t".into(),
+        generated: Some("g".into()),
+    });
+    assert!(uses_claim(&user, &"g".into()));
+    assert!(!uses_claim(&user, &"t".into()));
+    user.extended_resource_claim = Some("e".into());
+    assert!(uses_claim(&user, &"e".into()));
+}
+
+fn asked(change: impl FnOnce(&mut Pod)) -> Result<Eligibility, Failure> {
+    let mut waiting = pod("team-a", "critical");
+    waiting.node = None;
+    change(&mut waiting);
+    let reading = reading();
+    eligibility(
+        &waiting,
+        &Basis {
+            reading: &reading,
+            semantics: &Semantics::newest(),
+            now: now(),
+        },
+    )
+}
+
+#[test]
+fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_scheduler() {
+    let scheduled = asked(|pod| pod.node = Some("node-7".into()));
+    assert!(matches!(scheduled, Ok(Eligibility::Scheduled(node)) if node.as_str() == "node-7"));
+    let nominated = asked(|pod| {
+        pod.scheduling = Some(Box::new(Scheduling {
+            nominated: Some("node-7".into()),
+            ..Scheduling::default()
+        }));
+    });
+    assert!(matches!(nominated, Ok(Eligibility::Nominated(_))));
+    let terminating = asked(|pod| {
+        pod.deletion = Some(Deletion {
+            at: now(),
+            grace_period_seconds: None,
+            finalizers: Vec::new(),
+        });
+    });
+    let gated = asked(|pod| {
+        pod.scheduling = Some(Box::new(Scheduling {
+            gates: vec!["quota".into()],
+            ..Scheduling::default()
+        }));
+    });
+    let without_claims = asked(|pod| {
+        pod.scheduling = Some(Box::new(Scheduling {
+            said: Some(Scheduled {
+                is_scheduled: false,
+                since: None,
+                reason: "Unschedulable".into(),
+                message: "0/3 nodes are available: 3 Insufficient cpu.".into(),
+            }),
+            ..Scheduling::default()
+        }));
+    });
+    for (result, words) in [
+        (terminating, "terminating"),
+        (gated, "quota"),
+        (without_claims, "Insufficient cpu"),
+    ] {
+        let failure = result.unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        let all = format!("{failure} {}", failure.details().join(" "));
+        assert!(all.contains(words), "{all}");
+        assert!(all.contains("nothing was changed"), "{all}");
+    }
+}
+
+fn terms() -> RoomTerms {
+    RoomTerms::new(
+        &name("team-a", "critical"),
+        &"0b1c2d3e-0000-4000-8000-000000000000".into(),
+        now(),
+        Duration::from_secs(300),
+    )
+}
+
+#[test]
+fn its_rules_say_for_whom_and_until_when_and_evict_only_where_pods_have_to_leave() {
+    let set = RoomSet {
+        node: None,
+        evicted: vec![0],
+        devices: [device("gpu-0"), device("gpu-1")].into(),
+        emptied: [device("gpu-0")].into(),
+        kept_free: [device("gpu-1")].into(),
+        cost: RoomCost::NONE,
+    };
+    let terms = terms();
+    let drafts = terms.drafts(&set).unwrap();
+    let effects: Vec<Effect> = drafts.iter().map(|it| it.taint.effect.clone()).collect();
+    assert_eq!(effects, [Effect::NoExecute, Effect::NoSchedule]);
+    for draft in &drafts {
+        let rule = draft.rule();
+        assert_eq!(kept_for(&rule), Some(terms.uid.as_str()));
+        // The timeout, and two minutes.
+        assert_eq!(rule.metadata.expires(), Some(after(420)));
+        assert_eq!(
+            rule.taint.to_string().split(':').next(),
+            Some("devicetaint.dev/make-room=0b1c2d3e-0000-4000-8000-000000000000")
+        );
+    }
+}
+
+#[test]
+fn only_its_own_rules_are_cleaned_up_also_expired_ones() {
+    let own = |called: &str, uid: &str| {
+        let mut rule = named(called, "NoExecute");
+        rule.taint = taint(&uid.into(), Effect::NoExecute);
+        let labels = &mut rule.metadata.labels;
+        labels.insert(
+            RuleMetadata::MANAGED_BY.to_owned(),
+            RuleMetadata::THIS_PROGRAM.to_owned(),
+        );
+        labels.insert(RuleMetadata::MAKE_ROOM.to_owned(), uid.to_owned());
+        rule
+    };
+    let mut by_hand = own("by-hand", "one");
+    by_hand.metadata.labels.remove(RuleMetadata::MANAGED_BY);
+    let mut other_key = own("other-key", "one");
+    other_key.taint.key = "example.com/maintenance".to_owned();
+    let mut drain = own("drain", "one");
+    drain.metadata.labels.remove(RuleMetadata::MAKE_ROOM);
+    let mut expired = own("a-expired", "two");
+    let past = (RuleMetadata::EXPIRES.to_owned(), after(-60).to_string());
+    expired.metadata.annotations.extend([past]);
+    let rules = [own("b", "one"), by_hand, other_key, drain, expired];
+    let names = |found: Vec<crate::model::DeviceTaintRule>| -> Vec<String> {
+        found.iter().map(|rule| rule.name.to_string()).collect()
+    };
+    assert_eq!(names(leftover(&rules)), ["a-expired", "b"]);
+    assert_eq!(names(left_of(&rules, &"one".into())), ["b"]);
+    assert!(left_of(&rules, &"three".into()).is_empty());
+}
+
+fn limits() -> StageLimits {
+    StageLimits {
+        timeout: Duration::from_secs(60),
+        force_after: None,
+        mechanism: Mechanism::Taint,
+    }
+}
+
+fn remaining(called: &str, has_budget: bool, is_terminating: bool) -> RemainingPod {
+    RemainingPod {
+        name: name("team-a", called),
+        uid: called.into(),
+        has_budget,
+        is_terminating,
+    }
+}
+
+fn facts(remaining: &[RemainingPod]) -> StageFacts {
+    StageFacts {
+        progress: PodProgress::Pending(Some("no device".to_owned())),
+        devices: BTreeSet::new(),
+        remaining: remaining.to_vec(),
+        competitors: Vec::new(),
+        reversed: None,
+    }
+}
+
+fn at(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[test]
+fn pods_with_budgets_leave_first_and_the_others_by_the_taint() {
+    let mut run = StageRun::new(limits());
+    let both = [remaining("a", true, false), remaining("b", false, false)];
+    assert_eq!(run.next(&facts(&both), at(0)), StageStep::Evict("a".into()));
+    let refusal = EvictionReply::Refused("budget".to_owned());
+    run.replied(&"a".into(), &refusal, at(0));
+    // A second later it is tried again, and the others wait for it.
+    assert!(matches!(
+        run.next(&facts(&both), at(0)),
+        StageStep::WaitUntil(_)
+    ));
+    assert_eq!(run.next(&facts(&both), at(1)), StageStep::Evict("a".into()));
+    run.replied(&"a".into(), &EvictionReply::Accepted, at(1));
+    assert_eq!(run.next(&facts(&both), at(1)), StageStep::Raise);
+    run.raised();
+    assert!(matches!(
+        run.next(&facts(&both), at(2)),
+        StageStep::WaitUntil(_)
+    ));
+    let left = run.left(&facts(&[remaining("b", false, true)]));
+    assert_eq!(left[0], "pod team-a/b is terminating");
+}
+
+#[test]
+fn without_other_pods_the_effect_stays_and_a_terminating_pod_is_not_asked_for_again() {
+    let mut run = StageRun::new(limits());
+    let one = [remaining("a", true, false)];
+    run.replied(&"a".into(), &EvictionReply::Accepted, at(0));
+    assert!(matches!(
+        run.next(&facts(&one), at(0)),
+        StageStep::WaitUntil(_)
+    ));
+    let leaving = [remaining("b", true, true)];
+    assert!(matches!(
+        run.next(&facts(&leaving), at(0)),
+        StageStep::WaitUntil(_)
+    ));
+}
+
+#[test]
+fn with_force_a_budget_is_overruled_after_its_grace() {
+    let forced = StageLimits {
+        force_after: Some(at(5)),
+        ..limits()
+    };
+    let mut run = StageRun::new(forced);
+    let one = [remaining("a", true, false)];
+    let refusal = EvictionReply::Refused("budget".to_owned());
+    run.replied(&"a".into(), &refusal, at(0));
+    assert_eq!(run.next(&facts(&one), at(4)), StageStep::Evict("a".into()));
+    assert_eq!(run.next(&facts(&one), at(5)), StageStep::Raise);
+    run.raised();
+    assert!(matches!(
+        run.next(&facts(&one), at(6)),
+        StageStep::WaitUntil(_)
+    ));
+    // Without it, only the timeout ends the wait.
+    let mut patient = StageRun::new(limits());
+    patient.replied(&"a".into(), &refusal, at(0));
+    assert_eq!(
+        patient.next(&facts(&one), at(50)),
+        StageStep::Evict("a".into())
+    );
+    let StageStep::Finished(end) = patient.next(&facts(&one), at(60)) else {
+        panic!("the time is over");
+    };
+    let failure = end.status(&name("team-a", "critical")).unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::TimedOut);
+    assert!(failure.details().join("\n").contains("budget"));
+}
+
+#[test]
+fn each_end_has_its_exit_code() {
+    let run = StageRun::new(limits());
+    let competitor = Competitor {
+        device: device("gpu-0"),
+        claim: name("team-b", "c"),
+        pods: vec![name("team-b", "other")],
+    };
+    let with = |change: &dyn Fn(&mut StageFacts)| {
+        let mut facts = facts(&[]);
+        change(&mut facts);
+        match run.next(&facts, at(1)) {
+            StageStep::Finished(end) => end,
+            StageStep::Evict(_) | StageStep::Raise | StageStep::Lift | StageStep::WaitUntil(_) => {
+                panic!("it is not over")
+            }
+        }
+    };
+    let scheduled = with(&|facts| {
+        facts.progress = PodProgress::Scheduled("node-7".into());
+        facts.devices = [device("gpu-0")].into();
+        // Whoever came later does not matter any more.
+        facts.competitors = vec![competitor.clone()];
+    });
+    let pod = name("team-a", "critical");
+    assert_eq!(scheduled.status(&pod).unwrap(), ExitStatus::Success);
+    assert!(scheduled.success(&pod).unwrap().contains("node-7"));
+    let lost = with(&|facts| facts.competitors = vec![competitor.clone()]);
+    let failure = lost.status(&pod).unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::TimedOut);
+    assert!(failure.details().join("").contains("team-b/other"));
+    assert!(lost.success(&pod).is_none());
+    let gone = with(&|facts| facts.progress = PodProgress::Gone);
+    assert_eq!(gone.status(&pod).unwrap_err().status(), ExitStatus::Failed);
+    let reversed = with(&|facts| facts.reversed = Some("rule r was removed".to_owned()));
+    assert_eq!(
+        reversed,
+        StageEnd::Reversed("rule r was removed".to_owned())
+    );
+    assert_eq!(
+        reversed.status(&pod).unwrap_err().status(),
+        ExitStatus::Failed
+    );
+}
+
+#[test]
+fn priority_alone_lifts_the_taint_once_everybody_has_left() {
+    let alone = StageLimits {
+        mechanism: Mechanism::PriorityAlone,
+        ..limits()
+    };
+    let mut run = StageRun::new(alone);
+    run.raised();
+    let one = [remaining("a", false, true)];
+    assert!(matches!(
+        run.next(&facts(&one), at(0)),
+        StageStep::WaitUntil(_)
+    ));
+    assert_eq!(run.next(&facts(&[]), at(1)), StageStep::Lift);
+    run.lifted();
+    let mut lifted = facts(&[]);
+    // That its rules are gone is its own doing.
+    lifted.reversed = Some("rule r was removed".to_owned());
+    assert!(matches!(run.next(&lifted, at(2)), StageStep::WaitUntil(_)));
+}

@@ -1,0 +1,122 @@
+//! Whether the claims of a pod tolerate the taint that keeps devices for it.
+
+use super::terms::{TAINT_KEY, taint};
+use crate::engine::Semantics;
+use crate::engine::tolerate::{is_tolerated_for_ever, tolerates};
+use crate::error::Failure;
+use crate::model::{
+    Effect, NamespacedName, RequestKind, RequestTerms, ResourceClaim, Toleration, Uid,
+};
+
+/// How devices are kept for the pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// By a taint that its claims tolerate, until it has them.
+    Taint,
+    /// By a taint that is removed once pods have left: who is scheduled then is decided by priority.
+    PriorityAlone,
+}
+
+/// A request that does not tolerate the taint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LackingRequest {
+    /// The claim.
+    pub claim: NamespacedName,
+    /// The request, as REQUEST or REQUEST/SUBREQUEST.
+    pub request: String,
+}
+
+/// The requests of these claims that do not tolerate the taint with either effect: for the scheduler, and for the
+/// eviction controller forever.
+#[must_use]
+pub fn lacking(claims: &[&ResourceClaim], uid: &Uid) -> Vec<LackingRequest> {
+    let mut lacking = Vec::new();
+    for claim in claims {
+        let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
+        for request in requests {
+            let choices: Vec<(String, Option<&RequestTerms>)> = match &request.kind {
+                RequestKind::Exactly(terms) => vec![(request.name.to_string(), Some(terms))],
+                RequestKind::FirstAvailable(all) => all
+                    .iter()
+                    .map(|(name, terms)| (format!("{}/{name}", request.name), Some(terms)))
+                    .collect(),
+                RequestKind::Unknown => vec![(request.name.to_string(), None)],
+            };
+            let of_claim = choices
+                .into_iter()
+                .filter(|(_, terms)| !terms.is_some_and(|terms| covers(&terms.tolerations, uid)));
+            lacking.extend(of_claim.map(|(request, _)| LackingRequest {
+                claim: claim.name.clone(),
+                request,
+            }));
+        }
+    }
+    lacking
+}
+
+fn covers(tolerations: &[Toleration], uid: &Uid) -> bool {
+    let (schedules, executes) = (
+        taint(uid, Effect::NoSchedule),
+        taint(uid, Effect::NoExecute),
+    );
+    let has = |taint| tolerations.iter().any(|it| tolerates(it, taint));
+    has(&schedules) && has(&executes) && is_tolerated_for_ever(&executes, tolerations)
+}
+
+/// The tolerations that requests need, as they are written below a request.
+#[must_use]
+pub fn toleration_lines() -> Vec<String> {
+    let entries = [Effect::NoSchedule, Effect::NoExecute].into_iter();
+    let entries = entries.flat_map(|effect| {
+        [
+            format!("- key: {TAINT_KEY}"),
+            "  operator: Exists".to_owned(),
+            format!("  effect: {effect}"),
+        ]
+    });
+    std::iter::once("tolerations:".to_owned())
+        .chain(entries)
+        .collect()
+}
+
+/// Refuses to keep devices by a taint that would keep out the pod itself.
+///
+/// # Errors
+///
+/// A request does not tolerate the taint, or this version of Kubernetes evicts the pod all the same.
+pub fn refuse_lacking(
+    lacking: &[LackingRequest],
+    mechanism: Mechanism,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    match mechanism {
+        Mechanism::PriorityAlone => return Ok(()),
+        Mechanism::Taint => {}
+    }
+    let way_out = "or add --without-toleration: the devices are then not kept for the pod, and another \
+                   pod may get them first";
+    if !semantics.copies_tolerations {
+        let failure = Failure::refused(
+            "this version of Kubernetes does not copy tolerations to allocations, so the taint would \
+             evict the pod itself; nothing was changed",
+        );
+        return Err(failure.hint("add --without-toleration"));
+    }
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let refused = Failure::refused(
+        "the pod's claims do not tolerate the taint that would keep devices for it; nothing was changed",
+    );
+    let requests = lacking
+        .iter()
+        .map(|it| format!("claim {}: request {}", it.claim, it.request));
+    let refused = requests.fold(refused, Failure::detail);
+    let refused = refused.detail(
+        "add these lines to the requests of its ResourceClaimTemplate, and recreate the pod:",
+    );
+    let lines = toleration_lines()
+        .into_iter()
+        .map(|line| format!("  {line}"));
+    Err(lines.fold(refused, Failure::detail).hint(way_out))
+}

@@ -1,0 +1,177 @@
+//! The chosen set, the next best, and why nothing helps, in words.
+
+use super::plan::{NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
+use super::tolerance::Mechanism;
+use crate::engine::set_search::Tier;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, NamespacedName};
+use crate::naming::phrase::{counted, few};
+
+/// More pods than these are counted.
+const SHOWN: usize = 10;
+
+/// What the evictions of a set respect.
+#[must_use]
+pub fn tier_words(tier: Tier) -> &'static str {
+    match tier {
+        Tier::ShortGrace => "no PodDisruptionBudget is violated, and grace periods are at most 10s",
+        Tier::WithinBudgets => "no PodDisruptionBudget is violated",
+        Tier::BudgetsViolated => "violates a PodDisruptionBudget",
+        Tier::Unknown => "whether PodDisruptionBudgets are violated is unknown",
+    }
+}
+
+/// What is done for the pod, as a question without its mark.
+#[must_use]
+pub fn action(pod: &NamespacedName, plan: &RoomPlan) -> String {
+    let devices = counted(plan.chosen.set.devices.len(), "device");
+    format!("Make room for pod {pod} on {devices}")
+}
+
+/// The lines above the question: the set with the pods that are evicted, the next best, what is not known.
+#[must_use]
+pub fn plan_lines(
+    pod: &NamespacedName,
+    plan: &RoomPlan,
+    mechanism: Mechanism,
+    scheduler: Option<&str>,
+) -> Vec<String> {
+    let chosen = &plan.chosen;
+    let mut lines = vec![format!("Room for pod {pod}: {}", summary(chosen))];
+    lines.extend(pod_lines(&chosen.pods));
+    if !plan.leaving.is_empty() {
+        let leaving: Vec<String> = plan.leaving.iter().map(ToString::to_string).collect();
+        lines.push(format!("  terminating already: {}", few(&leaving)));
+    }
+    if let Some(next) = &plan.runner_up {
+        let names: Vec<String> = next.pods.iter().map(|pod| pod.name.to_string()).collect();
+        let names = few(&names);
+        lines.push(format!("  next best: {} ({names})", summary(next)));
+    }
+    if !plan.is_proved {
+        lines.push("  not proved least: another set may cost less".to_owned());
+    }
+    lines.extend(plan.unknown.iter().map(|why| format!("  left out: {why}")));
+    lines.push(
+        match mechanism {
+            Mechanism::Taint => "  the devices are tainted until the pod is scheduled",
+            Mechanism::PriorityAlone => {
+                "  without toleration: the taint is removed when the pods have left, and another pod of the \
+                 same or higher priority may get the devices first"
+            }
+        }
+        .to_owned(),
+    );
+    lines.push(NOT_CHECKED.to_owned());
+    lines.extend(scheduler.map(|said| format!("  the scheduler says: {said}")));
+    lines
+}
+
+/// What the scheduler looks at beside devices and node selectors.
+const NOT_CHECKED: &str = "  not checked: CPU, memory, taints of nodes, and affinity to other pods";
+
+/// Node, devices, the number of evicted pods, and the tier.
+fn summary(room: &PlannedRoom) -> String {
+    let devices: Vec<String> = room.set.devices.iter().map(DeviceId::to_string).collect();
+    let node = room.set.node.as_ref();
+    let node = node.map_or_else(String::new, |node| format!(" on node {node}"));
+    let tier = tier_words(room.set.cost.tier);
+    match room.pods.len() {
+        0 => format!("{}{node}; evicts no pod", few(&devices)),
+        pods => format!(
+            "{}{node}; evicts {}; {tier}",
+            few(&devices),
+            counted(pods, "pod")
+        ),
+    }
+}
+
+fn pod_lines(pods: &[PlannedEviction]) -> Vec<String> {
+    let shown = pods.iter().take(SHOWN);
+    let mut lines: Vec<String> = shown
+        .map(|pod| format!("  evicts {}", pod_line(pod)))
+        .collect();
+    let more = pods.len().saturating_sub(SHOWN);
+    if more > 0 {
+        lines.push(format!("  and {}", counted(more, "more pod")));
+    }
+    lines
+}
+
+fn pod_line(pod: &PlannedEviction) -> String {
+    let owner = pod.controller.as_ref().map_or_else(
+        || "no controller recreates it".to_owned(),
+        |owner| format!("{} {}", owner.kind, owner.name),
+    );
+    let budget = if pod.has_budget {
+        ", by the Eviction API"
+    } else {
+        ""
+    };
+    let protected: String = pod
+        .protections
+        .iter()
+        .map(|protection| format!(", {}", protection.describe()))
+        .collect();
+    format!(
+        "pod {} ({owner}, priority {}, grace period {}s{budget}{protected})",
+        pod.name, pod.priority, pod.grace_period_seconds
+    )
+}
+
+impl NothingHelps {
+    /// The failure of a command that found no set: exit code 1, with the nearest sets and what each lacks.
+    #[must_use]
+    pub fn failure(&self, pod: &NamespacedName) -> Failure {
+        let message = if self.is_proved {
+            format!("no eviction that is allowed gives pod {pod} its devices; nothing was changed")
+        } else {
+            format!(
+                "no set of pods was found whose eviction gives pod {pod} its devices; nothing was changed"
+            )
+        };
+        let mut failure = Failure::new(ExitStatus::Failed, message);
+        for near in &self.nearest {
+            failure = failure.detail(near_line(near));
+        }
+        if self.nearest.is_empty() {
+            failure = failure.detail(format!(
+                "not even the eviction of all {} that may be evicted would",
+                counted(self.evictable, "pod")
+            ));
+        }
+        let shown = self.staying.iter().take(SHOWN);
+        for (name, why) in shown {
+            failure = failure.detail(format!("pod {name} stays: {}", why.describe()));
+        }
+        let more = self.staying.len().saturating_sub(SHOWN);
+        if more > 0 {
+            failure = failure.detail(format!("{} stay too", counted(more, "more pod")));
+        }
+        for why in &self.unknown {
+            failure = failure.detail(format!("left out: {why}"));
+        }
+        match self.nearest.first() {
+            Some(near) => failure.hint(format!(
+                "to choose the first of them, add {}",
+                near.flags.join(" and ")
+            )),
+            None => failure,
+        }
+    }
+}
+
+fn near_line(near: &NearSet) -> String {
+    let names: Vec<String> = near
+        .room
+        .pods
+        .iter()
+        .map(|pod| pod.name.to_string())
+        .collect();
+    format!(
+        "nearest: {} ({}); needs {}",
+        summary(&near.room),
+        few(&names),
+        near.flags.join(" and ")
+    )
+}

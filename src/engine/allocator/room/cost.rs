@@ -1,0 +1,36 @@
+//! What the eviction of a set of pods costs.
+//!
+//! Source: the design of the Rescheduler (`rescheduling-for-critical-pods.md`), "Evicting pods" for the tiers; then fewest
+//! pods, lowest priority, smallest requests, and pods without a controller last.
+
+use crate::engine::set_search::Tier;
+
+/// What the eviction of a set of pods costs; lower is better, and the order of the fields is the order of the
+/// comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RoomCost {
+    /// What the evictions respect.
+    pub tier: Tier,
+    /// Pods that are evicted.
+    pub pods: usize,
+    /// The highest priority among them; the lowest number there is where nobody is evicted.
+    pub highest_priority: i32,
+    /// All their priorities together.
+    pub priorities: i64,
+    /// Devices that their claims hold.
+    pub devices: usize,
+    /// Pods without a controller, which nobody recreates.
+    pub unmanaged: usize,
+}
+
+impl RoomCost {
+    /// Nobody is evicted.
+    pub const NONE: Self = Self {
+        tier: Tier::ShortGrace,
+        pods: 0,
+        highest_priority: i32::MIN,
+        priorities: 0,
+        devices: 0,
+        unmanaged: 0,
+    };
+}

@@ -1,0 +1,371 @@
+//! Chosen sets against all sets, on random small clusters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{RoomCost, RoomQuestion, RoomSearch, relevant_devices, room};
+use crate::engine::Semantics;
+use crate::engine::allocator::tests::{asks, name, node, slice, terms};
+use crate::engine::allocator::{Completeness, PendingClaim, is_placeable};
+use crate::engine::set_search::Tier;
+use crate::model::{
+    Allocation, AllocationResult, ConsumerReference, CounterSet, CounterUse, DeviceClass, DeviceId,
+    DeviceTerms, ResourceClaim, SliceTerms, Snapshot, Uid,
+};
+
+const CLUSTERS: u64 = 1_000;
+const DRIVER: &str = "gpu.example.com";
+
+/// Numbers that look random, and are the same for a seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> usize {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        usize::try_from((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit).unwrap()
+    }
+
+    fn one_in(&mut self, chances: u64) -> bool {
+        self.below(chances) == 0
+    }
+}
+
+/// A cluster, and who of its pods may be evicted at what price.
+struct Case {
+    snapshot: Snapshot,
+    waiting: ResourceClaim,
+    evictable: Vec<Uid>,
+    tiers: Vec<Tier>,
+    /// Two pods of one budget that allows one disruption.
+    coupled: Option<[usize; 2]>,
+    leaving: BTreeSet<Uid>,
+    reserved: BTreeSet<DeviceId>,
+}
+
+fn device_id(node: usize, device: usize) -> DeviceId {
+    DeviceId {
+        driver: DRIVER.into(),
+        pool: format!("node-{node}").as_str().into(),
+        device: format!("gpu-{device}").as_str().into(),
+    }
+}
+
+fn result(device: DeviceId, admin_access: bool) -> AllocationResult {
+    AllocationResult {
+        request: "r".into(),
+        device,
+        admin_access,
+        share_id: None,
+        tolerations: Vec::new(),
+        consumed_capacity: None,
+    }
+}
+
+fn claim(called: &str, results: Vec<AllocationResult>, users: &[String]) -> ResourceClaim {
+    let users = users.iter().map(|user| ConsumerReference {
+        api_group: "".into(),
+        resource: "pods".into(),
+        name: user.as_str().into(),
+        uid: user.as_str().into(),
+    });
+    ResourceClaim {
+        name: name(called),
+        uid: called.into(),
+        controller: None,
+        spec: None,
+        allocation: (!results.is_empty()).then_some(Allocation {
+            node: None,
+            results,
+        }),
+        reserved_for: users.collect(),
+    }
+}
+
+/// Partitions of one card: each device takes one or two of its slots.
+fn partitioned(node: usize, takes: &[usize]) -> crate::model::ResourceSlice {
+    let names: Vec<String> = (0..takes.len()).map(|it| format!("gpu-{it}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut slice = slice(&format!("node-{node}"), &names);
+    for (device, takes) in slice.devices.iter_mut().zip(takes) {
+        device.terms = Some(Box::new(DeviceTerms {
+            consumes: vec![CounterUse {
+                set: "card".into(),
+                counters: [("slots".into(), takes.to_string().as_str().into())].into(),
+                has_groups: false,
+            }],
+            ..DeviceTerms::default()
+        }));
+    }
+    slice
+}
+
+impl Case {
+    fn new(seed: u64) -> Self {
+        let random = &mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut snapshot = Snapshot {
+            classes: vec![DeviceClass {
+                name: "gpu".into(),
+                expressions: vec![format!("device.driver == '{DRIVER}'")],
+            }],
+            ..Snapshot::default()
+        };
+        let mut free = Vec::new();
+        for number in 0..1 + random.below(3) {
+            snapshot.nodes.push(node(&format!("node-{number}")));
+            let devices = 1 + random.below(4);
+            if random.one_in(4) {
+                let takes: Vec<usize> = (0..devices).map(|_| 1 + random.below(2)).collect();
+                let mut slice = partitioned(number, &takes);
+                slice.pool.slice_count = 2;
+                let mut counters = slice.clone();
+                counters.name = format!("counters-{number}").as_str().into();
+                counters.devices = Vec::new();
+                counters.terms = Some(Box::new(SliceTerms {
+                    counters: vec![CounterSet {
+                        name: "card".into(),
+                        counters: [("slots".into(), "4".into())].into(),
+                    }],
+                    ..SliceTerms::default()
+                }));
+                snapshot.slices.extend([slice, counters]);
+            } else {
+                let names: Vec<String> = (0..devices).map(|it| format!("gpu-{it}")).collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                snapshot
+                    .slices
+                    .push(slice(&format!("node-{number}"), &names));
+            }
+            free.extend((0..devices).map(|device| (number, device)));
+        }
+        let mut evictable = Vec::new();
+        let mut leaving = BTreeSet::new();
+        let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
+        for number in 0..random.below(7) {
+            let pod = format!("pod-{number}");
+            let mut results = Vec::new();
+            // All devices of a claim are on one node, as the allocator places them.
+            let at = random.below(3);
+            for _ in 0..1 + random.below(2) {
+                let found = free.iter().position(|(node, _)| *node == at);
+                let is_full = taken.get(&at).copied().unwrap_or_default() >= 2;
+                if let Some(place) = found.filter(|_| !is_full) {
+                    let (node, device) = free.remove(place);
+                    results.push(result(device_id(node, device), false));
+                    *taken.entry(node).or_default() += 1;
+                }
+            }
+            let mut users = vec![pod.clone()];
+            if random.one_in(5) {
+                users.push(format!("mate-{number}"));
+            }
+            for user in &users {
+                match random.below(8) {
+                    0 => {}
+                    1 => {
+                        leaving.insert(Uid::from(user.as_str()));
+                    }
+                    _ => evictable.push(Uid::from(user.as_str())),
+                }
+            }
+            if random.one_in(10) {
+                let device = device_id(at, 0);
+                let watch = format!("monitor-{number}");
+                snapshot.claims.push(claim(
+                    &watch,
+                    vec![result(device, true)],
+                    std::slice::from_ref(&watch),
+                ));
+            }
+            snapshot.claims.push(claim(&pod, results, &users));
+        }
+        let tiers: Vec<Tier> = evictable
+            .iter()
+            .map(|_| Tier::ALL[random.below(3)])
+            .collect();
+        let coupled = (evictable.len() > 2 && random.one_in(2)).then_some([0, 1]);
+        let mut waiting = claim("waiting", Vec::new(), &[]);
+        let count = i64::try_from(1 + random.below(3)).unwrap();
+        waiting.spec = Some(asks(terms(count)).into());
+        let reserved = random.one_in(6).then(|| device_id(0, 0));
+        Self {
+            snapshot,
+            waiting,
+            evictable,
+            tiers,
+            coupled,
+            leaving,
+            reserved: reserved.into_iter().collect(),
+        }
+    }
+
+    fn cost(&self, set: &[usize]) -> RoomCost {
+        let mut tier = set.iter().map(|pod| self.tiers[*pod]).max();
+        if self
+            .coupled
+            .is_some_and(|pods| pods.iter().all(|pod| set.contains(pod)))
+        {
+            tier = Some(Tier::BudgetsViolated);
+        }
+        RoomCost {
+            tier: tier.unwrap_or_default(),
+            pods: set.len(),
+            ..RoomCost::NONE
+        }
+    }
+
+    fn pending<'a>(&'a self, snapshot: &'a Snapshot, semantics: &'a Semantics) -> PendingClaim<'a> {
+        PendingClaim {
+            snapshot,
+            claim: &self.waiting,
+            nodes: &[],
+            selectors: &[],
+            proposed: &[],
+            known: (semantics, Completeness::COMPLETE),
+        }
+    }
+
+    fn search(&self, most: Tier) -> RoomSearch {
+        let semantics = Semantics::newest();
+        let question = RoomQuestion {
+            waiting: self.pending(&self.snapshot, &semantics),
+            evictable: &self.evictable,
+            leaving: &self.leaving,
+            reserved: &self.reserved,
+        };
+        room(&question, most, &|set| self.cost(set))
+    }
+
+    /// Whether the claim can be placed once these pods are gone: by another cluster, in which they and their devices are
+    /// not there. A device is empty once all its users are gone, admins too.
+    fn is_placed_without(&self, set: &[usize]) -> bool {
+        let gone = |uid: &Uid| {
+            self.leaving.contains(uid) || set.iter().any(|pod| self.evictable[*pod] == *uid)
+        };
+        let stays = |device: &DeviceId| {
+            let mut users = self.snapshot.claims.iter().filter(|claim| {
+                let mut results = claim.allocation.iter().flat_map(|it| &it.results);
+                results.any(|result| result.device == *device)
+            });
+            users.any(|claim| {
+                claim.reserved_for.is_empty()
+                    || claim.reserved_for.iter().any(|user| !gone(&user.uid))
+            })
+        };
+        let mut snapshot = self.snapshot.clone();
+        for claim in &mut snapshot.claims {
+            if let Some(allocation) = &mut claim.allocation {
+                allocation.results.retain(|result| stays(&result.device));
+            }
+        }
+        let kept = self.reserved.iter().cloned();
+        let kept: Vec<AllocationResult> = kept.map(|device| result(device, false)).collect();
+        snapshot
+            .claims
+            .push(claim("kept", kept, &["other".to_owned()]));
+        is_placeable(&self.pending(&snapshot, &Semantics::newest()))
+    }
+
+    /// The least cost of all sets, one by one.
+    fn brute_force(&self, most: Tier) -> Option<RoomCost> {
+        let all = 0_u32..1 << self.evictable.len();
+        let sets = all.map(|bits| -> Vec<usize> {
+            let places = 0..self.evictable.len();
+            places.filter(|place| bits >> place & 1 == 1).collect()
+        });
+        sets.filter(|set| self.cost(set).tier <= most)
+            .filter(|set| self.is_placed_without(set))
+            .map(|set| self.cost(&set))
+            .min()
+    }
+}
+
+#[test]
+fn no_set_of_a_lower_tier_or_of_fewer_pods_would_do() {
+    let (mut found, mut none, mut evicting) = (0, 0, 0);
+    for seed in 1..=CLUSTERS {
+        let case = Case::new(seed);
+        let most = Tier::ALL[usize::try_from(seed % 3).unwrap()];
+        let search = case.search(most);
+        let expected = case.brute_force(most);
+        let best = search.best.as_ref();
+        let cost = |cost: RoomCost| (cost.tier, cost.pods);
+        assert_eq!(
+            best.map(|set| cost(set.cost)),
+            expected.map(cost),
+            "{seed}: {search:#?}"
+        );
+        assert!(search.is_proved, "{seed}");
+        for set in search.best.iter().chain(&search.runner_up) {
+            assert!(case.is_placed_without(&set.evicted), "{seed}: {set:#?}");
+            assert_eq!(cost(case.cost(&set.evicted)), cost(set.cost), "{seed}");
+            assert!(set.emptied.is_disjoint(&set.kept_free), "{seed}: {set:#?}");
+            assert!(
+                set.devices
+                    .iter()
+                    .all(|device| set.emptied.contains(device) || set.kept_free.contains(device)),
+                "{seed}: {set:#?}"
+            );
+            assert!(set.devices.is_disjoint(&case.reserved), "{seed}: {set:#?}");
+            // Whoever is evicted leaves a device that gets the taint.
+            for pod in &set.evicted {
+                let uses = |claim: &&ResourceClaim| {
+                    let mut users = claim.reserved_for.iter();
+                    users.any(|user| user.uid == case.evictable[*pod])
+                };
+                let mut claims = case.snapshot.claims.iter().filter(uses);
+                let is_tainted = claims.any(|claim| {
+                    let mut results = claim.allocation.iter().flat_map(|it| &it.results);
+                    results.any(|result| set.emptied.contains(&result.device))
+                });
+                assert!(is_tainted, "{seed}: {set:#?}");
+            }
+        }
+        match best {
+            Some(set) if !set.evicted.is_empty() => {
+                found += 1;
+                evicting += set.evicted.len();
+            }
+            Some(_) => found += 1,
+            None => none += 1,
+        }
+    }
+    assert!(
+        found > 200 && none > 100 && evicting > 100,
+        "{found} {none} {evicting}"
+    );
+}
+
+#[test]
+fn only_devices_that_could_serve_the_claim_are_asked_about() {
+    let case = Case::new(1);
+    let semantics = Semantics::newest();
+    let mut snapshot = case.snapshot.clone();
+    snapshot.claims = vec![claim(
+        "a",
+        vec![result(device_id(0, 0), false)],
+        &["a".to_owned()],
+    )];
+    let nobody = BTreeSet::new();
+    let kept = BTreeSet::new();
+    let asked = |waiting: &ResourceClaim| {
+        relevant_devices(&RoomQuestion {
+            waiting: PendingClaim {
+                claim: waiting,
+                ..case.pending(&snapshot, &semantics)
+            },
+            evictable: &[],
+            leaving: &nobody,
+            reserved: &kept,
+        })
+    };
+    assert_eq!(asked(&case.waiting).unwrap().len(), 1);
+    let mut other = case.waiting.clone();
+    let mut wanted = terms(1);
+    wanted.expressions = vec!["device.driver == 'nic.example.com'".into()];
+    other.spec = Some(asks(wanted).into());
+    assert_eq!(asked(&other).unwrap().len(), 0);
+    other.spec = None;
+    assert_eq!(asked(&other), None);
+}

@@ -1,0 +1,186 @@
+//! Result of making room for a pod: the pods that were evicted for it, and the devices that it got.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::change::DryRun;
+use super::metadata::{API_VERSION, Cluster, Metadata};
+use super::plan::CostTier;
+use super::reference::ObjectReference;
+use super::table::{Section, View};
+use crate::engine::allocator::room::RoomSet;
+
+/// Result of `make-room`: the evicted pods, the devices, and whether the pod is scheduled.
+///
+/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
+/// know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = API_VERSION))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "RoomReport"))]
+    pub kind: String,
+    /// The cluster of the pod.
+    pub metadata: Metadata,
+    /// Dry-run mode: None, Client or Server.
+    pub dry_run: DryRun,
+    /// The pod that waits for devices; null if none was found.
+    pub waiting_pod: Option<ObjectReference>,
+    /// How it ended.
+    pub room_outcome: RoomOutcome,
+    /// Node of the pod; null if it is not scheduled.
+    pub node: Option<String>,
+    /// Devices that the claims of the pod hold, as DRIVER/POOL/DEVICE; empty if it is not scheduled.
+    pub devices: Vec<String>,
+    /// The set of pods that was chosen; null if none was.
+    pub chosen_room: Option<Room>,
+    /// Other sets, the cheapest first: the next best, or those that need more flags if none was chosen.
+    pub other_rooms: Vec<Room>,
+    /// Whether no allowed set costs less than the chosen one, or none exists if none was chosen.
+    pub proved: bool,
+    /// Other users that got one of the devices.
+    pub competitors: Vec<RoomCompetitor>,
+    /// What was left out or could not be checked, and what is waited for.
+    pub messages: Vec<String>,
+    /// Why a command or a cluster failed, as text; null if it did not.
+    pub error: Option<String>,
+}
+
+/// How making room ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum RoomOutcome {
+    /// A dry run: the set was chosen, and nothing was changed.
+    Planned,
+    /// The pod has a node and its devices.
+    Scheduled,
+    /// No allowed set of pods gives the pod its devices; nothing was changed.
+    NothingHelps,
+    /// Another pod got a device first.
+    Lost,
+    /// The pod was not scheduled in time.
+    TimedOut,
+    /// The pod was deleted meanwhile.
+    Deleted,
+    /// Another user or program changed or removed a rule.
+    Reversed,
+    /// The command was refused or failed before or while pods were evicted; see error.
+    Failed,
+}
+
+/// A set of pods, and the devices that their eviction gives to the waiting pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Room {
+    /// Name of the node; null if the devices are not local to one.
+    pub node: Option<String>,
+    /// Devices that the allocator chooses for the pod after the evictions, as DRIVER/POOL/DEVICE.
+    pub devices: Vec<String>,
+    /// Devices that evicted pods leave: they get a taint with effect NoExecute.
+    pub emptied_devices: Vec<String>,
+    /// Free devices that others must not get meanwhile: they get a taint with effect NoSchedule.
+    pub reserved_devices: Vec<String>,
+    /// Which PodDisruptionBudgets and grace periods the evictions respect.
+    pub cost_tier: CostTier,
+    /// Devices that the claims of these pods hold.
+    pub claimed_device_count: usize,
+    /// Pods of these that have no controller.
+    pub bare_pod_count: usize,
+    /// The pods that are evicted, by name.
+    pub room_evictions: Vec<RoomEviction>,
+    /// Flags without which the set is not chosen; empty if it may be chosen.
+    pub missing_flags: Vec<String>,
+}
+
+/// A pod that is evicted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomEviction {
+    /// The pod.
+    pub pod: ObjectReference,
+    /// Scheduling priority.
+    pub priority: i32,
+    /// Termination grace period of the pod, in seconds.
+    pub grace_period_seconds: i64,
+    /// Whether the Eviction API is asked first, because a PodDisruptionBudget matches the pod.
+    pub asks_budgets: bool,
+    /// Flags that allowed or would allow to evict it although it is protected.
+    pub protection_flags: Vec<String>,
+}
+
+/// Another user of a device that was meant for the pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomCompetitor {
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+    /// The claim.
+    pub claim: ObjectReference,
+    /// Pods for which claims are reserved.
+    pub pods: Vec<ObjectReference>,
+}
+
+impl Room {
+    /// The set with the pods that it evicts.
+    #[must_use]
+    pub fn new(set: &RoomSet, evictions: Vec<RoomEviction>, missing_flags: Vec<String>) -> Self {
+        let names = |devices: &std::collections::BTreeSet<crate::model::DeviceId>| {
+            devices.iter().map(ToString::to_string).collect()
+        };
+        Self {
+            node: set.node.as_ref().map(ToString::to_string),
+            devices: names(&set.devices),
+            emptied_devices: names(&set.emptied),
+            reserved_devices: names(&set.kept_free),
+            cost_tier: set.cost.tier.into(),
+            claimed_device_count: set.cost.devices,
+            bare_pod_count: set.cost.unmanaged,
+            room_evictions: evictions,
+            missing_flags,
+        }
+    }
+}
+
+impl RoomReport {
+    /// A report of which nothing is known but the outcome.
+    #[must_use]
+    pub fn new(outcome: RoomOutcome, dry_run: DryRun) -> Self {
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "RoomReport".to_owned(),
+            metadata: Metadata::default(),
+            dry_run,
+            waiting_pod: None,
+            room_outcome: outcome,
+            node: None,
+            devices: Vec::new(),
+            chosen_room: None,
+            other_rooms: Vec::new(),
+            proved: false,
+            competitors: Vec::new(),
+            messages: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// The report with the cluster that it is from.
+    #[must_use]
+    pub fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
+        Self {
+            metadata: Metadata::of_cluster(cluster),
+            ..self
+        }
+    }
+}
+
+impl View for RoomReport {
+    fn sections(&self) -> Vec<Section> {
+        vec![Section::sentences(self.messages.clone())]
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.devices.clone()
+    }
+}

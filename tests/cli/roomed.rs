@@ -1,0 +1,40 @@
+//! What `make-room` refuses before it asks any cluster.
+
+use super::harness::devicetaint;
+
+#[test]
+fn what_is_wrong_with_making_room_is_found_without_a_cluster() {
+    for (line, said) in [
+        ("make-room", "no pod specified"),
+        ("make-room pod/a --pending", "omit its name"),
+        ("make-room node/a", "neither a pod nor a claim"),
+        ("make-room pod/a --cleanup", "cannot be used with"),
+        ("make-room pod/a --timeout soon", "soon"),
+        ("make-room pod/a --abort-if weather>3", "weather"),
+        ("make-room pod/a -o table", "invalid value 'table'"),
+        (
+            "make-room pod/a --dry-run=perhaps",
+            "invalid value 'perhaps'",
+        ),
+    ] {
+        let run = devicetaint(line);
+        assert_eq!(run.code, 2, "{line}: {run:#?}");
+        assert!(run.stderr.contains(said), "{line}: {run:#?}");
+    }
+}
+
+#[test]
+fn its_help_names_what_protects_pods_and_how_it_ends() {
+    let run = devicetaint("make-room --help");
+    assert_eq!(run.code, 0, "{run:#?}");
+    for words in [
+        "--include-higher-priority",
+        "--include-kube-system",
+        "--include-do-not-disrupt",
+        "--without-toleration",
+        "--cleanup",
+        "code 0 if the pod is scheduled",
+    ] {
+        assert!(run.stdout.contains(words), "{words}");
+    }
+}

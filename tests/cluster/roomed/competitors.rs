@@ -1,0 +1,81 @@
+//! Pods that come meanwhile, and pods that never become schedulable.
+
+use serde_json::json;
+
+use super::scene::{Scene, among_others};
+use crate::cluster::rules::harm::Proxy;
+use crate::harness::At;
+
+/// The scene with one device in use, and a proxy.
+fn scene() -> (Scene, Proxy) {
+    let mut scene = Scene::new();
+    scene.stage.node(1);
+    scene.stage.workload("ReplicaSet", "web", 1);
+    scene.pending("critical", "critical", 0);
+    let proxy = Proxy::start(&scene.stage.world);
+    (scene, proxy)
+}
+
+#[test]
+fn a_competitor_of_higher_priority_that_tolerates_the_taint_wins_and_is_named() {
+    let _guard = among_others();
+    let (scene, proxy) = scene();
+    // Before the rule is made, a pod comes that the scheduler tries first.
+    let run = proxy.run_while(
+        &scene.stage.world,
+        &scene.line("--yes"),
+        At::Method("POST", 1),
+        || scene.pending("winner", "critical", 1),
+    );
+    let run = run.ended(5).saying("lost its devices");
+    assert!(run.stderr.contains("/winner got"), "{run:#?}");
+    assert_eq!(scene.node_of("critical"), None);
+    assert!(scene.node_of("winner").is_some());
+    scene.without_rules();
+}
+
+#[test]
+fn a_competitor_of_higher_priority_that_does_not_tolerate_the_taint_waits() {
+    let _guard = among_others();
+    let (scene, proxy) = scene();
+    let run = proxy.run_while(
+        &scene.stage.world,
+        &scene.line("--yes"),
+        At::Method("POST", 1),
+        || scene.pending("greedy", "gpu", 1),
+    );
+    run.ended(0).saying("is scheduled on node");
+    assert!(scene.node_of("critical").is_some());
+    assert_eq!(scene.node_of("greedy"), None);
+    scene.without_rules();
+}
+
+#[test]
+fn a_pod_that_never_becomes_schedulable_ends_with_the_timeout_and_without_rules() {
+    let _guard = among_others();
+    let mut scene = Scene::new();
+    scene.stage.node(1);
+    scene.stage.workload("ReplicaSet", "web", 1);
+    scene.pod_with("critical", "critical", Some(0), |pod| {
+        pod["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "1000"});
+    });
+    scene.until_unschedulable("critical");
+    let run = scene.make_room("--yes --timeout 8s").ended(5);
+    run.saying("was not scheduled in time")
+        .saying("Insufficient cpu");
+    scene.without_rules();
+}
+
+#[test]
+fn a_pod_that_is_deleted_meanwhile_ends_it() {
+    let _guard = among_others();
+    let (scene, proxy) = scene();
+    let run = proxy.run_while(
+        &scene.stage.world,
+        &scene.line("--yes"),
+        At::Method("POST", 1),
+        || scene.delete("critical"),
+    );
+    run.ended(1).saying("was deleted meanwhile");
+    scene.without_rules();
+}

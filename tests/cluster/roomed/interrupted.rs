@@ -1,0 +1,139 @@
+//! Runs that are killed or interrupted at any of their changes: no rule is left, and no pod is evicted twice.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::scene::{Scene, alone};
+use crate::cluster::rules::harm::{Harm, Proxy};
+use crate::harness::At;
+
+/// One device, in use by a pod with a budget and beside it one without, and a pod that waits for both devices.
+struct Stand {
+    scene: Scene,
+    proxy: Proxy,
+}
+
+impl Stand {
+    fn new() -> Self {
+        let mut scene = Scene::new();
+        scene.stage.node(2);
+        scene.stage.ready_after(Duration::from_millis(200));
+        scene.stage.workload("ReplicaSet", "web", 1);
+        scene.stage.workload("ReplicaSet", "guarded", 1);
+        scene.stage.budget("guarded", 0);
+        scene.template("critical-pair", 2, Some(super::scene::tolerations()));
+        let proxy = Proxy::start(&scene.stage.world);
+        Self { scene, proxy }
+    }
+
+    /// All devices are in use again, and the pod waits.
+    fn reset(&self) {
+        self.scene.delete("critical");
+        self.scene.stage.until_ready("web", 1);
+        self.scene.stage.until_ready("guarded", 1);
+        self.scene.pending("critical", "critical-pair", 0);
+    }
+
+    fn line(&self) -> String {
+        self.scene.line("--yes")
+    }
+
+    /// The changes of an undisturbed run.
+    fn changes(&self) -> Vec<At> {
+        self.proxy
+            .run(&self.scene.stage.world, &self.line())
+            .ended(0);
+        self.scene.without_rules();
+        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+        let mut changes = Vec::new();
+        for seen in self.proxy.seen() {
+            let method = match seen.method.as_str() {
+                "POST" => "POST",
+                "PATCH" => "PATCH",
+                "DELETE" => "DELETE",
+                _ => continue,
+            };
+            let number = counts.entry(method).or_default();
+            *number += 1;
+            let is_change = seen.path.contains("/devicetaintrules")
+                || seen.path.contains("/eviction") && !seen.path.contains("dryRun");
+            if is_change {
+                changes.push(At::Method(method, *number));
+            }
+        }
+        changes
+    }
+
+    /// No pod was asked to leave twice in the latest run, but for a budget that refused.
+    fn evicted_once(&self) {
+        let mut asked: BTreeMap<String, usize> = BTreeMap::new();
+        for seen in self.proxy.seen() {
+            if seen.path.ends_with("/eviction") {
+                *asked.entry(seen.path).or_default() += 1;
+            }
+        }
+        assert!(asked.values().all(|times| *times == 1), "{asked:?}");
+    }
+
+    fn stop(&self, at: At, harm: Harm) {
+        self.reset();
+        let what = format!("{harm:?} at {at:?}");
+        let run = self
+            .proxy
+            .harm(&self.scene.stage.world, &self.line(), at, harm);
+        self.evicted_once();
+        if harm == Harm::SignalAfter("INT") || harm == Harm::SignalBefore("INT") {
+            assert_eq!(run.code, 130, "{what}: {run:#?}");
+            self.scene.without_rules();
+            return;
+        }
+        assert_eq!(run.code, -1, "{what}: {run:#?}");
+        self.scene.stage.run("make-room --cleanup --yes").ended(0);
+        self.scene.without_rules();
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_at_any_change_leaves_no_rule_after_the_cleanup() {
+    let _guard = alone();
+    let stand = Stand::new();
+    stand.scene.pending("critical", "critical-pair", 0);
+    let changes = stand.changes();
+    // Two rules, an eviction, two effects, and two deletions.
+    assert_eq!(changes.len(), 7, "{changes:?}");
+    let harms = [
+        Harm::SignalAfter("INT"),
+        Harm::SignalAfter("KILL"),
+        Harm::SignalBefore("INT"),
+        Harm::SignalBefore("KILL"),
+    ];
+    for (number, at) in changes.into_iter().enumerate() {
+        if crate::IS_FULL {
+            for harm in harms {
+                stand.stop(at.clone(), harm);
+            }
+        } else {
+            stand.stop(at, harms[number % harms.len()]);
+        }
+    }
+}
+
+#[test]
+fn a_run_after_one_that_was_killed_completes_it() {
+    let _guard = alone();
+    let stand = Stand::new();
+    stand.scene.pending("critical", "critical-pair", 0);
+    // The first rule is there, and the second is not.
+    let run = stand.proxy.harm(
+        &stand.scene.stage.world,
+        &stand.line(),
+        At::Method("POST", 2),
+        Harm::SignalAfter("KILL"),
+    );
+    assert_eq!(run.code, -1, "{run:#?}");
+    stand.scene.make_room("--yes").ended(0);
+    assert!(stand.scene.node_of("critical").is_some());
+    stand.scene.without_rules();
+    let nothing = stand.scene.stage.run("make-room --cleanup --yes").ended(0);
+    nothing.saying("No resources found");
+}

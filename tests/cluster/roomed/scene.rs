@@ -1,0 +1,178 @@
+//! A namespace with devices that are all in use, and a pod of a higher priority that waits for one.
+
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use serde_json::{Value, json};
+
+use crate::cluster::drained::stage::{Stage, plane};
+use crate::cluster::rules::support::Run;
+use crate::harness::{DEADLINE, Reference, block_on, random_suffix, wait_for};
+
+/// `--cleanup` removes rules of every run: whoever uses it is alone.
+static CLEANUP: RwLock<()> = RwLock::new(());
+
+/// Held by a test whose rules nobody may clean up.
+pub fn among_others() -> RwLockReadGuard<'static, ()> {
+    CLEANUP
+        .read()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Held by a test that cleans up.
+pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    CLEANUP
+        .write()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What a claim needs so that devices can be kept for it.
+pub fn tolerations() -> Value {
+    json!([
+        {"key": "devicetaint.dev/make-room", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "devicetaint.dev/make-room", "operator": "Exists", "effect": "NoExecute"},
+    ])
+}
+
+/// The stage with priorities.
+pub struct Scene {
+    pub stage: Stage,
+    /// The name of a priority class of value 1000, and of one of value 2000.
+    classes: [String; 2],
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        let stage = Stage::new();
+        let suffix = random_suffix();
+        let classes = [1000, 2000].map(|value| (format!("p{value}-{suffix}"), value));
+        let made = classes.clone().map(|(name, value)| {
+            json!({
+                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                "metadata": {"name": name}, "value": value,
+            })
+        });
+        block_on(plane().create(&made));
+        let scene = Self {
+            stage,
+            classes: classes.map(|(name, _)| name),
+        };
+        scene.template("critical", 1, Some(tolerations()));
+        scene
+    }
+
+    /// A template of claims.
+    pub fn template(&self, name: &str, count: u32, tolerations: Option<Value>) {
+        let world = &self.stage.world;
+        let mut exactly = json!({"deviceClassName": world.driver, "count": count});
+        if let Some(tolerations) = tolerations {
+            exactly["tolerations"] = tolerations;
+        }
+        self.template_of(name, &exactly);
+    }
+
+    /// A template of claims with one request.
+    pub fn template_of(&self, name: &str, exactly: &Value) {
+        let template = json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+            "metadata": {"name": name, "namespace": self.stage.world.namespace},
+            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
+        });
+        block_on(plane().create(&[template]));
+    }
+
+    /// Creates a pod with a claim from a template; `rank` is 0 or 1 for the priorities 1000 and 2000, else none.
+    pub fn pod(&self, name: &str, template: &str, rank: Option<usize>) {
+        self.pod_with(name, template, rank, |_| {});
+    }
+
+    /// As [`Scene::pod`], changed.
+    pub fn pod_with(
+        &self,
+        name: &str,
+        template: &str,
+        rank: Option<usize>,
+        change: impl FnOnce(&mut Value),
+    ) {
+        let mut pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "name": name, "namespace": self.stage.world.namespace, "labels": {"app": name},
+            },
+            "spec": {
+                "terminationGracePeriodSeconds": 1,
+                "containers": [{
+                    "name": "main", "image": "example.com/none",
+                    "resources": {"claims": [{"name": "gpu"}]},
+                }],
+                "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
+            },
+        });
+        if let Some(rank) = rank {
+            pod["spec"]["priorityClassName"] = json!(self.classes[rank]);
+        }
+        change(&mut pod);
+        block_on(plane().create(&[pod]));
+    }
+
+    /// A pod that waits, once the scheduler has said so.
+    pub fn pending(&self, name: &str, template: &str, rank: usize) {
+        self.pod(name, template, Some(rank));
+        self.until_unschedulable(name);
+    }
+
+    pub fn until_unschedulable(&self, name: &str) {
+        block_on(wait_for("the pod is unschedulable", DEADLINE, async || {
+            let pod = self.get(name).await?;
+            let conditions = pod["status"]["conditions"].as_array()?.clone();
+            let said = conditions
+                .iter()
+                .any(|it| it["type"] == "PodScheduled" && it["reason"] == "Unschedulable");
+            said.then_some(())
+        }));
+    }
+
+    pub async fn get(&self, name: &str) -> Option<Value> {
+        let world = &self.stage.world;
+        plane().get(&Reference::pod(&world.namespace, name)).await
+    }
+
+    /// The node of a pod.
+    pub fn node_of(&self, name: &str) -> Option<String> {
+        let pod = block_on(self.get(name))?;
+        pod["spec"]["nodeName"].as_str().map(str::to_owned)
+    }
+
+    /// Runs `make-room` for a pod.
+    pub fn make_room(&self, rest: &str) -> Run {
+        self.stage.run(&self.line(rest))
+    }
+
+    /// The command for the pod `critical`.
+    pub fn line(&self, rest: &str) -> String {
+        let namespace = &self.stage.world.namespace;
+        format!("make-room pod/critical -n {namespace} {rest}")
+    }
+
+    /// No rule of the driver is there.
+    #[track_caller]
+    pub fn without_rules(&self) {
+        let rules = block_on(self.stage.world.rules());
+        assert_eq!(rules, Vec::<Value>::new());
+    }
+
+    /// Deletes a pod, and waits until it is gone.
+    pub fn delete(&self, name: &str) {
+        let world = &self.stage.world;
+        let path = format!("/api/v1/namespaces/{}/pods/{name}", world.namespace);
+        let body = json!({"gracePeriodSeconds": 0});
+        block_on(async {
+            let _ = plane()
+                .request(http::Method::DELETE, &path, Some(&body))
+                .await;
+            wait_for("the pod is gone", DEADLINE, async || {
+                self.get(name).await.is_none().then_some(())
+            })
+            .await;
+        });
+    }
+}

@@ -1,0 +1,125 @@
+//! Each tier of evictions, and what is refused.
+
+use serde_json::Value;
+
+use super::scene::{Scene, among_others};
+
+#[test]
+fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() {
+    let _guard = among_others();
+    let mut scene = Scene::new();
+    let node = scene.stage.node(1);
+    scene.stage.workload("ReplicaSet", "web", 1);
+    scene.pending("critical", "critical", 0);
+    let planned = scene.make_room("--dry-run").ended(0);
+    let planned = planned
+        .saying("grace periods are at most 10s")
+        .saying("evicts pod");
+    assert!(planned.stdout.contains("(dry run)"), "{planned:#?}");
+    scene.without_rules();
+    let report = scene.make_room("--yes -o json").ended(0);
+    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+    assert_eq!(report["roomOutcome"], "Scheduled", "{report:#}");
+    assert_eq!(report["node"], node, "{report:#}");
+    assert_eq!(report["devices"], report["chosenRoom"]["devices"]);
+    assert_eq!(report["chosenRoom"]["costTier"], "ShortGrace");
+    assert_eq!(report["proved"], true);
+    assert_eq!(scene.node_of("critical"), Some(node.clone()));
+    assert_eq!(scene.stage.on(&node), ["critical"]);
+    scene.without_rules();
+    // It has what it needs.
+    let again = scene.make_room("--yes").ended(0);
+    again.saying("is scheduled on node");
+}
+
+#[test]
+fn a_budget_is_asked_by_the_eviction_api_and_not_violated_without_force() {
+    let _guard = among_others();
+    let mut scene = Scene::new();
+    let node = scene.stage.node(2);
+    scene.stage.workload("ReplicaSet", "web", 2);
+    scene.stage.budget("web", 1);
+    scene.pending("critical", "critical", 0);
+    scene
+        .make_room("--yes")
+        .ended(0)
+        .saying("evicted pod")
+        .saying("by the Eviction API");
+    assert_eq!(scene.node_of("critical"), Some(node));
+    assert_eq!(scene.stage.fewest("web"), 1);
+    scene.without_rules();
+}
+
+#[test]
+fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_nothing_helps() {
+    let _guard = among_others();
+    let mut scene = Scene::new();
+    let node = scene.stage.node(1);
+    scene.stage.workload("ReplicaSet", "web", 1);
+    scene.stage.budget("web", 1);
+    scene.pending("critical", "critical", 0);
+    let run = scene.make_room("--yes").ended(1);
+    run.saying("nearest:").saying("--force");
+    let report = scene.make_room("--yes -o json").ended(1);
+    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+    assert_eq!(report["roomOutcome"], "NothingHelps", "{report:#}");
+    assert_eq!(report["otherRooms"][0]["missingFlags"][0], "--force");
+    assert_eq!(scene.stage.fewest("web"), 1);
+    scene.make_room("--yes --force --grace 1s").ended(0);
+    assert_eq!(scene.node_of("critical"), Some(node));
+    scene.without_rules();
+}
+
+#[test]
+fn a_pod_of_the_same_priority_is_evicted_with_a_flag_of_its_own_alone() {
+    let _guard = among_others();
+    let mut scene = Scene::new();
+    let node = scene.stage.node(1);
+    scene.pod("other", "gpu", Some(0));
+    scene.stage.until_ready("other", 1);
+    scene.pending("critical", "critical", 0);
+    let run = scene.make_room("--yes").ended(1);
+    run.saying("--include-higher-priority");
+    let run = scene.make_room("--yes --include-higher-priority");
+    run.ended(0);
+    assert_eq!(scene.node_of("critical"), Some(node));
+    scene.without_rules();
+}
+
+#[test]
+fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority() {
+    let _guard = among_others();
+    let mut scene = Scene::new();
+    let node = scene.stage.node(1);
+    scene.stage.workload("ReplicaSet", "web", 1);
+    scene.pending("critical", "gpu", 0);
+    scene
+        .make_room("--yes")
+        .ended(4)
+        .saying("- key: devicetaint.dev/make-room")
+        .saying("--without-toleration");
+    scene.without_rules();
+    scene
+        .make_room("--yes --without-toleration")
+        .ended(0)
+        .saying("may get the devices first");
+    assert_eq!(scene.node_of("critical"), Some(node));
+    scene.without_rules();
+}
+
+#[test]
+fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_scheduler() {
+    let _guard = among_others();
+    let mut scene = Scene::new();
+    scene.stage.node(1);
+    scene.pod_with("critical", "critical", Some(0), |pod| {
+        pod["spec"]["containers"][0]["resources"]["requests"] = serde_json::json!({"cpu": "1000"});
+    });
+    scene.until_unschedulable("critical");
+    scene
+        .make_room("--yes")
+        .ended(4)
+        .saying("does not wait for devices that others hold")
+        .saying("Insufficient cpu");
+    scene.without_rules();
+}

@@ -1,0 +1,126 @@
+//! Whom `make-room` would evict, with the allocator as judge.
+
+use std::collections::BTreeSet;
+
+use kubectl_devicetaint::assess::completeness;
+use kubectl_devicetaint::engine::Semantics;
+use kubectl_devicetaint::engine::allocator::PendingClaim;
+use kubectl_devicetaint::engine::allocator::room::{RoomCost, RoomQuestion, RoomSet, room};
+use kubectl_devicetaint::engine::set_search::Tier;
+use kubectl_devicetaint::model::{Reading, Uid};
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, cluster};
+use super::compare::read;
+use super::waiting::waits_for_all;
+use crate::harness::go_program::say;
+use crate::oracle::process::Oracle;
+
+/// How many clusters the oracle is given at once.
+const BATCH: u64 = 100;
+
+/// Chooses whom to evict for a claim that waits in each of `number` clusters of a seed: once they are evicted, the
+/// allocator places the claim on some node, and fails on none.
+pub fn make_room(seed: u64, number: u64) {
+    let mut oracle = Oracle::start();
+    let (mut judged, mut evicted, mut none) = (0_usize, 0_usize, 0_usize);
+    let mut done = 0;
+    while done < number {
+        let mut asked = Vec::new();
+        for place in done..number.min(done + BATCH) {
+            let seed = seed.wrapping_mul(1_000_003).wrapping_add(place);
+            let mut made = cluster(seed);
+            waits_for_all(&mut made);
+            let Some((set, pods)) = chosen(&read(&made)) else {
+                none += 1;
+                continue;
+            };
+            evicted += set.evicted.len();
+            evict(&mut made, &pods);
+            asked.push((seed, made, set));
+        }
+        let requests: Vec<Value> = asked
+            .iter()
+            .map(|(_, made, _)| {
+                json!({
+                    "op": "allocate", "nodes": made.nodes, "classes": made.classes, "slices": made.slices,
+                    "claims": made.claims, "rules": made.rules,
+                    "place": ["ml/claim-0"], "together": [],
+                })
+            })
+            .collect();
+        for ((seed, made, set), answer) in asked.iter().zip(oracle.ask(&requests)) {
+            let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
+            let nodes = nodes.expect("nodes");
+            let is_placed = nodes.values().any(|answer| answer == "placed");
+            // Of a node alone (`ErrFailedAllocationOnNode`); every other error ends the scheduler's attempt.
+            let of_node = "error: invalid resource pools were encountered";
+            let fails = nodes
+                .values()
+                .filter_map(Value::as_str)
+                .any(|answer| answer.starts_with("error") && answer != of_node);
+            assert!(
+                is_placed && !fails,
+                "{seed}: {answer:#}\n{set:#?}\n{}",
+                serde_yaml::to_string(&made.list()).expect("YAML")
+            );
+            judged += 1;
+        }
+        done += BATCH;
+    }
+    assert!(judged > 0 && evicted > 0 && none > 0, "nothing to compare");
+    say(&format!(
+        "make-room: in {number} clusters of seed {seed}, the allocator places the claim after each of {judged} chosen sets of {evicted} pods; in {none} no set was chosen"
+    ));
+}
+
+/// The set that is chosen, and the names of its pods.
+fn chosen(reading: &Reading) -> Option<(RoomSet, BTreeSet<String>)> {
+    let snapshot = &reading.snapshot;
+    let claim = snapshot
+        .claims
+        .iter()
+        .find(|claim| claim.name.name.as_str() == "claim-0")?;
+    let others = snapshot
+        .pods
+        .iter()
+        .filter(|pod| pod.name.name.as_str() != "pod-0");
+    let (uids, names): (Vec<Uid>, Vec<String>) = others
+        .map(|pod| (pod.uid.clone(), pod.name.name.to_string()))
+        .unzip();
+    let semantics = Semantics::newest();
+    let nobody = BTreeSet::new();
+    let reserved = BTreeSet::new();
+    let question = RoomQuestion {
+        waiting: PendingClaim {
+            snapshot,
+            claim,
+            nodes: &[],
+            selectors: &[],
+            proposed: &[],
+            known: (&semantics, completeness(reading)),
+        },
+        evictable: &uids,
+        leaving: &nobody,
+        reserved: &reserved,
+    };
+    let cost = |set: &[usize]| RoomCost {
+        tier: Tier::ShortGrace,
+        pods: set.len(),
+        ..RoomCost::NONE
+    };
+    let best = room(&question, Tier::ShortGrace, &cost).best?;
+    let evicted = best.evicted.iter().map(|place| names[*place].clone());
+    let evicted = evicted.collect();
+    Some((best, evicted))
+}
+
+/// The claims of these pods give back what they hold.
+fn evict(made: &mut Cluster, pods: &BTreeSet<String>) {
+    for claim in &mut made.claims {
+        let user = claim["status"]["reservedFor"][0]["name"].as_str();
+        if user.is_some_and(|user| pods.contains(user)) {
+            claim.as_object_mut().expect("a claim").remove("status");
+        }
+    }
+}
