@@ -22,7 +22,7 @@ use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
 use crate::decide::make_room::{
     Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, ended_report,
-    interrupted as advice, leftover, nothing_report, plan_lines, planned_report,
+    interrupted as advice, leftover, nothing_report, plan_lines, planned_report, with_scheduler,
 };
 use crate::decide::{Existing, Question, Terms};
 use crate::error::{ExitStatus, Failure};
@@ -92,7 +92,7 @@ pub(super) struct MakeRoomArgs {
 
     /// Work by priority alone, without the toleration
     ///
-    /// Removes the taint when the evicted pods have left, before the pod is scheduled. The devices are then not kept for the pod: the scheduler decides by priority, and another pod may
+    /// Removes the taint when the evicted pods have left, before the pod is scheduled. The devices are then not kept for the pod: the scheduler tries pods by priority, and another pod, even one of a lower priority, may
     /// get them first.
     #[arg(long, help_heading = "Wait")]
     without_toleration: bool,
@@ -279,7 +279,7 @@ impl MakeRoomArgs {
                 status
             }
             Preparation::Nothing(pod, nothing) => {
-                let failure = nothing.failure(&pod.name);
+                let failure = with_scheduler(nothing.failure(&pod.name), &pod);
                 let report = RoomReport {
                     error: Some(failure.to_string()),
                     ..nothing_report(&pod, &nothing, dry_run)
@@ -309,7 +309,11 @@ impl MakeRoomArgs {
             let change = self.change.change();
             if left.is_empty() {
                 context.printer.note("No resources found");
-                return Ok(ExitStatus::Success);
+                return Ok(if change.error_unchanged {
+                    ExitStatus::Unchanged
+                } else {
+                    ExitStatus::Success
+                });
             }
             let action = format!("Remove {} of make-room", counted(left.len(), "rule"));
             if self.safety.says_yes() {

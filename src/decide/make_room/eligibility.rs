@@ -91,6 +91,8 @@ pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure>
         semantics: basis.semantics,
     };
     let chain = Chain::new(pod, &input);
+    // A claim that was not read may exist.
+    refuse_unknown(basis)?;
     if chain.links.is_empty() || chain.links.iter().any(|link| link.claim.is_none()) {
         let why = "has a claim that does not exist, or is not created yet";
         return Err(with_scheduler(refused(pod, why), pod));
@@ -114,13 +116,16 @@ pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure>
         sharing: reserved.map(|consumer| consumer.uid.clone()).collect(),
         scheduler: pod.has_no_place().map(str::to_owned),
     };
-    refuse_unread(basis)?;
     refuse_other_causes(&waits, pod, basis)?;
     Ok(Eligibility::Waits(Box::new(waits)))
 }
 
 /// Refuses to choose among what is not known.
-fn refuse_unread(basis: &Basis<'_>) -> Result<(), Failure> {
+///
+/// # Errors
+///
+/// Something that decides was not read.
+pub fn refuse_unknown(basis: &Basis<'_>) -> Result<(), Failure> {
     if completeness(basis.reading) == Completeness::COMPLETE {
         return Ok(());
     }
@@ -170,7 +175,9 @@ fn refused(pod: &Pod, why: &str) -> Failure {
     Failure::refused(format!("pod {} {why}; nothing was changed", pod.name))
 }
 
-fn with_scheduler(failure: Failure, pod: &Pod) -> Failure {
+/// The failure with what the scheduler says of the pod, if it has said anything.
+#[must_use]
+pub fn with_scheduler(failure: Failure, pod: &Pod) -> Failure {
     match pod.has_no_place() {
         Some(said) => failure.detail(format!("the scheduler says: {said}")),
         None => failure,

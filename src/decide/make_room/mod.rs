@@ -40,7 +40,7 @@ mod words;
 
 pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, Protection, candidates};
 pub use cleanup::{left_of, leftover};
-pub use eligibility::{Eligibility, WaitingPod, eligibility};
+pub use eligibility::{Eligibility, WaitingPod, eligibility, refuse_unknown, with_scheduler};
 pub use ending::interrupted;
 pub use facts::{Occupants, StageView, stage_facts};
 pub use plan::{

@@ -19,8 +19,9 @@ use crate::engine::allocator::room::{RoomCost, RoomSet};
 use crate::engine::{NotEvicted, PodImpact, Semantics, Verdict};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceRequest, Effect, Operator, Pod, PodClaim,
-    RequestKind, RequestTerms, ResourceClaim, RuleMetadata, Scheduled, Scheduling, Toleration, Uid,
+    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceRequest, Effect, Gap, Kind, Operator,
+    Pod, PodClaim, RequestKind, RequestTerms, ResourceClaim, RuleMetadata, Scheduled, Scheduling,
+    Toleration, Uid,
 };
 use crate::report::testing::{
     after, controller, device, evicted, impact, name, now, pod, reading, with_verdict,
@@ -389,6 +390,24 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
         assert!(all.contains(words), "{all}");
         assert!(all.contains("nothing was changed"), "{all}");
     }
+}
+
+#[test]
+fn a_claim_that_was_not_read_is_not_one_that_does_not_exist() {
+    let mut reading = reading();
+    reading.known.remove(&Kind::ResourceClaim);
+    reading.gaps.push(Gap::of(Kind::ResourceClaim, "denied"));
+    let mut pod = pod("team-a", "critical");
+    pod.node = None;
+    let basis = Basis {
+        reading: &reading,
+        semantics: &Semantics::newest(),
+        now: now(),
+    };
+    let failure = eligibility(&pod, &basis).unwrap_err();
+    assert!(failure.to_string().contains("could be read"), "{failure}");
+    let details = failure.details().join(" ");
+    assert!(details.contains("resourceclaims: denied"), "{details}");
 }
 
 fn terms() -> RoomTerms {

@@ -113,7 +113,8 @@ pub fn refuse_lacking(
         .map(|it| format!("claim {}: request {}", it.claim, it.request));
     let refused = requests.fold(refused, Failure::detail);
     let refused = refused.detail(
-        "add these lines to the requests of its ResourceClaimTemplate, and recreate the pod:",
+        "add these lines under `exactly` of each request of its ResourceClaimTemplate, or to each entry of \
+         `firstAvailable` (before v1beta2: to each request), and recreate the pod:",
     );
     let lines = toleration_lines()
         .into_iter()

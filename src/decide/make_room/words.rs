@@ -56,8 +56,8 @@ pub fn plan_lines(
         match mechanism {
             Mechanism::Taint => "  the devices are tainted until the pod is scheduled",
             Mechanism::PriorityAlone => {
-                "  without toleration: the taint is removed when the pods have left, and another pod of the \
-                 same or higher priority may get the devices first"
+                "  without toleration: the taint is removed when the pods have left, and another pod, even \
+                 one of a lower priority, may get the devices first"
             }
         }
         .to_owned(),
@@ -134,7 +134,9 @@ impl NothingHelps {
         for near in &self.nearest {
             failure = failure.detail(near_line(near));
         }
-        if self.nearest.is_empty() {
+        if self.nearest.is_empty() && self.evictable == 0 {
+            failure = failure.detail("no pod that may be evicted uses a device that it could get");
+        } else if self.nearest.is_empty() {
             failure = failure.detail(format!(
                 "not even the eviction of all {} that may be evicted would",
                 counted(self.evictable, "pod")

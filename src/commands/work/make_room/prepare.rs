@@ -11,7 +11,7 @@ use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
     Beneficiary, Eligibility, Mechanism, NothingHelps, Occupants, RoomInput, RoomLimits, RoomPlan,
     RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates, eligibility, kept_for,
-    lacking, may_wait, plan, refuse_lacking, taint, uses_claim,
+    lacking, may_wait, plan, refuse_lacking, refuse_unknown, taint, uses_claim,
 };
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
@@ -116,7 +116,10 @@ impl RoomRequest {
             }
         }
         Err(match (&self.target, last) {
-            (RoomTarget::Pending, _) => {
+            (RoomTarget::Pending, last) => {
+                if last.is_some() {
+                    refuse_unknown(&view.basis())?;
+                }
                 Failure::refused("no pending pod waits for devices that others hold")
             }
             (RoomTarget::Pod(..) | RoomTarget::Claim(..), Some(failure)) => failure,

@@ -67,11 +67,15 @@ async fn try_remove(
 ) -> Result<usize, Failure> {
     let listed = changer.listed().await.map_err(failed)?;
     let left = chosen(&listed);
-    let mut first = None;
+    let mut first: Option<Failure> = None;
     for rule in &left {
         // One that cannot be removed must not keep the others.
         if let Err(failure) = changer.delete(rule).await {
-            first = first.or(Some(failure));
+            let name = format!("rule {} is left", rule.name);
+            first = Some(match first {
+                None => failure.detail(name),
+                Some(first) => first.detail(name),
+            });
         }
     }
     first.map_or(Ok(left.len()), Err)

@@ -369,3 +369,29 @@ fn only_devices_that_could_serve_the_claim_are_asked_about() {
     other.spec = None;
     assert_eq!(asked(&other), None);
 }
+
+#[test]
+fn nobody_is_evicted_from_a_cordoned_node() {
+    let mut tried = 0;
+    for seed in 1..=200 {
+        let mut case = Case::new(seed);
+        let Some(best) = case.search(Tier::BudgetsViolated).best else {
+            continue;
+        };
+        let Some(chosen) = best.node else { continue };
+        tried += 1;
+        let mut nodes = case.snapshot.nodes.iter_mut();
+        let node = nodes.find(|node| node.name == chosen);
+        node.expect("the chosen node").unschedulable = true;
+        let found = case.search(Tier::BudgetsViolated);
+        let sets = found.best.iter().chain(&found.runner_up);
+        let nodes: Vec<_> = sets.map(|set| set.node.as_ref()).collect();
+        assert!(!nodes.contains(&Some(&chosen)), "{seed}");
+        let left_out: Vec<String> = found.unknown.iter().map(ToString::to_string).collect();
+        assert!(
+            left_out.contains(&format!("cordoned nodes: {chosen}")),
+            "{left_out:?}"
+        );
+    }
+    assert!(tried >= 20, "{tried}");
+}
