@@ -78,7 +78,13 @@ impl DrainEnd {
                 } else {
                     failure.detail(format!("not started: {}", few(&self.waiting)))
                 };
+                let reversed = self.reversed();
+                // That the taints stay is not true of their devices.
                 let advice = interrupted(&self.name).into_iter();
+                let advice = advice.skip(usize::from(!reversed.is_empty()));
+                let failure = reversed.into_iter().fold(failure, |failure, line| {
+                    failure.detail(format!("reversed by another user or program: {line}"))
+                });
                 Err(advice.fold(failure, Failure::hint))
             }
         }
@@ -86,15 +92,20 @@ impl DrainEnd {
 }
 
 impl DrainEnd {
-    /// A drain is not done where a unit was left out: nothing keeps new pods off its devices.
-    fn refuse_reversed(&self) -> Result<ExitStatus, Failure> {
+    /// The units that others have reversed, before the run or meanwhile, with the reasons.
+    fn reversed(&self) -> Vec<String> {
         let ended = self.units.iter().filter_map(|(unit, end)| match end {
             UnitEnd::Reversed(why) => Some(format!("unit {unit}: {why}")),
             UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => None,
         });
         let skipped = self.skipped.iter();
         let skipped = skipped.map(|(unit, why)| format!("unit {unit}: {why}"));
-        let lines: Vec<String> = skipped.chain(ended).collect();
+        skipped.chain(ended).collect()
+    }
+
+    /// A drain is not done where a unit was left out: nothing keeps new pods off its devices.
+    fn refuse_reversed(&self) -> Result<ExitStatus, Failure> {
+        let lines = self.reversed();
         if lines.is_empty() {
             return Ok(ExitStatus::Success);
         }
@@ -210,6 +221,17 @@ mod tests {
         );
         assert_eq!(failure.hints().len(), 3);
         assert!(failure.hints()[2].ends_with("restore fw"));
+        let mut end = ended(UnitEnd::Blocked(vec!["x".to_owned()]));
+        let reversed = UnitEnd::Reversed("rule b was removed".to_owned());
+        end.units.push(("node-3".to_owned(), reversed));
+        let failure = end.status().unwrap_err();
+        let last = failure.details().last().map(String::as_str);
+        assert_eq!(
+            last,
+            Some("reversed by another user or program: unit node-3: rule b was removed")
+        );
+        let hints = failure.hints();
+        assert!(hints.iter().all(|hint| !hint.contains("taints stay")));
     }
 
     #[test]

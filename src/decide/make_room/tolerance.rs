@@ -114,7 +114,8 @@ pub fn refuse_lacking(
     let refused = requests.fold(refused, Failure::detail);
     let refused = refused.detail(
         "add these lines under `exactly` of each request of its ResourceClaimTemplate, or to each entry of \
-         `firstAvailable` (before v1beta2: to each request), and recreate the pod:",
+         `firstAvailable` (before v1beta2: to each request); a template cannot be changed, so delete it, create it again, and \
+         recreate the pod:",
     );
     let lines = toleration_lines()
         .into_iter()
