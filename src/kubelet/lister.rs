@@ -304,12 +304,15 @@ const TOO_LARGE: &str = "message length too large";
 async fn only(mut answer: Streaming<Bytes>) -> Result<Bytes, Status> {
     let missing = || Status::internal("Missing response message");
     let message = answer.message().await?.ok_or_else(missing)?;
-    match answer.message().await? {
-        None => Ok(message),
-        Some(_) => Err(Status::internal(
-            "more than one message without a grpc-status",
-        )),
+    // tonic ends a stream at its trailers, and finds bytes that belong to no message only when it is read once more.
+    for _ in 0..2 {
+        if answer.message().await?.is_some() {
+            return Err(Status::internal(
+                "more than one message without a grpc-status",
+            ));
+        }
     }
+    Ok(message)
 }
 
 /// Whether the status was made here, of what went wrong on the way, and not said by the kubelet.
@@ -319,6 +322,7 @@ fn is_transport(status: &Status) -> bool {
     let words = [
         "protobuf",
         "Missing response message",
+        "Unexpected EOF",
         "grpc-status",
         "HTTP status",
     ];
