@@ -38,6 +38,7 @@ mod cluster {
         mod normal;
         mod reading;
         mod rights;
+        mod roles;
         mod state;
         mod told;
         mod verdict;
@@ -56,7 +57,9 @@ mod cluster {
     mod far;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod live {
+        mod equal;
         mod faults;
+        mod generate;
         pub mod large;
         pub mod saved;
         mod scene;
@@ -73,7 +76,9 @@ mod cluster {
     mod parity;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod rules {
+        mod every_step;
         pub mod harm;
+        mod interrupted;
         mod pace;
         mod races;
         mod releases;
