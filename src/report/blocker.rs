@@ -115,7 +115,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "nothing is left to wait for, but for less than {}s so far (--settle)",
+                    "the condition has not been met for {}s yet (--settle)",
                     settle.as_secs_f64()
                 ),
             ),
@@ -413,7 +413,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "nothing is left to wait for, but for less than 10s so far (--settle)".to_owned()
+                "the condition has not been met for 10s yet (--settle)".to_owned()
             )
         );
     }

@@ -178,8 +178,7 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
         ),
         // A defect is present only in a known release, which is matched above; here the version alone cannot tell.
         (Presence::NotKnown | Presence::Present, _) => format!(
-            "the server may be one of Kubernetes {affected}, whose kube-scheduler can panic \
-             because of any rule, or ignores it: {upstream}"
+            "the server may run Kubernetes {affected}, where any rule can make kube-scheduler panic, or is ignored by it: {upstream}"
         ),
     };
     Some(Warning {

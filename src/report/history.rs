@@ -739,7 +739,7 @@ mod tests {
         let history = history(&reading, &[]);
         assert_eq!(
             history.lines(),
-            ["unknown: past evictions, because the input holds no Event"]
+            ["unknown: past evictions, because the input contains no Event"]
         );
         assert_eq!(
             history.lines_without_event_gap(),

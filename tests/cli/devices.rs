@@ -264,15 +264,15 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
       d/p/x    <unknown>   yes         <unknown>   n/c      <none>
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
-      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
+      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @r"
     d/p/x
     [stderr]
     error: incomplete: names may be missing from this list
-      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
     [exit status: 6]
     ");
 }
@@ -305,7 +305,7 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
     assert_snapshot!(run.shown(), @r"
     [stderr]
     error: incomplete: names may be missing from this list
-      resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
+      resourceclaims: the input contains no ResourceClaim: allocated devices and the pods that use them are unknown
     [exit status: 6]
     ");
     let run = folder.devicetaint("devices --free --from slices.json");

@@ -123,7 +123,7 @@ impl DrainEnd {
         );
         let failure = lines.into_iter().fold(failure, Failure::detail);
         Err(failure.hint(format!(
-            "before the same command drains them again: kubectl devicetaint restore {}",
+            "to drain them again, first run: kubectl devicetaint restore {}",
             word(&self.name)
         )))
     }

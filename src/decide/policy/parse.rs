@@ -145,7 +145,7 @@ fn each<T>(
     match &field.value.content {
         Content::List(parts) => parts.iter().map(read).collect(),
         Content::Text(_) | Content::Fields(_) | Content::Other => {
-            Err(Problem::at(field.line, format!("{name} has to be a list")))
+            Err(Problem::at(field.line, format!("{name} must be a list")))
         }
     }
 }

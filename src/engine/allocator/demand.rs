@@ -157,7 +157,7 @@ fn choice<'a>(
     state: &ClusterState<'a>,
 ) -> Result<Choice<'a>, Unknown> {
     if terms.is_more {
-        return Err("it requests something that this plugin does not know"
+        return Err("it requests devices in a way that this plugin does not know"
             .to_owned()
             .into());
     }

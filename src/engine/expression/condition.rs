@@ -131,7 +131,7 @@ impl AttributeCondition {
             }
             Some(meant) => {
                 format!(
-                    "its {name} is {written}, and {value} is not a quantity, but {meant} is one"
+                    "its {name} is {written}, and {value} is not a quantity: use {meant}"
                 )
             }
             None => format!("its {name} is {written}, and {value} is not a quantity such as 40Gi"),

@@ -277,7 +277,7 @@ impl PodSteps<'_, '_> {
                 return self.missing(&text, &format!(".spec.resourceClaims[{place}]"));
             }
             ClaimEntry::Entry(place, ClaimSource::Unknown) => {
-                let text = "a claim from something that this plugin does not know";
+                let text = "a claim from a source that this plugin does not know";
                 return self.missing(text, &format!(".spec.resourceClaims[{place}]"));
             }
             ClaimEntry::ExtendedResource(name) => (

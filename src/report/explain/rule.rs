@@ -141,7 +141,7 @@ impl RuleSteps<'_, '_> {
             let all = if self.basis.semantics.nil_selector_evicts {
                 "no selector: in this version it selects every published device"
             } else if self.basis.semantics.nil_selector_blocks {
-                "no selector: it evicts no pods, but for the scheduler it taints every device"
+                "no selector: it evicts no pods, but the scheduler treats every device as tainted"
             } else {
                 "no selector: it selects no device"
             };

@@ -510,7 +510,7 @@ impl RequestedItem<'_> {
                 (text, published, None)
             }
             "held" => plain(format!("{is} allocated to other claims")),
-            "amount" => plain(format!("{has} too little left")),
+            "amount" => plain(format!("{has} too little capacity left")),
             "too-small" => plain(format!("{has} less total capacity than requested")),
             "incomplete-pool" => plain(format!(
                 "{is} in incompletely published pools, which the scheduler skips"

@@ -66,8 +66,7 @@ fn evicted(report: &ImpactReport) -> String {
     };
     // Before the next case, which would be untrue here: the controller selects no device, and the scheduler all.
     if pods.is_none() && reaches(SelectorScope::EveryDeviceForTheScheduler) {
-        return "No pod would be evicted by a rule without a selector, but for the scheduler every \
-            device of every driver is tainted by it.".to_owned();
+        return "A rule without a selector evicts no pod, but the scheduler treats every device of every driver as tainted.".to_owned();
     }
     if pods.is_none() && totals.devices.is_none() {
         let why = if reaches(SelectorScope::NoDevice) {
@@ -337,8 +336,7 @@ mod tests {
         assert_eq!(
             report.summary_lines(),
             [
-                "No pod would be evicted by a rule without a selector, but for the scheduler every \
-                 device of every driver is tainted by it."
+                "A rule without a selector evicts no pod, but the scheduler treats every device of every driver as tainted."
             ]
         );
         report.proposed_taints[0].selector_scope = SelectorScope::NoDevice;

@@ -261,7 +261,7 @@ mod tests {
             heading.origin[..3],
             [
                 "Context prod",
-                "server not known, as Kubernetes 1.37 does",
+                "server not known, behavior of Kubernetes 1.37",
                 "as of 2026-11-21T01:00:34Z"
             ]
         );

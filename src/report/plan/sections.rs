@@ -127,7 +127,7 @@ impl PlanReport {
                     .map(|gap| gap.missing.as_str())
                     .collect();
                 format!(
-                    "Of the data that was read, no other set costs less; not read: {}.",
+                    "According to the data that was read, no other set costs less; not read: {}.",
                     missing.join(", ")
                 )
             }
