@@ -60,14 +60,13 @@ pub(super) struct MakeRoomArgs {
 
     /// Remove rules that earlier runs of make-room have left
     ///
-    /// For example after they were killed. Removes only rules that make-room has made, expired or not; the
-    /// rules of a run that is still going on are among them.
+    /// For example after they were killed. Removes only rules that make-room has created, expired or not, including those of a run in progress.
     #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
     cleanup: bool,
 
     /// Also sets that violate PodDisruptionBudgets
     ///
-    /// Pods that a budget keeps are evicted with effect NoExecute after --grace.
+    /// Pods that a budget protects are evicted with effect NoExecute after --grace.
     #[arg(long, help_heading = "Pods")]
     force: bool,
 

@@ -144,8 +144,8 @@ fn status(text: &str, columns: Option<u16>) -> String {
 
 /// The lines as one message. Each is escaped by itself, so that none has a line break of its own.
 fn view(lines: &[String]) -> String {
-    let lines = lines.iter();
     let lines: Vec<String> = lines
+        .iter()
         .map(|line| shortened(&escape::line(line), COLUMNS))
         .collect();
     lines.join("\n")

@@ -194,8 +194,7 @@ impl Blocker {
     fn holder(holder: &HoldingClaim<'_>) -> Self {
         let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
         let verb = if devices.len() == 1 { "is" } else { "are" };
-        let pods = holder.pods.iter().map(|pod| pod.name.to_string());
-        let pods: Vec<String> = pods.collect();
+        let pods: Vec<String> = holder.pods.iter().map(|pod| pod.name.to_string()).collect();
         let users = match &pods[..] {
             [] => String::new(),
             [only] => format!(" for pod {only}"),

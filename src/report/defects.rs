@@ -208,10 +208,14 @@ pub(super) fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warni
     let stale = Defect::StaleReservationsHide;
     // The verdict says that these pods are evicted, and no server of such a release was tried: that has to be said.
     let doubtful = extended.presence(Some(release)) == Presence::NotKnown;
-    let evicted = impact.pods.iter().filter(|found| {
-        matches!(found.verdict, Verdict::Evicted { .. }) && by_extended_resource_alone(found.pod)
-    });
-    let evicted = evicted.count();
+    let evicted = impact
+        .pods
+        .iter()
+        .filter(|found| {
+            matches!(found.verdict, Verdict::Evicted { .. })
+                && by_extended_resource_alone(found.pod)
+        })
+        .count();
     let ask = "to ask the controller itself: preview --publish";
     let warning = |defect: Defect, message: String, fix: &str| Warning {
         code: defect.code(),

@@ -38,7 +38,7 @@ pub struct RuleHistory {
     /// Whether eviction events could be read; otherwise evicted pods are unknown.
     pub events_known: bool,
     /// Number of pods that the rule has evicted since the eviction controller started, according to the rule's
-    /// status; null if the status does not say.
+    /// status; null if the status has no count.
     pub controller_evicted_pod_count: Option<usize>,
     /// The evicted pods, first to last.
     pub evicted_pods: Vec<EvictedPod>,
@@ -339,8 +339,11 @@ impl<'a> HistorySources<'a> {
 
     fn known(&self) -> KnownPods<'a> {
         let there = self.reading.snapshot.pods.iter();
-        let hit = self.impact.pods.iter();
-        let hit = hit.filter(|pod| pod.causes.iter().any(Cause::is_proposed));
+        let hit = self
+            .impact
+            .pods
+            .iter()
+            .filter(|pod| pod.causes.iter().any(Cause::is_proposed));
         KnownPods {
             there: there.map(|pod| (&pod.uid, pod)).collect(),
             hit: hit.map(|pod| (&pod.pod.uid, pod)).collect(),
@@ -375,11 +378,7 @@ impl<'a> HistorySources<'a> {
                 .or_else(|| maker.map(|(kind, workload)| name_of(kind, workload))),
             after_eviction: match there {
                 Some(_) => EvictedOutcome::Terminating,
-                None => self.outcome(
-                    (name, event.last),
-                    maker.map(|(_, workload)| workload),
-                    gone,
-                ),
+                None => self.outcome(event, maker.map(|(_, workload)| workload), gone),
             },
             certain: known
                 .hit
@@ -391,7 +390,7 @@ impl<'a> HistorySources<'a> {
     /// What became of a pod that is gone and that the workload made, if any did.
     fn outcome(
         &self,
-        (name, at): (&NamespacedName, Option<Timestamp>),
+        event: &Event,
         maker: Option<&Workload>,
         gone: &BTreeSet<&Uid>,
     ) -> EvictedOutcome {
@@ -405,7 +404,7 @@ impl<'a> HistorySources<'a> {
         };
         // A StatefulSet gives the name to the next pod, which may have been evicted since as well.
         let mut others = pods.iter().filter(|pod| !gone.contains(&pod.uid));
-        if let Some(again) = others.find(|pod| pod.name == *name) {
+        if let Some(again) = others.find(|pod| pod.name == event.about.name) {
             return running(again);
         }
         let Some(maker) = maker else {
@@ -429,7 +428,7 @@ impl<'a> HistorySources<'a> {
         let of_it: Vec<&Pod> = pods.iter().filter(is_of_it).collect();
         // A pod that was pending before the eviction replaces another one.
         let is_later = |pod: &Pod| {
-            let times = at.zip(pending_since(pod));
+            let times = event.last.zip(pending_since(pod));
             is_pending(pod) && times.is_none_or(|(at, since)| since >= at)
         };
         let wanted = maker

@@ -58,8 +58,8 @@ fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomp
     let counted = gaps
         .iter()
         .filter(|gap| gap.affects != model::Affects::Nothing);
-    let kinds = counted.filter_map(model::Gap::kind);
-    let kinds: Vec<model::Kind> = kinds
+    let kinds: Vec<model::Kind> = counted
+        .filter_map(model::Gap::kind)
         .filter(|kind| kind.without() == without)
         .filter(|kind| gaps.contains(&model::Gap::not_in_input(*kind)))
         .collect();

@@ -66,8 +66,11 @@ pub(super) fn versions() -> String {
 
 /// The table of what releases do wrong.
 fn defects() -> String {
-    let width = Defect::ALL.map(|defect| releases(defect).len());
-    let width = width.into_iter().max().unwrap_or_default();
+    let width = Defect::ALL
+        .map(|defect| releases(defect).len())
+        .into_iter()
+        .max()
+        .unwrap_or_default();
     let line = |defect: Defect| {
         let term = format!("{:width$}", releases(defect));
         let meaning = format!("{} ({})", defect.meaning(), upstream(defect));

@@ -350,7 +350,8 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     let none = folder.devicetaint("describe node-8-power --from class.json");
     assert_eq!(none.code, 1);
     assert!(
-        none.stderr.contains("the input contains no DeviceTaintRule"),
+        none.stderr
+            .contains("the input contains no DeviceTaintRule"),
         "{}",
         none.shown()
     );

@@ -134,7 +134,7 @@ impl DrainEnd {
 pub fn interrupted(name: &str) -> Vec<String> {
     vec![
         "the taints stay: no new pods are scheduled on the devices, pods that were evicted are \
-         replaced elsewhere, and restarts of Deployments go on"
+         replaced elsewhere, and restarts of Deployments continue"
             .to_owned(),
         "to continue: run the same command again".to_owned(),
         format!("to undo it: kubectl devicetaint restore {}", word(name)),

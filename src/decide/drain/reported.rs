@@ -277,6 +277,9 @@ mod tests {
         assert_eq!(shown.ticket.as_deref(), Some("OPS-1"));
         let unit = &shown.units[0];
         assert_eq!(unit.unit_stage_time, Some(Time(now() - minute)));
-        assert!(unit.messages[0].starts_with("started 60s ago; "), "{unit:?}");
+        assert!(
+            unit.messages[0].starts_with("started 60s ago; "),
+            "{unit:?}"
+        );
     }
 }

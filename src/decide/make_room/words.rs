@@ -124,7 +124,9 @@ impl NothingHelps {
     #[must_use]
     pub fn failure(&self, pod: &NamespacedName) -> Failure {
         let message = if self.is_proved {
-            format!("no allowed eviction frees the devices that pod {pod} needs; nothing was changed")
+            format!(
+                "no allowed eviction frees the devices that pod {pod} needs; nothing was changed"
+            )
         } else {
             format!(
                 "found no set of pods whose eviction frees the devices that pod {pod} needs; nothing was changed"
@@ -135,7 +137,9 @@ impl NothingHelps {
             failure = failure.detail(near_line(near));
         }
         if self.nearest.is_empty() && self.evictable == 0 {
-            failure = failure.detail("none of the pods that may be evicted uses a device that the pod could get");
+            failure = failure.detail(
+                "none of the pods that may be evicted uses a device that the pod could get",
+            );
         } else if self.nearest.is_empty() {
             failure = failure.detail(format!(
                 "even the eviction of all {} that may be evicted does not free its devices",

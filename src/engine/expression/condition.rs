@@ -130,9 +130,7 @@ impl AttributeCondition {
                 format!("its {name} is {written}, which cannot be compared with {value}")
             }
             Some(meant) => {
-                format!(
-                    "its {name} is {written}, and {value} is not a quantity: use {meant}"
-                )
+                format!("its {name} is {written}, and {value} is not a quantity: use {meant}")
             }
             None => format!("its {name} is {written}, and {value} is not a quantity such as 40Gi"),
         };

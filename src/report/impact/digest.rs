@@ -52,8 +52,10 @@ pub(super) fn hardware_digest(taints: &[TaintImpact], devices: &[Device]) -> Opt
 pub(super) fn named(taints: &[TaintImpact]) -> BTreeSet<String> {
     let selectors = taints.iter().filter_map(|impact| impact.selector.as_ref());
     let name = |selector: &Selector| {
-        let parts = [&selector.driver, &selector.pool, &selector.device];
-        let parts: Option<Vec<&str>> = parts.into_iter().map(Option::as_deref).collect();
+        let parts: Option<Vec<&str>> = [&selector.driver, &selector.pool, &selector.device]
+            .into_iter()
+            .map(Option::as_deref)
+            .collect();
         // What else is asked of the device may exclude it, so that its name alone does not say that it is selected.
         let is_plain = selector.device_class_name.is_none()
             && selector.expressions.is_empty()
@@ -71,8 +73,10 @@ pub(in crate::report) fn hash(algorithm: &str, lines: &[String]) -> String {
 }
 
 fn device_line(name: &str, identity: &BTreeMap<String, String>) -> String {
-    let attributes = identity.iter().flat_map(|(name, value)| [name, value]);
-    let attributes = attributes.map(|text| Some(text.as_str()));
+    let attributes = identity
+        .iter()
+        .flat_map(|(name, value)| [name, value])
+        .map(|text| Some(text.as_str()));
     fields([Some("device"), Some(name)].into_iter().chain(attributes))
 }
 

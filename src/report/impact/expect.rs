@@ -86,8 +86,7 @@ impl ExpectedReport {
     ///
     /// When it is no digest, or too few of its digits; `None` where it is not meant to be one.
     pub fn with_digest(text: &str) -> Option<Result<Self, UnreadableReport>> {
-        let report_digest = ReportDigest::parse(text)?;
-        let report_digest = report_digest.ok_or(UnreadableReport::NotADigest);
+        let report_digest = ReportDigest::parse(text)?.ok_or(UnreadableReport::NotADigest);
         Some(report_digest.map(|report_digest| Self(Expected::Marked(report_digest))))
     }
 

@@ -168,8 +168,11 @@ fn perhaps_worse(report: &ImpactReport) -> Option<String> {
     if is_known || totals.pods.counted() == 0 || totals.pods.exact().is_none() {
         return None;
     }
-    let gaps = report.incomplete.iter();
-    let gaps: Vec<&str> = gaps.map(|gap| gap.missing.as_str()).collect();
+    let gaps: Vec<&str> = report
+        .incomplete
+        .iter()
+        .map(|gap| gap.missing.as_str())
+        .collect();
     Some(format!(
         "Risks may be missing, because these could not be read: {}.",
         gaps.join(", ")

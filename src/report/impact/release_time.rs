@@ -96,8 +96,9 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
     };
     for device in devices {
         // Admin access keeps no other claim from the device.
-        let claims = device.claims.iter();
-        let claims: Vec<&ObjectReference> = claims
+        let claims: Vec<&ObjectReference> = device
+            .claims
+            .iter()
             .filter(|claim| !is_administrative(claim, &device.device, &users))
             .collect();
         let released: Option<Vec<Timestamp>> = claims.iter().copied().map(released).collect();
@@ -166,8 +167,8 @@ pub(super) struct DeviceReleases {
 impl DeviceReleases {
     pub(super) fn of(devices: &[Device], now: Time) -> Self {
         let free_at = || devices.iter().filter_map(|device| device.release_time);
-        let later = free_at().filter(|at| *at > now);
-        let later: Vec<i64> = later
+        let later: Vec<i64> = free_at()
+            .filter(|at| *at > now)
             .map(|at| at.0.duration_since(now.0).as_secs())
             .collect();
         Self {
@@ -196,8 +197,9 @@ impl DeviceReleases {
                 format!("{free}: {}", why.join(", "))
             }
             (_, _) => {
-                let held = self.held.iter();
-                let held: Vec<String> = held
+                let held: Vec<String> = self
+                    .held
+                    .iter()
                     .map(|(why, number)| format!("{number} ({})", why.describe()))
                     .collect();
                 format!("{free}; not free: {}", held.join(", "))

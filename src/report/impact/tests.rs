@@ -250,7 +250,10 @@ const GUARDS: [&str; 2] = ["claims.unplaceable>0", "devices.available<1"];
 #[test]
 fn what_was_not_read_trips_guards_and_is_named_once() {
     for (kinds, why) in [
-        (&[Kind::DeviceClass][..], "the input contains no DeviceClass"),
+        (
+            &[Kind::DeviceClass][..],
+            "the input contains no DeviceClass",
+        ),
         (&[Kind::Node], "the input contains no Node"),
         (
             &[Kind::DeviceClass, Kind::Node],

@@ -174,10 +174,14 @@ impl Timeline {
     }
 
     fn bars(&self, noun: &str, number: impl Fn(&TimelineEntry) -> usize) -> Vec<Moment> {
-        let moments = self.moments.iter();
-        let moments = moments.map(|(seconds, entry)| (*seconds, number(entry)));
-        let moments = moments.filter(|(_, number)| *number > 0);
-        moments.map(|known| moment(known, noun)).collect()
+        let moments = self
+            .moments
+            .iter()
+            .map(|(seconds, entry)| (*seconds, number(entry)))
+            .filter(|(_, number)| *number > 0);
+        moments
+            .map(|(seconds, number)| moment(seconds, number, noun))
+            .collect()
     }
 
     /// The evictions as a chart, with the devices that are free again; `None` where all are at once.

@@ -99,16 +99,15 @@ impl Cost {
                 }
             };
         }
-        let hazards = [
+        let hazards: Vec<String> = [
             (self.danger_hazard_count, "danger"),
             (self.warning_hazard_count, "warning"),
             (self.notice_hazard_count, "notice"),
-        ];
-        let hazards: Vec<String> = hazards
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, severity)| format!("{count} of severity {severity}"))
-            .collect();
+        ]
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, severity)| format!("{count} of severity {severity}"))
+        .collect();
         let hazards = if hazards.is_empty() {
             "no hazards that count in the comparison".to_owned()
         } else {

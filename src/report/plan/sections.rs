@@ -77,8 +77,10 @@ impl PlanReport {
         let spread = asked
             .spread_over
             .map(|over| format!("spread over {}", over.noun()));
-        let kept = asked.keep_available.as_ref();
-        let kept = kept.map(|expression| format!("keeping {expression}"));
+        let kept = asked
+            .keep_available
+            .as_ref()
+            .map(|expression| format!("keeping {expression}"));
         let limits: Vec<String> = pools.into_iter().chain(spread).chain(kept).collect();
         if limits.is_empty() {
             return String::new();
