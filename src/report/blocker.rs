@@ -194,6 +194,7 @@ impl Blocker {
     fn holder(holder: &HoldingClaim<'_>) -> Self {
         let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
         let verb = if devices.len() == 1 { "is" } else { "are" };
+        // Pods are named beside the claim, since people know pods and the API knows claims.
         let pods: Vec<String> = holder.pods.iter().map(|pod| pod.name.to_string()).collect();
         let users = match &pods[..] {
             [] => String::new(),

@@ -293,7 +293,7 @@ mod tests {
         assert!(told.ends_with("kubernetes#139651"), "{told}");
         for unknown in [Some("v1.36"), None] {
             let told = message(unknown).unwrap();
-            assert!(told.contains("may be one of"), "{told}");
+            assert!(told.contains("may run"), "{told}");
         }
         for without in ["v1.35.0", "v1.36.3", "v1.37.0"] {
             assert_eq!(message(Some(without)), None);

@@ -17,8 +17,8 @@ pub(super) fn table(devices: &[DeviceRow], nodes: &[NodeCounts]) -> Table {
             None => free(&here).or_more(),
         };
         let cells = [devices, allocated, free, tainted]
-            .iter()
-            .map(ToString::to_string);
+            .into_iter()
+            .map(|count| count.to_string());
         [node.named().to_owned()].into_iter().chain(cells).collect()
     });
     Table {

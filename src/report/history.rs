@@ -308,6 +308,7 @@ impl<'a> HistorySources<'a> {
         let may_have = self.may_have_evicted();
         let is_ours = |event: &&Event| {
             let uid = &event.about.uid;
+            // A pod that still exists shows which taints evict it; of one that is gone, only the past of the rule is known.
             event.message.starts_with(EVICTS)
                 && match known.there.get(uid) {
                     Some(_) => known.hit.contains_key(uid),
@@ -408,6 +409,7 @@ impl<'a> HistorySources<'a> {
             return running(again);
         }
         let Some(maker) = maker else {
+            // The workload of the pod may be among those that were not read.
             let is_all_known = self.unread().is_empty();
             return if is_all_known {
                 EvictedOutcome::NotCreatedAgain

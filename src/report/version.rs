@@ -308,7 +308,7 @@ impl View for VersionReport {
         let mut sections = vec![Section::sentences(vec![
             format!("kubectl-devicetaint {}", client.build.line()),
             format!(
-                "Supports Kubernetes {} to {}; reports are {API_VERSION}",
+                "Supports Kubernetes {} to {}; apiVersion of reports: {API_VERSION}",
                 client.oldest_kubernetes, client.newest_kubernetes
             ),
         ])];

@@ -108,10 +108,10 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     assert_snapshot!(devices("--attribute memory>=40GB --node node-7").shown(), @r"
     [stderr]
     error: cannot tell whether 4 devices match
-      gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-      gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-      gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-      gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+      gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is not a quantity: use 40G
+      gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is not a quantity: use 40G
+      gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is not a quantity: use 40G
+      gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is not a quantity: use 40G
     hint: compare with a value of the same type, such as 3, 580.12 or 40Gi, or skip these devices: --skip-errors
     [exit status: 1]
     ");

@@ -234,10 +234,10 @@ mod tests {
             ),
             (
                 "guards: pods.evicted>1\n",
-                "line 3: guards has to be a list",
+                "line 3: guards must be a list",
                 "",
             ),
-            ("guards:\n", "line 3: guards has to be a list", ""),
+            ("guards:\n", "line 3: guards must be a list", ""),
             ("guards:\n- 5\n", "line 4: a guard must be a string", ""),
             (
                 "require: [Reson]\n",

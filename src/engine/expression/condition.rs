@@ -268,7 +268,7 @@ mod tests {
         for (text, said) in [
             (
                 "memory>40GB",
-                "its memory is 80Gi, and 40GB is not a quantity, but 40G is one",
+                "its memory is 80Gi, and 40GB is not a quantity: use 40G",
             ),
             (
                 "memory>40GiB",

@@ -12,7 +12,7 @@ use crate::assess::Basis;
 use crate::assess::completeness;
 use crate::engine::allocator::{CandidateClaim, Exclusion, TaintOwner, candidate_claims};
 use crate::engine::explain::explain_input::taints_of;
-use crate::engine::explain::{EvaluatedTaint, ExplainInput, PodVerdict, Publication, on_device};
+use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
 use crate::engine::hardware::{Alias, Hardware};
 use crate::engine::{ProposedTaint, complete_pools};
 use crate::model::{

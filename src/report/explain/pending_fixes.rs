@@ -10,9 +10,7 @@ use crate::engine::allocator::{
     Diagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, is_placeable,
 };
 use crate::engine::explain::PendingPod;
-use crate::model::{
-    NamespacedName, RequestKind, ResourceClaim, RuleMetadata, Snapshot, Taint, Toleration,
-};
+use crate::model::{RequestKind, ResourceClaim, RuleMetadata, Snapshot, Taint, Toleration};
 
 /// So many tolerations are tried.
 //

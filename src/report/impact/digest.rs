@@ -19,6 +19,7 @@ pub(super) const HARDWARE: &str = "hardware:";
 /// in a line, each field with its length in bytes before it (`3:abc`), and `-` for one that is null.
 pub(super) fn digest(taints: &[TaintImpact], pods: &[Pod], devices: &[Device]) -> String {
     let mut lines: Vec<String> = taints.iter().map(taint_line).collect();
+    // The order of arguments and of lists of the server decides nothing.
     lines.sort_unstable();
     let known = devices.iter().filter(|device| !device.identity.is_empty());
     let mut device_lines: Vec<String> = known

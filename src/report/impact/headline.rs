@@ -79,6 +79,7 @@ fn evicted(report: &ImpactReport) -> String {
     if pods.is_none() {
         return format!("No pod would be evicted{}.", why_none(report));
     }
+    // A number of which no bound is known would be taken for a small one.
     if pods.is_unknown() {
         let lines = report.incomplete.iter();
         let missing: Vec<&str> = lines
@@ -123,6 +124,7 @@ fn bound_before(count: Count) -> &'static str {
 fn unplaceable(totals: &Totals) -> Option<String> {
     let claims = totals.claims_unplaceable;
     (claims.least() > 0).then(|| {
+        // Claims that could not be evaluated may or may not find devices, so the lower bound is what is certain.
         let least = match claims.exact() {
             Some(_) => "",
             None => "At least ",

@@ -49,6 +49,7 @@ impl ImpactReport {
             .filter(|(_, pods)| pods.iter().any(is_lost))
             .map(|(name, _)| name.clone())
             .collect();
+        // What does not come back is named even where it is not among the first.
         if !lost.is_empty() {
             lines.push(format!("not recreated: {}", few(&lost)));
         }
