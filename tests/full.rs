@@ -26,6 +26,8 @@ mod engines;
 mod harness;
 mod oracle;
 mod shells;
+#[path = "support/validated.rs"]
+mod validated;
 
 /// Of the tests on a real control plane those that are long.
 mod cluster {

@@ -169,7 +169,7 @@ pub enum ClusterError {
         reason: String,
     },
     /// The server said nothing for too long.
-    #[error("{server} did not answer {path} within {}s", waited.as_secs_f64())]
+    #[error("{server} did not respond to {path} within {}s", waited.as_secs_f64())]
     TimedOut {
         /// Which server.
         server: Arc<Server>,

@@ -145,7 +145,7 @@ pub(super) struct DrainArgs {
     /// Do not compare with the controller first
     ///
     /// Before the first taint, temporary rules with effect None let the eviction controller count the pods on
-    /// the devices; the drain is refused if it counts other pods than this plugin. Kubernetes 1.35 and later.
+    /// the devices; the drain is refused if the controller counts other pods than this plugin. Kubernetes 1.35 and later.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 
@@ -162,7 +162,7 @@ pub(super) struct DrainArgs {
     )]
     reason: Option<String>,
 
-    /// Who needs the devices out of service: a team or program
+    /// Team or program that needs the devices out of service
     ///
     /// Recorded on the rules. If the drain exists, the requester joins it. `restore` removes a rule when the
     /// last requester has withdrawn.
@@ -225,7 +225,7 @@ pub(super) struct DrainArgs {
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 
-    /// Ask the kubelets of a unit when it is idle, through debug pods of this image
+    /// Query the kubelets of a unit when it is idle, through debug pods of this image
     ///
     /// The image's entry point must be this program. A unit is then done only when the kubelets of its nodes hold none of
     /// its devices, also by other names of the hardware, and is called safe to pull. Needs permission to

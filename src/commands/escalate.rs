@@ -60,8 +60,7 @@ pub(super) struct EscalateArgs {
     ///
     /// Only with --to NoSchedule: evicted pods do not come back. The command waits until the time is over,
     /// and restores effect None then, or at once on Ctrl-C, SIGTERM and SIGHUP. If another user or program
-    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server
-    /// cannot be reached, restoring is tried again for --timeout. If the command is killed, `list` and
+    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server cannot be reached, the command retries for --timeout. If the command is killed, `list` and
     /// `describe` show the effect as expired. The same command renews the time; run without --for, it makes
     /// NoSchedule permanent.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]

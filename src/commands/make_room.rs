@@ -60,14 +60,13 @@ pub(super) struct MakeRoomArgs {
 
     /// Remove rules that earlier runs of make-room have left
     ///
-    /// For example after they were killed. Removes only rules that make-room has made, expired or not; the
-    /// rules of a run that is still going on are among them.
+    /// For example after they were killed. Removes only rules that make-room has created, expired or not, including those of a run in progress.
     #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
     cleanup: bool,
 
     /// Also sets that violate PodDisruptionBudgets
     ///
-    /// Pods that a budget keeps are evicted by effect NoExecute after --grace.
+    /// Pods that a budget protects are evicted with effect NoExecute after --grace.
     #[arg(long, help_heading = "Pods")]
     force: bool,
 
@@ -238,7 +237,7 @@ impl MakeRoomArgs {
         let dry_run = self.change.change().dry_run;
         match found {
             Preparation::Scheduled(pod, node) => {
-                let text = format!("pod {} is scheduled on node {node} already", pod.name);
+                let text = format!("pod {} is already scheduled on node {node}", pod.name);
                 context.printer.note(&text);
                 let report = RoomReport {
                     waiting_pod: Some((&pod).into()),
@@ -254,8 +253,7 @@ impl MakeRoomArgs {
             }
             Preparation::Nominated(pod, node) => {
                 context.printer.note(&format!(
-                    "the scheduler has evicted pods on node {node} for pod {} itself, and schedules it when they \
-                     are gone; nothing is changed",
+                    "the scheduler has already evicted pods on node {node} for pod {}, and schedules it when they are gone; nothing was changed",
                     pod.name
                 ));
                 let report = RoomReport {
@@ -321,7 +319,7 @@ impl MakeRoomArgs {
             } else {
                 let rules = left.iter().map(|rule| {
                     let until = rule.metadata.expires();
-                    let until = until.map_or_else(String::new, |at| format!(", good until {at}"));
+                    let until = until.map_or_else(String::new, |at| format!(", expires at {at}"));
                     let reason = rule.metadata.annotation(crate::model::RuleMetadata::REASON);
                     format!(
                         "  rule {}: {}{until}",

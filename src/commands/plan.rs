@@ -41,8 +41,7 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// their tier (no PodDisruptionBudget violated and all grace periods at most 10s; none violated;
 /// one violated), hazards by severity, evicted pods, claimed devices, and pods without a controller.
 ///
-/// Pods are evaluated as if the devices had a NoExecute taint. The report says whether the set is
-/// optimal, or how much less another set could cost. With -o json, it is a plan file.
+/// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the set is optimal, or how much less another set could cost. With -o json, it is a plan file.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes", "per_pool"]))]

@@ -36,7 +36,7 @@ use crate::report::in_use::PreparedRow;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{DeviceRemovalReport, PodResourcesReport};
 
-/// Ask the kubelet of this node which devices are in use
+/// Query the kubelet of this node for devices in use
 ///
 /// Runs on the node as root, or in a pod that mounts the kubelet's directory. The kubelet knows the
 /// devices of its containers even if the API does not.

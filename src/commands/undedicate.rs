@@ -59,7 +59,7 @@ Examples:
   # What would be removed
   kubectl devicetaint undedicate research --dry-run
 
-  # Give the devices back
+  # End the dedication
   kubectl devicetaint undedicate research";
 
 pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {

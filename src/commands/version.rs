@@ -15,7 +15,7 @@ use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Warning};
 use crate::render::Format;
-use crate::report::version::{Resource, Server};
+use crate::report::version::{Resource, Server, ServerRelease};
 use crate::report::{VersionReport, defects, schema};
 
 /// Show the versions of the plugin and the server
@@ -113,7 +113,10 @@ async fn server(context: &Context) -> Result<Server, Failure> {
         });
     Ok(Server::new(
         client.server().url.clone(),
-        (served.git_version.clone(), served.version),
+        ServerRelease {
+            git_version: served.git_version.clone(),
+            minor: served.version,
+        },
         resources.collect(),
         &findings(&served),
     ))

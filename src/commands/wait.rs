@@ -83,7 +83,7 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
 
-    /// Also ask the kubelet of this node, and wait until it has released the rules' devices
+    /// Also query the kubelet of this node, and wait until it has released the rules' devices
     ///
     /// Runs on the node as root. The kubelet knows the devices of force-deleted pods; the API does not. The
     /// command is refused if the rules select no device of the kubelet's node.

@@ -216,7 +216,7 @@ impl<'a> RuleIndex<'a> {
 
     fn nil_selects_none(&self, place: u32) -> Warning {
         let scheduler = if self.semantics.nil_selector_blocks {
-            ", but for the scheduler it taints every device"
+            ", but the scheduler treats every device as tainted"
         } else {
             ""
         };

@@ -124,7 +124,7 @@ impl Lister {
         let found = found.ok_or_else(|| self.no_pod(pod))?;
         // This API has no pod UIDs: the name is all that ties the response to the request.
         if found.name != *pod {
-            return Err(self.foreign(format!("it answers with pod {}", found.name)));
+            return Err(self.foreign(format!("it returned pod {}", found.name)));
         }
         Ok(InUse {
             dialect: Dialect::V1,

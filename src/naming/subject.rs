@@ -143,7 +143,7 @@ fn one_device(text: &str) -> Result<Subject, NamingError> {
         (Some(_) | None, _, _) => Err(NamingError::Invalid {
             field: "device",
             value: text.to_owned(),
-            problem: "it has to be one device, DRIVER/POOL/DEVICE".to_owned(),
+            problem: "it must be one device, DRIVER/POOL/DEVICE".to_owned(),
         }),
     }
 }

@@ -85,6 +85,7 @@ impl Part {
         let mut text: String = kept.map(|line| format!("{line}\n")).collect();
         let left_out = self.rows.len().saturating_sub(most);
         if left_out > 0 {
+            // The number shows how much is missing where a reader cannot count.
             let rows = if left_out == 1 { "row is" } else { "rows are" };
             text.push_str(&format!(
                 "\n… {left_out} more {rows} omitted to fit a comment (all: `-o json`)\n"

@@ -115,7 +115,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "nothing is left to wait for, but for less than {}s so far (--settle)",
+                    "the condition has not been met for {}s yet (--settle)",
                     settle.as_secs_f64()
                 ),
             ),
@@ -194,8 +194,8 @@ impl Blocker {
     fn holder(holder: &HoldingClaim<'_>) -> Self {
         let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
         let verb = if devices.len() == 1 { "is" } else { "are" };
-        let pods = holder.pods.iter().map(|pod| pod.name.to_string());
-        let pods: Vec<String> = pods.collect();
+        // Pods are named beside the claim, since people know pods and the API knows claims.
+        let pods: Vec<String> = holder.pods.iter().map(|pod| pod.name.to_string()).collect();
         let users = match &pods[..] {
             [] => String::new(),
             [only] => format!(" for pod {only}"),
@@ -413,7 +413,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "nothing is left to wait for, but for less than 10s so far (--settle)".to_owned()
+                "the condition has not been met for 10s yet (--settle)".to_owned()
             )
         );
     }

@@ -121,10 +121,14 @@ impl Card {
     /// The block that is shown of it, looked at then.
     pub(super) fn lines(&self, looked_at: Time) -> Vec<String> {
         let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NONE.to_owned());
-        let aliases = self.aliases.iter();
-        let aliases = aliases.map(|one| format!("{} ({})", one.device, one.shares));
-        let peers = self.peers.iter();
-        let peers = peers.map(|one| format!("{} ({})", few(&one.devices), one.shares));
+        let aliases = self
+            .aliases
+            .iter()
+            .map(|one| format!("{} ({})", one.device, one.shares));
+        let peers = self
+            .peers
+            .iter()
+            .map(|one| format!("{} ({})", few(&one.devices), one.shares));
         let taints = self.taints.iter().map(|one| since(one, looked_at));
         let facts = [
             ("Serial", or_none(&self.serial)),

@@ -370,9 +370,11 @@ impl View for RuleDescription {
 
 impl RuleDescription {
     fn events_of(&self, attribution: Attribution) -> Vec<String> {
-        let events = self.events.iter();
-        let events = events.filter(|event| event.attribution == attribution);
-        let events: Vec<&Event> = events.collect();
+        let events: Vec<&Event> = self
+            .events
+            .iter()
+            .filter(|event| event.attribution == attribution)
+            .collect();
         let earlier = events.len().saturating_sub(EVENTS);
         let before = (earlier > 0).then(|| format!("{earlier} earlier ones: -o json has all"));
         let last = events.into_iter().skip(earlier).map(event);
@@ -380,8 +382,10 @@ impl RuleDescription {
     }
 
     fn lines(&self) -> Vec<String> {
-        let facts = self.facts().into_iter();
-        let facts = facts.map(|(name, value)| format!("{:<12} {value}", format!("{name}:")));
+        let facts = self
+            .facts()
+            .into_iter()
+            .map(|(name, value)| format!("{:<12} {value}", format!("{name}:")));
         facts.collect()
     }
 
@@ -435,8 +439,11 @@ impl RuleDescription {
     /// When the pods that are left are evicted, as far as they are not on their way out.
     fn evictions(&self) -> Option<Chart> {
         let now = self.metadata.observed().0;
-        let due = self.remaining_pods.iter().filter_map(|pod| pod.due(now));
-        let due: Vec<Timestamp> = due.collect();
+        let due: Vec<Timestamp> = self
+            .remaining_pods
+            .iter()
+            .filter_map(|pod| pod.due(now))
+            .collect();
         let pods = self.known.pods;
         let note = pods.exact().map_or(event_chart::PARTIAL, |_| "");
         event_chart::picture(&due, "pod", note, now)

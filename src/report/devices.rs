@@ -116,8 +116,11 @@ impl DeviceReport {
         let mut devices: Vec<_> = devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
         // Who uses a device is named in the claims, so that no pod is needed.
-        let read = basis.reading.gaps.iter();
-        let read = read.filter(|gap| gap.kind() != Some(Kind::Pod));
+        let read = basis
+            .reading
+            .gaps
+            .iter()
+            .filter(|gap| gap.kind() != Some(Kind::Pod));
         let completeness = ReportCompleteness::new(read.chain(gaps), basis.semantics);
         let snapshot = &basis.reading.snapshot;
         let listed = devices.iter().map(|device| &device.id).collect();

@@ -38,7 +38,7 @@ pub struct RuleHistory {
     /// Whether eviction events could be read; otherwise evicted pods are unknown.
     pub events_known: bool,
     /// Number of pods that the rule has evicted since the eviction controller started, according to the rule's
-    /// status; null if the status does not say.
+    /// status; null if the status has no count.
     pub controller_evicted_pod_count: Option<usize>,
     /// The evicted pods, first to last.
     pub evicted_pods: Vec<EvictedPod>,
@@ -308,6 +308,7 @@ impl<'a> HistorySources<'a> {
         let may_have = self.may_have_evicted();
         let is_ours = |event: &&Event| {
             let uid = &event.about.uid;
+            // A pod that still exists shows which taints evict it; of one that is gone, only the past of the rule is known.
             event.message.starts_with(EVICTS)
                 && match known.there.get(uid) {
                     Some(_) => known.hit.contains_key(uid),
@@ -339,8 +340,11 @@ impl<'a> HistorySources<'a> {
 
     fn known(&self) -> KnownPods<'a> {
         let there = self.reading.snapshot.pods.iter();
-        let hit = self.impact.pods.iter();
-        let hit = hit.filter(|pod| pod.causes.iter().any(Cause::is_proposed));
+        let hit = self
+            .impact
+            .pods
+            .iter()
+            .filter(|pod| pod.causes.iter().any(Cause::is_proposed));
         KnownPods {
             there: there.map(|pod| (&pod.uid, pod)).collect(),
             hit: hit.map(|pod| (&pod.pod.uid, pod)).collect(),
@@ -375,11 +379,7 @@ impl<'a> HistorySources<'a> {
                 .or_else(|| maker.map(|(kind, workload)| name_of(kind, workload))),
             after_eviction: match there {
                 Some(_) => EvictedOutcome::Terminating,
-                None => self.outcome(
-                    (name, event.last),
-                    maker.map(|(_, workload)| workload),
-                    gone,
-                ),
+                None => self.outcome(event, maker.map(|(_, workload)| workload), gone),
             },
             certain: known
                 .hit
@@ -391,7 +391,7 @@ impl<'a> HistorySources<'a> {
     /// What became of a pod that is gone and that the workload made, if any did.
     fn outcome(
         &self,
-        (name, at): (&NamespacedName, Option<Timestamp>),
+        event: &Event,
         maker: Option<&Workload>,
         gone: &BTreeSet<&Uid>,
     ) -> EvictedOutcome {
@@ -405,10 +405,11 @@ impl<'a> HistorySources<'a> {
         };
         // A StatefulSet gives the name to the next pod, which may have been evicted since as well.
         let mut others = pods.iter().filter(|pod| !gone.contains(&pod.uid));
-        if let Some(again) = others.find(|pod| pod.name == *name) {
+        if let Some(again) = others.find(|pod| pod.name == event.about.name) {
             return running(again);
         }
         let Some(maker) = maker else {
+            // The workload of the pod may be among those that were not read.
             let is_all_known = self.unread().is_empty();
             return if is_all_known {
                 EvictedOutcome::NotCreatedAgain
@@ -429,7 +430,7 @@ impl<'a> HistorySources<'a> {
         let of_it: Vec<&Pod> = pods.iter().filter(is_of_it).collect();
         // A pod that was pending before the eviction replaces another one.
         let is_later = |pod: &Pod| {
-            let times = at.zip(pending_since(pod));
+            let times = event.last.zip(pending_since(pod));
             is_pending(pod) && times.is_none_or(|(at, since)| since >= at)
         };
         let wanted = maker
@@ -739,7 +740,7 @@ mod tests {
         let history = history(&reading, &[]);
         assert_eq!(
             history.lines(),
-            ["unknown: past evictions, because the input holds no Event"]
+            ["unknown: past evictions, because the input contains no Event"]
         );
         assert_eq!(
             history.lines_without_event_gap(),

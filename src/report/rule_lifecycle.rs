@@ -165,9 +165,9 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
     // Pods that are no longer evicted are still there, and not gone.
     let there = remaining.len().saturating_add(seen.spared);
     let gone = seen.all.saturating_sub(there).saturating_sub(seen.ended);
-    let more = [(seen.ended, "ended"), (seen.spared, "no longer evicted")];
-    let more = more.into_iter().filter(|(count, _)| *count > 0);
-    let more: String = more
+    let more: String = [(seen.ended, "ended"), (seen.spared, "no longer evicted")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
     format!("{gone} gone, {terminating} terminating, {waiting} left{more}")

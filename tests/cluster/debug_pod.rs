@@ -374,7 +374,7 @@ fn ctrl_c_says_what_could_not_be_removed() {
     let deletes = |fault| (At::Method("DELETE", 1), fault);
     for (fault, words) in [
         (denied(), "access denied"),
-        (Fault::Silence, "the server has not answered"),
+        (Fault::Silence, "the server has not responded"),
     ] {
         let stage = Stage::new();
         let child = stage.begin_on(&stage.node, &[], [deletes(fault)]);

@@ -33,7 +33,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// Namespace of the claims or pods to show; for `devices`, `explain` and `podresources list`
+    /// Namespace of the claims or pods to show; for `devices`, `explain`, `make-room` and `podresources list`
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
 

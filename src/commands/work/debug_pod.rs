@@ -81,7 +81,7 @@ pub(crate) async fn ask(
     let why_left = match stop.or_hurry(pod.remove()).await {
         Some(Ok(())) => None,
         Some(Err(error)) => Some(error.to_string()),
-        None => Some("the server has not answered".to_owned()),
+        None => Some("the server has not responded".to_owned()),
     };
     // Who has stopped the program gets that status, whatever the pod has printed by then.
     let answer = match stop.status {

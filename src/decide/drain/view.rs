@@ -261,7 +261,7 @@ impl DrainView<'_> {
             return Reason::new(why);
         }
         if self.run.is_raised() {
-            return Reason::new("will be evicted by effect NoExecute".to_owned());
+            return Reason::new("will be evicted with effect NoExecute".to_owned());
         }
         if let Some(message) = self.run.refusal(pod) {
             return Reason::new(format!("eviction refused: {message}"));

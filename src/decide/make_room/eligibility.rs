@@ -103,7 +103,7 @@ pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure>
         .map(|claim| claim.name.clone())
         .collect();
     if waiting.is_empty() {
-        let why = "does not wait for devices: all its claims have theirs";
+        let why = "does not wait for devices: all its claims are allocated";
         return Err(with_scheduler(refused(pod, why), pod));
     }
     let Some(pending) = PendingPod::of(&chain, snapshot) else {
@@ -130,7 +130,7 @@ pub fn refuse_unknown(basis: &Basis<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     let refused = Failure::refused(
-        "not everything that decides which pods to evict could be read; nothing was changed",
+        "some of the data that decides which pods to evict could not be read; nothing was changed",
     );
     let gaps = basis.reading.gaps.iter();
     Err(gaps.fold(refused, |refused, gap| {
@@ -147,8 +147,7 @@ fn refuse_other_causes(waits: &WaitingPod, pod: &Pod, basis: &Basis<'_>) -> Resu
         | RootCause::TaintCombination(_)
         | RootCause::Constraints(_) => return Ok(()),
         RootCause::Elsewhere => {
-            "does not wait for devices that others hold: a node has all that it needs, and either the \
-             scheduler has not tried yet, or something else keeps the pod off that node"
+            "does not wait for devices that other pods hold: a node has all devices that it needs; the scheduler has not tried yet, or something else prevents the pod from running on that node"
                 .to_owned()
         }
         RootCause::NoClass(class) => format!("requests device class {class}, which does not exist"),
@@ -157,7 +156,7 @@ fn refuse_other_causes(waits: &WaitingPod, pod: &Pod, basis: &Basis<'_>) -> Resu
             joined(errors.iter().map(ToString::to_string))
         ),
         RootCause::Unknown(reasons) => format!(
-            "waits for devices for a reason that is not known: {}",
+            "waits for devices, reason unknown: {}",
             joined(reasons.iter().map(ToString::to_string))
         ),
     };
@@ -179,7 +178,7 @@ fn refused(pod: &Pod, why: &str) -> Failure {
 #[must_use]
 pub fn with_scheduler(failure: Failure, pod: &Pod) -> Failure {
     match pod.has_no_place() {
-        Some(said) => failure.detail(format!("the scheduler says: {said}")),
+        Some(said) => failure.detail(format!("scheduler message: {said}")),
         None => failure,
     }
 }

@@ -49,7 +49,7 @@ pub fn plan_lines(
         lines.push(format!("  next best: {} ({names})", summary(next)));
     }
     if !plan.is_proved {
-        lines.push("  not proved least: another set may cost less".to_owned());
+        lines.push("  not proven optimal: another set may cost less".to_owned());
     }
     lines.extend(plan.unknown.iter().map(|why| format!("  left out: {why}")));
     lines.push(
@@ -63,7 +63,7 @@ pub fn plan_lines(
         .to_owned(),
     );
     lines.push(NOT_CHECKED.to_owned());
-    lines.extend(scheduler.map(|said| format!("  the scheduler says: {said}")));
+    lines.extend(scheduler.map(|said| format!("  scheduler message: {said}")));
     lines
 }
 
@@ -124,10 +124,12 @@ impl NothingHelps {
     #[must_use]
     pub fn failure(&self, pod: &NamespacedName) -> Failure {
         let message = if self.is_proved {
-            format!("no eviction that is allowed gives pod {pod} its devices; nothing was changed")
+            format!(
+                "no allowed eviction frees the devices that pod {pod} needs; nothing was changed"
+            )
         } else {
             format!(
-                "no set of pods was found whose eviction gives pod {pod} its devices; nothing was changed"
+                "found no set of pods whose eviction frees the devices that pod {pod} needs; nothing was changed"
             )
         };
         let mut failure = Failure::new(ExitStatus::Failed, message);
@@ -135,10 +137,12 @@ impl NothingHelps {
             failure = failure.detail(near_line(near));
         }
         if self.nearest.is_empty() && self.evictable == 0 {
-            failure = failure.detail("no pod that may be evicted uses a device that it could get");
+            failure = failure.detail(
+                "none of the pods that may be evicted uses a device that the pod could get",
+            );
         } else if self.nearest.is_empty() {
             failure = failure.detail(format!(
-                "not even the eviction of all {} that may be evicted would",
+                "even the eviction of all {} that may be evicted does not free its devices",
                 counted(self.evictable, "pod")
             ));
         }

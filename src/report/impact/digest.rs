@@ -19,6 +19,7 @@ pub(super) const HARDWARE: &str = "hardware:";
 /// in a line, each field with its length in bytes before it (`3:abc`), and `-` for one that is null.
 pub(super) fn digest(taints: &[TaintImpact], pods: &[Pod], devices: &[Device]) -> String {
     let mut lines: Vec<String> = taints.iter().map(taint_line).collect();
+    // The order of arguments and of lists of the server decides nothing.
     lines.sort_unstable();
     let known = devices.iter().filter(|device| !device.identity.is_empty());
     let mut device_lines: Vec<String> = known
@@ -52,8 +53,10 @@ pub(super) fn hardware_digest(taints: &[TaintImpact], devices: &[Device]) -> Opt
 pub(super) fn named(taints: &[TaintImpact]) -> BTreeSet<String> {
     let selectors = taints.iter().filter_map(|impact| impact.selector.as_ref());
     let name = |selector: &Selector| {
-        let parts = [&selector.driver, &selector.pool, &selector.device];
-        let parts: Option<Vec<&str>> = parts.into_iter().map(Option::as_deref).collect();
+        let parts: Option<Vec<&str>> = [&selector.driver, &selector.pool, &selector.device]
+            .into_iter()
+            .map(Option::as_deref)
+            .collect();
         // What else is asked of the device may exclude it, so that its name alone does not say that it is selected.
         let is_plain = selector.device_class_name.is_none()
             && selector.expressions.is_empty()
@@ -71,8 +74,10 @@ pub(in crate::report) fn hash(algorithm: &str, lines: &[String]) -> String {
 }
 
 fn device_line(name: &str, identity: &BTreeMap<String, String>) -> String {
-    let attributes = identity.iter().flat_map(|(name, value)| [name, value]);
-    let attributes = attributes.map(|text| Some(text.as_str()));
+    let attributes = identity
+        .iter()
+        .flat_map(|(name, value)| [name, value])
+        .map(|text| Some(text.as_str()));
     fields([Some("device"), Some(name)].into_iter().chain(attributes))
 }
 

@@ -86,8 +86,7 @@ impl ExpectedReport {
     ///
     /// When it is no digest, or too few of its digits; `None` where it is not meant to be one.
     pub fn with_digest(text: &str) -> Option<Result<Self, UnreadableReport>> {
-        let report_digest = ReportDigest::parse(text)?;
-        let report_digest = report_digest.ok_or(UnreadableReport::NotADigest);
+        let report_digest = ReportDigest::parse(text)?.ok_or(UnreadableReport::NotADigest);
         Some(report_digest.map(|report_digest| Self(Expected::Marked(report_digest))))
     }
 
@@ -115,6 +114,7 @@ impl ExpectedReport {
             .filter(|pod| pod.outcome.is_evicted())
             .map(|pod| (pod.uid.as_str(), pod))
             .collect();
+        // By UID: a later pod of the same name was not in the report that was approved.
         for pod in found
             .affected_pods
             .iter()
@@ -209,6 +209,7 @@ fn described(taints: &[TaintImpact]) -> BTreeSet<String> {
 /// Whether the pod leaves earlier than expected: at an earlier time, or with less time left from the
 /// moment of the change. An eviction that only comes nearer because time passes is not earlier.
 fn earlier(expected: &Pod, found: &Pod) -> Option<ApprovalRefusal> {
+    // Both the time and the delay, since a report that waited for approval has only delays that are over.
     let (then, now) = (expected.eviction_time?, found.eviction_time?);
     let delay = |pod: &Pod| pod.evict_in_seconds.unwrap_or_default().max(0);
     let (expected, left) = (delay(expected), delay(found));

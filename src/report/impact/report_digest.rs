@@ -119,8 +119,9 @@ impl ImpactReport {
 }
 
 fn what_it_is(device: &Device) -> Option<String> {
-    let attributes = device.identity.iter();
-    let attributes: Vec<String> = attributes
+    let attributes: Vec<String> = device
+        .identity
+        .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     (!attributes.is_empty()).then(|| attributes.join(", "))

@@ -96,7 +96,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`KUBERC=off` beside `DenyAll` in `~/.kube/kuberc`",
+        what: "`KUBERC=off` together with `DenyAll` in `~/.kube/kuberc`",
         make: |_, setup| {
             usual(setup, DENY);
             setup.variable("KUBERC", "off");
@@ -104,7 +104,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`KUBERC=off` beside `--kuberc`",
+        what: "`KUBERC=off` together with `--kuberc`",
         make: |_, setup| {
             usual(setup, "");
             setup.variable("KUBERC", "off");
@@ -114,7 +114,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`KUBECTL_KUBERC=false` beside `DenyAll`",
+        what: "`KUBECTL_KUBERC=false` together with `DenyAll`",
         make: |_, setup| {
             usual(setup, DENY);
             setup.variable("KUBECTL_KUBERC", "False");
@@ -236,7 +236,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "an unknown field beside `DenyAll`",
+        what: "an unknown field together with `DenyAll`",
         make: |_, setup| usual(setup, &format!("other: 1\n{DENY}")),
         expected: Refused,
     },

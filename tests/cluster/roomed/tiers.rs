@@ -119,7 +119,7 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
     scene
         .make_room("--yes")
         .ended(4)
-        .saying("does not wait for devices that others hold")
+        .saying("does not wait for devices that other pods hold")
         .saying("Insufficient cpu");
     scene.without_rules();
 }

@@ -120,7 +120,7 @@ impl RoomRequest {
                 if last.is_some() {
                     refuse_unknown(&view.basis())?;
                 }
-                Failure::refused("no pending pod waits for devices that others hold")
+                Failure::refused("no pending pod waits for devices that other pods hold")
             }
             (RoomTarget::Pod(..) | RoomTarget::Claim(..), Some(failure)) => failure,
             (RoomTarget::Pod(namespace, name), None) => {
@@ -128,7 +128,7 @@ impl RoomRequest {
             }
             (RoomTarget::Claim(_, name), None) => {
                 Failure::refused(format!("no pending pod uses claim {name}"))
-                    .hint("a claim is shared with its pods: name one of them")
+                    .hint("specify a claim that a pending pod uses, or the pod")
             }
         })
     }
@@ -220,7 +220,7 @@ fn refuse_unread(view: &ClusterView) -> Result<(), Failure> {
         return Ok(());
     }
     let refused = Failure::refused(
-        "not everything that decides which pods to evict could be read; nothing was changed",
+        "some of the data that decides which pods to evict could not be read; nothing was changed",
     );
     Err(gaps.fold(refused, |refused, gap| {
         refused.detail(format!("{}: {}", gap.what, gap.why))
@@ -231,7 +231,7 @@ fn found(pods: PodQueryResult) -> Result<Vec<Pod>, Failure> {
     match pods {
         PodQueryResult::These(pods, _) => Ok(pods),
         PodQueryResult::WithoutClaims => Err(Failure::refused(
-            "the pod uses no claims, so that it does not wait for devices; nothing was changed",
+            "the pod uses no claims, so it does not wait for devices; nothing was changed",
         )),
         PodQueryResult::Gone => Ok(Vec::new()),
         PodQueryResult::Denied(why) => Err(Failure::refused(format!(

@@ -71,7 +71,7 @@ async fn try_remove(
     for rule in &left {
         // One that cannot be removed must not keep the others.
         if let Err(failure) = changer.delete(rule).await {
-            let name = format!("rule {} is left", rule.name);
+            let name = format!("rule {} was not removed", rule.name);
             first = Some(match first {
                 None => failure.detail(name),
                 Some(first) => first.detail(name),

@@ -380,12 +380,11 @@ impl Finder<'_, '_> {
             Ok(_) | Err(SearchStop::TooMany) => None,
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
             Err(SearchStop::No) => Some(Unknown::from(
-                "on a node, the scheduler gives up with an error: a request for all devices meets a pool that is \
-                 incomplete or invalid, or too many devices are requested"
+                "on a node, the scheduler gives up with an error: a request for all devices includes a pool that is incomplete or invalid, or too many devices are requested"
                     .to_owned(),
             )),
             Err(SearchStop::Conflict) => Some(Unknown::from(
-                "on a node, the scheduler gives up with an error: a constraint keeps a request from all devices"
+                "on a node, the scheduler gives up with an error: a constraint prevents a request for all devices"
                     .to_owned(),
             )),
         })
