@@ -9,6 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anstream::AutoStream;
 
 use super::mark::{Mark, marked};
+use super::question;
+use super::wrap::hanging;
 use super::{ColorChoice, Environment, Progress, Repeated, Verbosity, escape};
 
 /// A result that could not be written.
@@ -26,6 +28,8 @@ pub struct Printer<'a> {
     reader_is_gone: AtomicBool,
     shown_warnings: Mutex<BTreeSet<String>>,
     progress: Progress,
+    /// How many columns the terminal has on which messages are read; nothing where none is.
+    columns: fn() -> Option<u16>,
     colored: bool,
     colored_results: bool,
     verbosity: Verbosity,
@@ -57,12 +61,19 @@ impl Printer<'static> {
         } else {
             Progress::default()
         };
+        // Asked each time: the user may have made the terminal wider.
+        let columns = if environment.stderr_is_terminal {
+            question::columns
+        } else {
+            || None
+        };
         // Passes on what is written, but where the console has to be told in another way.
         let results = AutoStream::always(io::stdout());
         Self {
             colored,
             colored_results: choice.on_stdout(environment),
             progress,
+            columns,
             verbosity,
             ..Self::plain(results, stream)
         }
@@ -78,6 +89,7 @@ impl<'a> Printer<'a> {
             reader_is_gone: AtomicBool::new(false),
             shown_warnings: Mutex::new(BTreeSet::new()),
             progress: Progress::default(),
+            columns: || None,
             colored: false,
             colored_results: false,
             verbosity: Verbosity::Normal,
@@ -203,11 +215,13 @@ impl<'a> Printer<'a> {
     fn say(&self, prefix: Prefix, text: &str) {
         let (word, color) = prefix.parts();
         let text = self.repeated.in_commands_of(text);
-        let text = escape::line(&text);
-        let line = if self.colored && !color.is_empty() {
-            format!("{color}{word}\u{1b}[0m{text}\n")
-        } else {
-            format!("{word}{text}\n")
+        let line = format!("{word}{}", escape::line(&text));
+        let lines = hanging(&line, (self.columns)()).join("\n");
+        let line = match lines.strip_prefix(word) {
+            Some(rest) if self.colored && !color.is_empty() => {
+                format!("{color}{word}\u{1b}[0m{rest}\n")
+            }
+            Some(_) | None => format!("{lines}\n"),
         };
         self.write_aside(&line);
     }
@@ -340,6 +354,29 @@ mod tests {
             printer.note("by the way");
         }
         assert_eq!(stderr, b"\x1b[1;31merror: \x1b[0mbroken\nby the way\n");
+    }
+
+    #[test]
+    fn messages_are_broken_between_words_on_a_terminal_and_commands_are_not() {
+        let mut stderr = Vec::new();
+        {
+            let printer = Printer {
+                columns: || Some(40),
+                colored: true,
+                ..Printer::plain(io::sink(), &mut stderr)
+            };
+            printer.error("unit node-7 cannot be drained within its timeout");
+            printer.detail("left: pod training/train-0: needs 3 healthy pods");
+            printer.note("waiting 5s until the scheduler has seen the taints");
+            printer.hint("to undo it: kubectl devicetaint restore firmware-of-node-7");
+        }
+        assert_eq!(
+            String::from_utf8(stderr).unwrap(),
+            "\u{1b}[1;31merror: \u{1b}[0munit node-7 cannot be drained\n  within its timeout\n\
+             \x20 left: pod training/train-0: needs 3\n    healthy pods\n\
+             waiting 5s until the scheduler has seen\n  the taints\n\
+             \u{1b}[1;36mhint: \u{1b}[0mto undo it: kubectl devicetaint restore firmware-of-node-7\n"
+        );
     }
 
     #[test]

@@ -11,6 +11,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use textwrap::core::display_width;
 
 use super::escape;
+use super::question;
+use super::wrap::hanging;
 
 /// What lasts less than this is not worth a line.
 const UNNOTICED: Duration = Duration::from_millis(500);
@@ -67,7 +69,9 @@ impl Progress {
         if since.elapsed() >= UNNOTICED {
             show(bar, &mut state);
         }
-        bar.set_message(escape::line(text).into_owned());
+        // The sign of progress takes two columns.
+        let columns = question::columns().map(|columns| columns.saturating_sub(2));
+        bar.set_message(hanging(&escape::line(text), columns).join("\n"));
     }
 
     /// Shows a view of work that lasts, at once; the next view replaces it. Single lines do not, until it is taken

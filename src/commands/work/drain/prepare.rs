@@ -6,14 +6,17 @@ use super::look::{recordable, unread};
 use super::order::{DrainRun, begun_first, names_by_unit};
 use super::restart::may_restart;
 use crate::assess::{Replacements, Sibling};
-use crate::cluster::{WriteMode, evict};
+use crate::cluster::{AccessQuery, Permission, Purpose, WriteMode, evict};
 use crate::commands::context::Context;
+use crate::commands::work::access::refuse_missing;
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
-use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
+use crate::decide::choice::{
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose as ChoicePurpose,
+};
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlannedFacts, RecordedWorkloads, RestartFacts, RestartPlan, Unit,
@@ -28,7 +31,7 @@ use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::job_fate::job_fates;
 use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, RuleMetadata, Source};
 use crate::naming::phrase::few;
 use crate::report::plan::PlanFile;
 
@@ -51,6 +54,8 @@ pub(crate) struct DrainRequest {
     pub(crate) limits: UnitLimits,
     /// How many units are drained at the same time.
     pub(crate) parallel: usize,
+    /// The namespace of debug pods that ask kubelets; absent if kubelets are not asked.
+    pub(crate) debug_namespace: Option<String>,
     /// How changes are sent; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
@@ -134,7 +139,7 @@ impl DrainRequest {
                 filters: filters(node),
                 ..DeviceArguments::default()
             };
-            Choice::parse(&arguments, Purpose::Add)
+            Choice::parse(&arguments, ChoicePurpose::Add)
         };
         if self.nodes.is_empty() {
             return Ok(vec![choice(None)?]);
@@ -445,12 +450,15 @@ impl DrainRequest {
         })
     }
 
-    /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
+    /// Whether the user may record the drain on its rules and ask kubelets; and whether they may evict, asked in each
+    /// namespace by an eviction that is not carried out.
     async fn check_permission(
         &self,
         leaving: &[&UnitPod],
         mutation: &MutationContext,
     ) -> Result<(), Failure> {
+        let client = &mutation.live.client;
+        refuse_missing(self.needed_access(), Purpose::Drain, client).await?;
         match self.limits.means {
             Means::Restart | Means::Taint => return Ok(()),
             // Also of pods whose owners are restarted: they are evicted where that is not possible any more.
@@ -467,6 +475,21 @@ impl DrainRequest {
             tried.map_err(|error| failed(error).detail("nothing was changed"))?;
         }
         Ok(())
+    }
+
+    /// What a drain needs beside evictions and restarts, however it goes on.
+    fn needed_access(&self) -> Vec<AccessQuery> {
+        let rules = ["create", "patch"].map(|verb| AccessQuery {
+            permission: Permission::new(verb, Kind::DeviceTaintRule),
+            namespace: None,
+        });
+        let pods = self.debug_namespace.iter().flat_map(|namespace| {
+            Permission::debug_pods().map(|permission| AccessQuery {
+                permission,
+                namespace: Some(namespace.as_str().into()),
+            })
+        });
+        rules.into_iter().chain(pods).collect()
     }
 
     pub(crate) fn proposal(&self, prepared: &Prepared, lines: Vec<String>) -> Proposal {
