@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::RoomPlan;
+use super::plan::{RoomLimits, RoomPlan};
 use crate::decide::AddStep;
 use crate::model::Namespace;
 
@@ -24,12 +24,16 @@ pub enum NeededAccess {
 /// Rules are changed where an earlier run has left some, and where pods leave by effect NoExecute after others have been
 /// evicted by the Eviction API.
 #[must_use]
-pub fn needed_access(plan: &RoomPlan, first: &[AddStep], force: bool) -> BTreeSet<NeededAccess> {
+pub fn needed_access(
+    plan: &RoomPlan,
+    first: &[AddStep],
+    limits: &RoomLimits,
+) -> BTreeSet<NeededAccess> {
     let pods = &plan.chosen.pods;
     let evicted = pods.iter().filter(|pod| pod.has_budget);
     let evictions = evicted.map(|pod| NeededAccess::EvictPods(pod.name.namespace.clone()));
     let mut needed: BTreeSet<NeededAccess> = evictions.collect();
-    let is_raised = !needed.is_empty() && (force || pods.iter().any(|pod| !pod.has_budget));
+    let is_raised = !needed.is_empty() && (limits.force || pods.iter().any(|pod| !pod.has_budget));
     let mut rules = false;
     for step in first {
         rules = true;

@@ -7,7 +7,7 @@ use super::candidates::{Beneficiary, Immovable, Movability, Protection, candidat
 use super::cleanup::{left_of, left_rules, taken_over_line};
 use super::eligibility::{Eligibility, eligibility};
 use super::needed_access::{NeededAccess, needed_access};
-use super::plan::{PlannedEviction, PlannedRoom, RoomPlan};
+use super::plan::{PlannedEviction, PlannedRoom, RoomLimits, RoomPlan};
 use super::run::{
     Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
 };
@@ -664,7 +664,11 @@ fn all_permissions_of_a_run_are_needed_before_its_first_change() {
             leaving: Vec::new(),
             closed: Vec::new(),
         };
-        let needed = needed_access(&plan, &first, force);
+        let limits = RoomLimits {
+            force,
+            ..RoomLimits::default()
+        };
+        let needed = needed_access(&plan, &first, &limits);
         assert_eq!(Vec::from_iter(needed), expected, "{what}");
     }
 }

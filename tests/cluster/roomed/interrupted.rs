@@ -131,13 +131,12 @@ fn a_run_after_one_that_was_killed_completes_it() {
     let _guard = alone();
     let stand = Stand::new();
     stand.scene.pending("critical", "critical-pair", 0);
+    let first = stand.changes().remove(0);
+    stand.reset();
     // The first rule is there, and the second is not.
-    let run = stand.proxy.harm(
-        &stand.scene.stage.world,
-        &stand.line(),
-        At::Method("POST", 2),
-        Harm::SignalAfter("KILL"),
-    );
+    let harm = Harm::SignalAfter("KILL");
+    let world = &stand.scene.stage.world;
+    let run = stand.proxy.harm(world, &stand.line(), first, harm);
     assert_eq!(run.code, -1, "{run:#?}");
     let run = stand.scene.make_room("--yes").ended(0);
     run.saying("takes over 1 rule of another run for this pod");

@@ -68,8 +68,8 @@ pub(crate) struct Prepared {
     pub(crate) before: Occupants,
     /// Rules for the same pod that another run has made.
     pub(crate) taken_over: Vec<DeviceTaintRule>,
-    /// Whether budgets may be violated.
-    force: bool,
+    /// Which pods may be evicted.
+    limits: RoomLimits,
 }
 
 impl RoomRequest {
@@ -205,7 +205,7 @@ impl RoomRequest {
             first,
             before: Occupants::of(view.snapshot()),
             taken_over: left_of(view.rules()?, &pod.uid),
-            force: self.limits.force,
+            limits: self.limits.clone(),
             waiting,
             plan,
             terms,
@@ -330,7 +330,7 @@ impl Prepared {
     ///
     /// The user may not.
     pub(crate) async fn check_permission(&self, mutation: &MutationContext) -> Result<(), Failure> {
-        let needed = needed_access(&self.plan, &self.first, self.force);
+        let needed = needed_access(&self.plan, &self.first, &self.limits);
         let queries = needed.into_iter().map(query);
         refuse_missing(queries, Purpose::MakeRoom, &mutation.live.client).await?;
         let mut asked = BTreeSet::new();

@@ -52,9 +52,17 @@ func newPrograms(folder string, entries []string) (*programs, error) {
 	return result, nil
 }
 
+// path is the program of the container's image, as the pod names it.
+func (programs *programs) path(config *runtimeapi.ContainerConfig) string {
+	if path := programs.paths[config.Image.UserSpecifiedImage]; path != "" {
+		return path
+	}
+	return programs.paths[config.Image.Image]
+}
+
 // note remembers how a container is to be run, if it is.
 func (programs *programs) note(container string, request *runtimeapi.CreateContainerRequest) {
-	if programs.paths[request.Config.Image.Image] == "" {
+	if programs.path(request.Config) == "" {
 		return
 	}
 	programs.lock.Lock()
@@ -182,7 +190,7 @@ func (programs *programs) makeRoot(root string, config *runtimeapi.ContainerConf
 			}
 		}
 	}
-	if err := bind(programs.paths[config.Image.Image], filepath.Join(root, entry), true); err != nil {
+	if err := bind(programs.path(config), filepath.Join(root, entry), true); err != nil {
 		return err
 	}
 	for _, mount := range config.Mounts {
