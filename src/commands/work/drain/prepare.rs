@@ -6,17 +6,13 @@ use super::look::{recordable, unread};
 use super::order::{DrainRun, begun_first, names_by_unit};
 use super::restart::may_restart;
 use crate::assess::{Replacements, Sibling};
-use crate::cluster::{AccessQuery, Permission, Purpose, WriteMode, evict};
+use crate::cluster::WriteMode;
 use crate::commands::context::Context;
-use crate::commands::work::access::refuse_missing;
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;
-use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
-use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose as ChoicePurpose,
-};
+use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlannedFacts, RecordedWorkloads, RestartFacts, RestartPlan, Unit,
@@ -31,7 +27,7 @@ use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::job_fate::job_fates;
 use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, RuleMetadata, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
 use crate::naming::phrase::few;
 use crate::report::plan::PlanFile;
 
@@ -139,7 +135,7 @@ impl DrainRequest {
                 filters: filters(node),
                 ..DeviceArguments::default()
             };
-            Choice::parse(&arguments, ChoicePurpose::Add)
+            Choice::parse(&arguments, Purpose::Add)
         };
         if self.nodes.is_empty() {
             return Ok(vec![choice(None)?]);
@@ -448,48 +444,6 @@ impl DrainRequest {
             workloads,
             lines,
         })
-    }
-
-    /// Whether the user may record the drain on its rules and ask kubelets; and whether they may evict, asked in each
-    /// namespace by an eviction that is not carried out.
-    async fn check_permission(
-        &self,
-        leaving: &[&UnitPod],
-        mutation: &MutationContext,
-    ) -> Result<(), Failure> {
-        let client = &mutation.live.client;
-        refuse_missing(self.needed_access(), Purpose::Drain, client).await?;
-        match self.limits.means {
-            Means::Restart | Means::Taint => return Ok(()),
-            // Also of pods whose owners are restarted: they are evicted where that is not possible any more.
-            Means::Auto | Means::Eviction => {}
-        }
-        let mut asked = BTreeSet::new();
-        for pod in leaving {
-            if !asked.insert(&pod.name.namespace) {
-                continue;
-            }
-            let client = &mutation.live.client;
-            let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
-            // A budget that refuses now may allow the eviction later.
-            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
-        }
-        Ok(())
-    }
-
-    /// What a drain needs beside evictions and restarts, however it goes on.
-    fn needed_access(&self) -> Vec<AccessQuery> {
-        let rules = ["create", "patch"].map(|verb| AccessQuery {
-            permission: Permission::new(verb, Kind::DeviceTaintRule),
-            namespace: None,
-        });
-        let pods = self.debug_namespace.iter().flat_map(|namespace| {
-            Permission::debug_pods().map(|permission| AccessQuery {
-                permission,
-                namespace: Some(namespace.as_str().into()),
-            })
-        });
-        rules.into_iter().chain(pods).collect()
     }
 
     pub(crate) fn proposal(&self, prepared: &Prepared, lines: Vec<String>) -> Proposal {
