@@ -176,12 +176,18 @@ impl DebugPod {
             .map_err(|failure| self.client.error(&read, failure))
     }
 
-    /// Removes it at once.
+    /// Its namespace.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Removes it at once, and says whether it was there.
     ///
     /// # Errors
     ///
     /// As any change; one that is gone is removed.
-    pub async fn remove(&self) -> Result<(), ClusterError> {
+    pub async fn remove(&self) -> Result<bool, ClusterError> {
         let change = Change {
             name: self.name.clone(),
             method: Method::DELETE,
@@ -191,7 +197,8 @@ impl DebugPod {
         };
         let target = self.target("delete", "pods", &self.path());
         match self.client.write(&target, &change).await {
-            WriteOutcome::Done(_) | WriteOutcome::Refused(ClusterError::NotFound { .. }) => Ok(()),
+            WriteOutcome::Done(_) => Ok(true),
+            WriteOutcome::Refused(ClusterError::NotFound { .. }) => Ok(false),
             WriteOutcome::Unmade(error)
             | WriteOutcome::Refused(error)
             | WriteOutcome::Lost(error) => Err(error),

@@ -66,6 +66,7 @@ pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_j
 pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{
-    ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Listed, ObjectChange, ObjectVersion,
-    Objects, Removal, RestartAnswer, Stored, WriteMode, evict, restart, run_uid, user_name,
+    AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Listed, ObjectChange,
+    ObjectVersion, Objects, Removal, RestartAnswer, Stored, WriteMode, evict, is_allowed, restart,
+    run_uid, user_name,
 };

@@ -12,6 +12,7 @@ use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
+use super::signal::Signals;
 use super::work::connect::failed;
 use super::work::events;
 use super::work::role::{RoleShown, tell_role};
@@ -249,6 +250,11 @@ impl Command {
         }
     }
 
+    /// Whether it makes pods that have to be removed when it is stopped.
+    fn makes_pods(&self) -> bool {
+        matches!(self, Self::Drain(args) if args.makes_pods())
+    }
+
     /// Whether it takes care of signals itself, since it has to ask the cluster for something then.
     fn tidies_up(&self) -> bool {
         match self {
@@ -322,7 +328,13 @@ async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Fai
     if command.tidies_up() {
         run_command(command, context).await
     } else {
-        signal::stoppable(run_command(command, context), context).await
+        let mut signals = if command.makes_pods() {
+            Signals::listen_for_hangup()
+        } else {
+            Signals::listen()
+        };
+        let work = run_command(command, context);
+        signal::stoppable_by(work, Some(&mut signals), context).await
     }
 }
 

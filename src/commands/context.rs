@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::flags::connection::ConnectionArgs;
 use super::flags::output::GlobalArgs;
 use super::work::clock;
+use super::work::open_pods::OpenPods;
+use super::work::own_cleanup::OwnCleanup;
 use crate::cluster::{self, ApiClient, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Permission};
 use crate::completion::Said;
 use crate::decide::Ledger;
@@ -196,6 +198,10 @@ pub(super) struct Context {
     pub(super) environment: cluster::Environment,
     /// What the command changes, for whoever interrupts it.
     pub(super) ledger: Ledger,
+    /// Debug pods that are not removed yet, for whoever interrupts it.
+    pub(super) open_pods: OpenPods,
+    /// Whether the command takes something back by itself when it is interrupted now.
+    pub(super) own_cleanup: OwnCleanup,
     /// The UID of this run, by which it knows what it has changed.
     pub(super) run: Option<String>,
     /// Whether somebody sits there who can be asked.
@@ -244,6 +250,8 @@ impl Context {
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
             ledger: Ledger::default(),
+            open_pods: OpenPods::default(),
+            own_cleanup: OwnCleanup::default(),
             run: cluster::run_uid(),
             contexts: Vec::new(),
             journal: OnceLock::new(),
@@ -271,6 +279,8 @@ impl Context {
                 ..self.environment.clone()
             },
             ledger: Ledger::default(),
+            open_pods: OpenPods::default(),
+            own_cleanup: OwnCleanup::default(),
             run: self.run.clone(),
             interactive: false,
             contexts: Vec::new(),
@@ -398,6 +408,8 @@ impl Context {
             verbosity: 0,
             environment: cluster::Environment::default(),
             ledger: Ledger::default(),
+            open_pods: OpenPods::default(),
+            own_cleanup: OwnCleanup::default(),
             run: None,
             interactive: false,
             contexts: Vec::new(),

@@ -374,6 +374,11 @@ impl DrainArgs {
         }
     }
 
+    /// Whether pods may be made that ask kubelets.
+    pub(super) fn makes_pods(&self) -> bool {
+        self.debug_image.is_some()
+    }
+
     async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
         let format = self.output.as_deref().map(str::parse::<Format>);
         let format = format.transpose()?;
@@ -456,9 +461,13 @@ impl DrainArgs {
                 && mutation.view.semantics.has_effect_none;
             if change.dry_run.is_real() && announces {
                 // A signal ends the comparison and not the program: its rules still have to be removed.
+                let section = context.own_cleanup.begin();
                 let signals = Signals::listen();
                 let signal = signals.received();
-                Box::pin(request.announce(&prepared, &mutation, signal, context)).await?;
+                let announced = request.announce(&prepared, &mutation, signal, context);
+                let announced = Box::pin(announced).await;
+                drop(section);
+                announced?;
             }
             request.taint(&prepared, &mutation, changer).await?;
             if change.dry_run.is_real() {
@@ -496,6 +505,7 @@ impl DrainArgs {
             ticket: self.ticket.clone(),
             limits: self.limits(),
             parallel: self.max_parallel,
+            debug_namespace: self.makes_pods().then(|| self.debug_namespace.clone()),
             mode: self.change.change().mode(),
         })
     }
@@ -507,7 +517,8 @@ impl DrainArgs {
             image,
             namespace: self.debug_namespace.clone(),
             timeout: self.debug_timeout,
-            stop: || Box::pin(Signals::listen().received()),
+            // Whoever stops the drain as a whole has its pods removed.
+            stop: || Box::pin(std::future::pending()),
         })
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Controller, NamespacedName, NodeName, NodeSelector, ObjectName, Uid};
+use super::{Controller, NamespacedName, NodeName, NodeSelector, ObjectName, Toleration, Uid};
 
 /// A pod that uses at least one claim; others are of no interest and never kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +135,8 @@ pub struct Scheduling {
     pub gates: Vec<Arc<str>>,
     /// Which nodes the pod insists on, all of which have to hold; none once it has a node.
     pub nodes: Vec<NodeSelector>,
+    /// The taints of nodes that it tolerates; none once it has a node.
+    pub tolerations: Vec<Toleration>,
 }
 
 /// The condition `PodScheduled`.

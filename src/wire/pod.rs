@@ -14,6 +14,7 @@ use super::error::FieldError;
 use super::node_selector::NodeSelector;
 use super::nullable::{or_default, unique};
 use super::object::{Object, ToObject};
+use super::taint::DeviceToleration;
 use crate::model::{self, ClaimSource, PodClaim};
 
 /// What the server assumes when a pod does not say.
@@ -57,6 +58,10 @@ pub struct PodSpec {
     /// Which nodes it wants, and beside whom.
     #[prost(message, optional, tag = "18")]
     pub affinity: Option<Affinity>,
+    /// Taints of nodes that it tolerates: written as those of devices.
+    #[prost(message, repeated, tag = "22")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub tolerations: Vec<DeviceToleration>,
     /// Of its priority.
     #[prost(string, optional, tag = "24")]
     pub priority_class_name: Option<String>,
@@ -411,11 +416,16 @@ fn scheduling(
         .iter()
         .map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
     let gates = gates.collect();
+    // An operator or effect of a newer version tolerates nothing here; nobody looks at these but for a pod that waits.
+    let mut unheard = Context::default();
+    let tolerations = spec.tolerations.iter();
+    let tolerations = tolerations.map(|it| it.to_model(&mut unheard)).collect();
     let nominated = status.and_then(|status| status.nominated_node_name.as_deref());
     Some(Box::new(model::Scheduling {
         said,
         nominated: context.optional(nominated),
         gates,
+        tolerations,
         // Upstream: `nodeaffinity.GetRequiredNodeAffinity`, which requires both.
         nodes: labels.into_iter().chain(required).collect(),
     }))

@@ -271,6 +271,12 @@ const POD: Fields = object!(
             [] "requiredDuringSchedulingIgnoredDuringExecution": NODES,
         ),),
         "schedulingGates": items!([] "name": FieldRule::Name("gate"),),
+        // As the taints of nodes, which they are about.
+        "tolerations": items!(
+            ["operator", "effect", "tolerationSeconds"]
+            "key": FieldRule::Key,
+            "value": FieldRule::Name("value"),
+        ),
         "priorityClassName": FieldRule::Name("priority"),
         "resourceClaims": items!(
             []

@@ -50,11 +50,7 @@ pub async fn evict(
             escaped(name)
         ),
         accept: JSON,
-        permission: Permission {
-            verb: "create",
-            group: String::new(),
-            resource: "pods/eviction".to_owned(),
-        },
+        permission: Permission::evictions(),
     };
     let body = json!({
         "apiVersion": "policy/v1", "kind": "Eviction",

@@ -228,7 +228,8 @@ impl Verifier {
         }
     }
 
-    /// Waits until the kubelet has given back all that is waited for, at most until `end`; with what is left then.
+    /// Waits until the kubelet has given back all that is waited for, at most until `end`; with what is left then. What is
+    /// left before is `told`.
     ///
     /// # Errors
     ///
@@ -236,6 +237,7 @@ impl Verifier {
     pub(crate) async fn settled(
         &self,
         end: Instant,
+        told: &dyn Fn(&[Blocker]),
         context: &Context,
     ) -> Result<Vec<Blocker>, Failure> {
         loop {
@@ -251,6 +253,7 @@ impl Verifier {
             if Instant::now() >= end {
                 return Ok(left);
             }
+            told(&left);
             self.way.rest().await?;
         }
     }

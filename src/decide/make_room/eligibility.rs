@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::assess::{Basis, completeness};
 use crate::engine::allocator::{Completeness, PendingClaim, RootCause, diagnose};
 use crate::engine::explain::explain_input::taints_of;
@@ -32,6 +33,8 @@ pub struct WaitingPod {
     pub sharing: BTreeSet<Uid>,
     /// What the scheduler says of it; absent where it has said nothing.
     pub scheduler: Option<String>,
+    /// The nodes on which it is not scheduled, whoever is evicted.
+    pub closed: Vec<ClosedNode>,
 }
 
 impl WaitingPod {
@@ -106,15 +109,18 @@ pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure>
         let why = "does not wait for devices: all its claims are allocated";
         return Err(with_scheduler(refused(pod, why), pod));
     }
-    let Some(pending) = PendingPod::of(&chain, snapshot) else {
+    let Some(mut pending) = PendingPod::of(&chain, snapshot) else {
         return Err(refused(pod, "has claims whose requests were not read"));
     };
+    let closed = closed_nodes(pod, snapshot);
+    pending.selectors.extend(other_nodes(&closed));
     let reserved = claims().flat_map(|claim| &claim.reserved_for);
     let waits = WaitingPod {
         pending,
         claims: waiting,
         sharing: reserved.map(|consumer| consumer.uid.clone()).collect(),
         scheduler: pod.has_no_place().map(str::to_owned),
+        closed,
     };
     refuse_other_causes(&waits, pod, basis)?;
     Ok(Eligibility::Waits(Box::new(waits)))

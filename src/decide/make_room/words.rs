@@ -1,5 +1,6 @@
 //! The chosen set, the next best, and why nothing helps, in words.
 
+use super::closed_nodes::{ClosedNode, closed_line};
 use super::plan::{NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
 use super::tolerance::Mechanism;
 use crate::engine::set_search::Tier;
@@ -51,7 +52,7 @@ pub fn plan_lines(
     if !plan.is_proved {
         lines.push("  not proven optimal: another set may cost less".to_owned());
     }
-    lines.extend(plan.unknown.iter().map(|why| format!("  left out: {why}")));
+    lines.extend(left_out(&plan.unknown, &plan.closed).map(|why| format!("  {why}")));
     lines.push(
         match mechanism {
             Mechanism::Taint => "  the devices are tainted until the pod is scheduled",
@@ -67,8 +68,15 @@ pub fn plan_lines(
     lines
 }
 
-/// What the scheduler looks at beside devices and node selectors.
-const NOT_CHECKED: &str = "  not checked: CPU, memory, taints of nodes, and affinity to other pods";
+/// What was not looked at, and why.
+fn left_out(unknown: &[String], closed: &[ClosedNode]) -> impl Iterator<Item = String> {
+    let closed = closed_line(closed).into_iter();
+    let all = unknown.iter().cloned().chain(closed);
+    all.map(|why| format!("left out: {why}"))
+}
+
+/// What the scheduler looks at beside devices, node selectors and taints of nodes.
+const NOT_CHECKED: &str = "  not checked: CPU and memory of nodes, and affinity to other pods";
 
 /// Node, devices, the number of evicted pods, and the tier.
 fn summary(room: &PlannedRoom) -> String {
@@ -154,8 +162,8 @@ impl NothingHelps {
         if more > 0 {
             failure = failure.detail(format!("{} stay too", counted(more, "more pod")));
         }
-        for why in &self.unknown {
-            failure = failure.detail(format!("left out: {why}"));
+        for why in left_out(&self.unknown, &self.closed) {
+            failure = failure.detail(why);
         }
         match self.nearest.first() {
             Some(near) => failure.hint(format!(

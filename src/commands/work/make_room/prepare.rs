@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::cluster::{PodQuery, PodQueryResult, WriteMode, evict};
+use crate::cluster::{
+    AccessQuery, Permission, PodQuery, PodQueryResult, Purpose, WriteMode, evict,
+};
+use crate::commands::work::access::refuse_missing;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
-    Beneficiary, Eligibility, Mechanism, NothingHelps, Occupants, RoomInput, RoomLimits, RoomPlan,
-    RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates, eligibility, kept_for,
-    lacking, may_wait, plan, refuse_lacking, refuse_unknown, taint, uses_claim,
+    Beneficiary, Eligibility, Mechanism, NeededAccess, NothingHelps, Occupants, RoomInput,
+    RoomLimits, RoomPlan, RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates,
+    eligibility, kept_for, lacking, left_of, may_wait, needed_access, plan, refuse_lacking,
+    refuse_unknown, taint, uses_claim,
 };
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
@@ -62,6 +66,10 @@ pub(crate) struct Prepared {
     pub(crate) first: Vec<AddStep>,
     /// Who held devices before.
     pub(crate) before: Occupants,
+    /// Rules for the same pod that another run has made.
+    pub(crate) taken_over: Vec<DeviceTaintRule>,
+    /// Which pods may be evicted.
+    limits: RoomLimits,
 }
 
 impl RoomRequest {
@@ -196,6 +204,8 @@ impl RoomRequest {
             wanted: steps(drafts, &view, &pod.uid)?,
             first,
             before: Occupants::of(view.snapshot()),
+            taken_over: left_of(view.rules()?, &pod.uid),
+            limits: self.limits.clone(),
             waiting,
             plan,
             terms,
@@ -277,6 +287,23 @@ fn steps(drafts: Vec<RuleDraft>, view: &ClusterView, uid: &Uid) -> Result<Vec<Ad
     Ok(steps)
 }
 
+/// What the server is asked about what is needed.
+fn query(needed: NeededAccess) -> AccessQuery {
+    let rules = |verb| AccessQuery {
+        permission: Permission::new(verb, Kind::DeviceTaintRule),
+        namespace: None,
+    };
+    match needed {
+        NeededAccess::CreateRules => rules("create"),
+        NeededAccess::PatchRules => rules("patch"),
+        NeededAccess::DeleteRules => rules("delete"),
+        NeededAccess::EvictPods(namespace) => AccessQuery {
+            permission: Permission::evictions(),
+            namespace: Some(namespace),
+        },
+    }
+}
+
 impl Prepared {
     /// The rules as they become, and what is asked about them.
     pub(crate) fn proposal(&self) -> Proposal {
@@ -296,12 +323,16 @@ impl Prepared {
         steps.map(|step| step.draft().name.clone()).collect()
     }
 
-    /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
+    /// Whether the user may do all that is needed until the last rule is removed; and whether an eviction in each namespace
+    /// would be accepted by admission, which is asked by one that is not carried out.
     ///
     /// # Errors
     ///
     /// The user may not.
     pub(crate) async fn check_permission(&self, mutation: &MutationContext) -> Result<(), Failure> {
+        let needed = needed_access(&self.plan, &self.first, &self.limits);
+        let queries = needed.into_iter().map(query);
+        refuse_missing(queries, Purpose::MakeRoom, &mutation.live.client).await?;
         let mut asked = BTreeSet::new();
         for pod in self.plan.chosen.pods.iter().filter(|pod| pod.has_budget) {
             if asked.insert(&pod.name.namespace) {
