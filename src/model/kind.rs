@@ -350,7 +350,7 @@ macro_rules! kinds {
                 self.group() == "admissionregistration.k8s.io"
             }
 
-            /// How it is asked for.
+            /// How it is requested.
             #[must_use]
             pub fn encoding(self) -> Encoding {
                 match self { $(Self::$kind => Encoding::$read,)* }

@@ -31,10 +31,13 @@ pub fn hanging(line: &str, columns: Option<u16>) -> Vec<String> {
 /// The words of a line. A command is one word, with the mark that ends it.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let commands = commands(line);
+    let indent = line.len().saturating_sub(line.trim_start().len());
     let is_whole = |place: usize| commands.iter().any(|command| command.contains(&place));
+    // The indent belongs to the first word, which would leave an empty line behind where it is too long.
     let mut is_after_space = false;
     let mut starts = vec![0];
-    for (place, letter) in line.char_indices() {
+    for (place, letter) in line.trim_start().char_indices() {
+        let place = place.saturating_add(indent);
         if is_after_space && letter != ' ' && !is_whole(place) {
             starts.push(place);
         }
@@ -123,6 +126,7 @@ mod tests {
                 &["a", "  name-that-is-longer"],
             ),
             ("kubectl get pods", Some(10), &["kubectl get pods"]),
+            ("    kubectl get pods", Some(10), &["    kubectl get pods"]),
             ("", Some(10), &[""]),
         ] {
             assert_eq!(hanging(line, columns), expected, "{line}");

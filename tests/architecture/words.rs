@@ -271,7 +271,7 @@ fn banned_words_are_found_in_messages_and_prose_and_not_in_code_or_quotations() 
         banned(&without_placeholders("scheduler {said:?}: told}")),
         ["told"]
     );
-    let page = "Whom?\n\n```text\nnobody\n```\n\nHe said \"somebody\". `whoever`\n\n> everybody\n";
+    let page = "Whom?\n\n```text\nnobody\n```\n\nHe wrote \"somebody\". `whoever`\n\n> everybody\n";
     let found: Vec<&str> = prose(page).iter().flat_map(|text| banned(text)).collect();
     assert_eq!(found, ["whom"]);
     let mut literals = Literals::default();

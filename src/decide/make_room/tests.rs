@@ -464,7 +464,10 @@ fn a_claim_that_was_not_read_is_not_one_that_does_not_exist() {
         now: now(),
     };
     let failure = eligibility(&pod, &basis).unwrap_err();
-    assert!(failure.to_string().contains("could not be read"), "{failure}");
+    assert!(
+        failure.to_string().contains("could not be read"),
+        "{failure}"
+    );
     let details = failure.details().join(" ");
     assert!(details.contains("resourceclaims: denied"), "{details}");
 }

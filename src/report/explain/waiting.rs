@@ -191,10 +191,9 @@ pub(super) fn of(
     };
     let is_known = |kind: &Kind| basis.reading.without(*kind).is_none();
     let knows_usable = USABLE_BY.iter().all(is_known);
-    let why = requests
-        .iter()
-        .flat_map(|request| request.lines(knows_usable))
-        .chain(unchecked.map(str::to_owned));
+    let why = requests.iter();
+    let why = why.flat_map(|request| request.lines(knows_usable));
+    let why = why.chain(unchecked.map(str::to_owned));
     Some(PendingReasons {
         why: why.chain(scheduler_message(chain)).collect(),
         fixes,
@@ -302,10 +301,8 @@ impl Excluded {
             self.message,
             some(&self.devices)
         );
-        let expression = self
-            .expression
-            .iter()
-            .map(|text| Step::new(StepType::Note, text.clone(), None));
+        let expression = self.expression.iter();
+        let expression = expression.map(|text| Step::new(StepType::Note, text.clone(), None));
         Step::new(StepType::Excluded, text, self.field_ref.clone())
             .satisfied(false)
             .with(expression)
@@ -410,11 +407,8 @@ fn reason(exclusion: &Exclusion) -> Reason {
                 TaintOwner::Rule(_) | TaintOwner::Proposed(_) => Some(owner.clone()),
             };
             // Dedications are made of rules: a driver's taint with that key says nothing of one.
-            let dedication = taint
-                .dedication()
-                .filter(|_| owner.is_some())
-                .unwrap_or_default()
-                .to_owned();
+            let dedication = taint.dedication().filter(|_| owner.is_some());
+            let dedication = dedication.unwrap_or_default().to_owned();
             let mut taint = taint.clone();
             if owner.is_none() {
                 // The time differs from device to device, and would make each a reason of its own.
