@@ -68,7 +68,7 @@ pub(super) struct MakeRoomArgs {
     cleanup: bool,
 
     /// With --cleanup, also rules that have not expired
-    #[arg(long, requires = "cleanup")]
+    #[arg(long, requires = "cleanup", conflicts_with_all = ["target", "pending"])]
     include_unexpired: bool,
 
     /// Also sets that violate PodDisruptionBudgets

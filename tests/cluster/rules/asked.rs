@@ -348,6 +348,7 @@ fn a_question_that_is_wider_than_the_terminal_is_seen_once() {
         "{shown}"
     );
     // No line is wider than the terminal, but for commands to be pasted.
+    // The line of progress, where the machine is slow enough for one, is written over.
     let wide = |line: &&str| line.chars().count() > 80 && !line.contains("kubectl");
-    assert_eq!(shown.lines().find(wide), None, "{shown}");
+    assert_eq!(shown.split(['\r', '\n']).find(wide), None, "{shown}");
 }

@@ -62,6 +62,8 @@ func Main(arguments []string) int {
 		return 1
 	}
 	pretended := &runtime{RemoteRuntime: fake.NewFakeRemoteRuntime(), broken: *broken, programs: programs}
+	// Without a size, a kubelet takes no image that it has pulled before.
+	pretended.ImageService.SetFakeImageSize(1)
 	pretended.RuntimeService.FakeStatus = &runtimeapi.RuntimeStatus{
 		Conditions: []*runtimeapi.RuntimeCondition{
 			{Type: runtimeapi.RuntimeReady, Status: true},
