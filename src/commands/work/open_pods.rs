@@ -14,6 +14,9 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// How long a pod may still be on its way to the server that was sent before the program was stopped.
 const IN_FLIGHT: Duration = Duration::from_millis(500);
 
+/// How long it is tried to remove a pod of which nobody knows whether it was made.
+const LATE: Duration = Duration::from_millis(2_500);
+
 /// The debug pods that are there, or may be.
 #[derive(Debug, Default)]
 pub(crate) struct OpenPods(Mutex<Vec<OpenPod>>);
@@ -77,11 +80,11 @@ impl OpenPod {
 
     /// Removes the pod; one that was sent and not confirmed may come after the first try.
     async fn removed(&self) -> Result<(), ClusterError> {
-        let end = Instant::now() + FAREWELL / 2;
+        let began = Instant::now();
         if !self.is_made {
             sleep(IN_FLIGHT).await;
         }
-        while !self.pod.remove().await? && !self.is_made && Instant::now() < end {
+        while !self.pod.remove().await? && !self.is_made && began.elapsed() < LATE {
             sleep(IN_FLIGHT).await;
         }
         Ok(())

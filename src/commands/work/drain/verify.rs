@@ -54,7 +54,7 @@ impl DrainOrder<'_> {
                 .printer
                 .note(&format!("unit {}: {line}", unit.name));
             self.context.ledger.left(&line);
-            match Box::pin(self.held_on(unit, node, query, &view, awaited)).await {
+            match Box::pin(self.held_on(node, query, &view, awaited)).await {
                 Ok(lines) => {
                     asked.push(node.clone());
                     held.extend(lines);
@@ -79,7 +79,6 @@ impl DrainOrder<'_> {
     /// What the kubelet of the node holds when the time is over.
     async fn held_on(
         &self,
-        unit: &Unit,
         node: &NodeName,
         query: &KubeletQuery,
         view: &ClusterView,
@@ -106,7 +105,7 @@ impl DrainOrder<'_> {
             let line = messages.join("; ");
             self.context.ledger.left(&line);
             if last.replace(line.clone()) != line {
-                let line = format!("unit {}: waiting for the kubelet: {line}", unit.name);
+                let line = format!("node {node}: waiting for the kubelet: {line}");
                 self.context.printer.note(&line);
             }
         };
