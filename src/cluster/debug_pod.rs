@@ -121,7 +121,6 @@ impl DebugPod {
     /// When it was not made, or nobody knows.
     pub async fn create(&self, request: &DebugPodRequest<'_>) -> Result<(), NotMade> {
         let change = Change {
-            name: self.name.clone(),
             method: Method::POST,
             content_type: JSON,
             body: object(&self.namespace, &self.name, request)
@@ -183,7 +182,6 @@ impl DebugPod {
     /// As any change; one that is gone is removed.
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let change = Change {
-            name: self.name.clone(),
             method: Method::DELETE,
             content_type: JSON,
             // Without a grace period the API removes the pod at once, even if its node no longer responds.

@@ -75,7 +75,7 @@ pub mod weight;
 mod workload;
 mod yaml;
 
-pub use answer::{Identity, ServerStatus, StatusDetails, identity, server_status};
+pub use answer::{Identity, ServerStatus, identity, server_status};
 pub use detail::Detail;
 pub use document::{Decoded, Documents};
 pub use error::DecodeError;

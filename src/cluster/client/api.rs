@@ -112,7 +112,7 @@ impl ApiClient {
 
     /// Whether an answer of it was an API server's.
     pub(in crate::cluster) fn is_api_server(&self) -> bool {
-        self.observations(|observations| observations.proof.is_api_server)
+        self.observations(|observations| observations.is_api_server)
     }
 
     /// What is done with the cluster, if that was said.

@@ -224,12 +224,11 @@ impl ApiClient {
     }
 
     fn judge(&self, read: &Read, change: Option<&Change>, refusal: Refusal) -> AttemptFailure {
-        let proof = self.observations(|observations| observations.proof);
         let asked = RequestContext {
             server: &self.shared.server,
             read,
             change,
-            proof,
+            is_api_server: self.is_api_server(),
             purpose: self.purpose(),
         };
         let failure = refusal.judge(&asked);

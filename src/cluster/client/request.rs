@@ -33,8 +33,6 @@ pub(in crate::cluster) struct Read {
 /// What a request wants to be changed.
 #[derive(Clone, Debug)]
 pub(in crate::cluster) struct Change {
-    /// What the object is called.
-    pub(in crate::cluster) name: String,
     /// Such as `PATCH`.
     pub(in crate::cluster) method: Method,
     /// The encoding of the body.

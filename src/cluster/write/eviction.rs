@@ -62,7 +62,6 @@ pub async fn evict(
         "deleteOptions": {"preconditions": {"uid": uid.as_str()}},
     });
     let change = Change {
-        name: name.to_owned(),
         method: Method::POST,
         content_type: JSON,
         body: body.to_string().into_bytes(),

@@ -24,8 +24,6 @@ pub async fn user_name(client: &ApiClient) -> Option<String> {
         },
     };
     let change = Change {
-        // A review has none.
-        name: String::new(),
         method: http::Method::POST,
         content_type: JSON,
         body: serde_json::to_vec(&SelfSubjectReview::default()).ok()?,

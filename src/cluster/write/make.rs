@@ -366,7 +366,6 @@ impl<T: Fact> Objects<T> {
             permission: Permission::new(verb, self.version.kind),
         };
         let request = request::Change {
-            name: name.to_owned(),
             method,
             content_type,
             body: body(change, mode).to_string().into_bytes(),

@@ -58,7 +58,6 @@ pub async fn restart(
         permission: Permission::new("patch", Kind::Deployment),
     };
     let change = Change {
-        name: name.to_owned(),
         method: Method::PATCH,
         content_type: MERGE_PATCH,
         body: patch(on, at).to_string().into_bytes(),
