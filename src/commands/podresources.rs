@@ -84,7 +84,7 @@ struct KubeletArgs {
 
 /// List the devices used by containers of active pods on this node
 ///
-/// Lists DRA devices with their claims, devices of device plugins, and exclusive CPUs and memory.
+/// Lists DRA devices with their claims, and devices of device plugins.
 /// Force-deleted pods are not included: for their devices, use `check`.
 #[derive(clap::Args, Debug)]
 struct ListArgs {
@@ -111,7 +111,7 @@ struct GetArgs {
 
 /// List the resources that the kubelet can allocate to containers
 ///
-/// Devices of device plugins, CPUs and memory; the kubelet does not list devices of claims here.
+/// Devices of device plugins; the kubelet does not list devices of claims here.
 #[derive(clap::Args, Debug)]
 struct AllocatableArgs {
     #[command(flatten)]

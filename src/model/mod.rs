@@ -58,8 +58,8 @@ pub use ids::{
     Uid,
 };
 pub use in_use::{
-    Allocatable, ClaimInUse, ContainerInUse, DeviceInUse, Dialect, InUse, PinnedMemory,
-    PluginDevices, PodInUse, PreparedClaim, UsedDevice,
+    Allocatable, ClaimInUse, ContainerInUse, DeviceInUse, InUse, PluginDevices, PodInUse,
+    PreparedClaim, UsedDevice,
 };
 pub use kind::{Encoding, Kind, Need, Saving, Scope};
 pub use lazy::Lazy;
