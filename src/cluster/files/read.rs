@@ -102,7 +102,7 @@ fn saved(reading: Reading, written: Vec<SerializedObject>) -> Saved {
         if gaps.iter().any(|gap| gap.what == kind.plural()) {
             continue;
         }
-        let is_named = !Kind::WORKLOADS.contains(&kind) || named.contains_key(&kind);
+        let is_named = !kind.is_workload() || named.contains_key(&kind);
         gaps.extend(reading.without(kind).map(|gap| Gap {
             // No pod would be told of another workload if it were there.
             affects: if is_named {

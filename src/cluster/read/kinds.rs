@@ -140,7 +140,7 @@ impl Notes {
                 self.known.insert(kind);
             }
             // So it is with workloads of an API that has to be installed.
-            Need::Optional if Kind::WORKLOADS.contains(&kind) => {
+            Need::Optional if kind.is_workload() => {
                 self.known.insert(kind);
             }
             Need::Always | Need::WhenReferredTo | Need::Optional => {
