@@ -10,10 +10,9 @@ use serde_json::Value;
 use super::fields::description;
 
 /// Words of the API and of this program for numbers that are no counts of ours.
-const NUMBERS: [&str; 13] = [
+const NUMBERS: [&str; 12] = [
     "atLeast",
     "atMost",
-    "bytes",
     "count",
     "currentHealthy",
     "desiredHealthy",
