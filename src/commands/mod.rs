@@ -32,6 +32,7 @@ mod make_room;
 mod plan;
 mod podresources;
 mod preview;
+mod profile;
 mod remove;
 mod restore;
 mod signal;
