@@ -14,6 +14,7 @@ use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
 use super::profile::{Clusters, CommandProfile, NamespaceFilter, Signals};
+use super::settings::settings;
 use super::work::connect::failed;
 use super::work::events;
 use super::work::role::{RoleShown, tell_role};
@@ -123,7 +124,11 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let command = cli.command.prepared();
     let contexts = contexts(&cli.connection, &command.profile, &surroundings);
     let role = RoleShown::from(cli.global.show_role);
-    let mut context = Context::new(&surroundings, &cli.global, cli.connection, repeated);
+    let mut context = Context::new(
+        &surroundings,
+        settings(&cli.global, cli.connection),
+        repeated,
+    );
     context.connection.purpose = command.profile.purpose;
     let done = match contexts {
         Err(failure) => Err(failure),
@@ -500,6 +505,31 @@ mod tests {
             }
         }
         assert!(pasted > 20, "{pasted}");
+    }
+
+    /// Arguments whose values nothing can propose: texts, names to come, numbers, times, addresses and secrets.
+    const FREE: [&str; 1] = ["x"];
+
+    #[test]
+    fn every_value_is_completed_or_known_to_be_free() {
+        fn values(command: &clap::Command, found: &mut BTreeMap<String, bool>) {
+            for argument in command.get_arguments() {
+                let is_completed = argument.get::<crate::completion::Values>().is_some()
+                    || !argument.get_possible_values().is_empty()
+                    || argument.get_value_hint() != clap::ValueHint::Unknown;
+                if argument.get_action().takes_values() {
+                    let id = argument.get_id().as_str().to_owned();
+                    let all = found.entry(id).or_insert(true);
+                    *all &= is_completed;
+                }
+            }
+            command.get_subcommands().for_each(|one| values(one, found));
+        }
+        let mut found = BTreeMap::new();
+        values(&Cli::command(), &mut found);
+        let free = found.into_iter().filter(|(_, is_completed)| !is_completed);
+        let free: Vec<String> = free.map(|(id, _)| id).collect();
+        assert_eq!(free, FREE);
     }
 
     #[test]

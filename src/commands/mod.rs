@@ -13,6 +13,7 @@
 mod add;
 mod built;
 mod cli;
+mod clock;
 mod complete;
 mod completion;
 mod context;
@@ -35,6 +36,7 @@ mod preview;
 mod profile;
 mod remove;
 mod restore;
+mod settings;
 mod signal;
 mod snapshot;
 #[cfg(test)]
