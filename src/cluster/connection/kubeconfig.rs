@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
 use super::policy::Policy;
-use super::{ConnectionOptions, Environment, bounded};
-use crate::cluster::ClusterError;
+use super::{ConnectionOptions, Environment};
+use crate::cluster::{ClusterError, bounded};
 
 /// All kubeconfig files as one.
 #[derive(Debug)]

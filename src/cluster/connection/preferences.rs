@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::policy::Policy;
-use super::{ConnectionOptions, Environment, bounded};
-use crate::cluster::{ClusterError, Event, Observer};
+use super::{ConnectionOptions, Environment};
+use crate::cluster::{ClusterError, Event, Observer, bounded};
 
 /// What turns the preferences off, as the value of `KUBERC`.
 const OFF: &str = "off";

@@ -26,7 +26,8 @@ mod remembered;
 mod workloads;
 
 pub use attributes::read_attributes;
-pub use devices::{read_devices, read_devices_with_objects, read_for_preview};
+pub(in crate::cluster) use devices::read_devices_beside;
+pub use devices::{read_devices, read_for_preview};
 pub use disruption_inputs::read_pods_and_disruption_inputs;
 pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
