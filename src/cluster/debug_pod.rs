@@ -9,12 +9,14 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::client::api::ApiClient;
 use super::client::body_reader::{BodyCollector, BodyReader};
 use super::client::request::{Change, JSON, Read};
 use super::client::retry::{ATTEMPTS, AttemptFailure};
 use super::client::write::WriteOutcome;
+use super::error::ClusterError;
 use super::path::escaped;
-use super::{ApiClient, ClusterError, Permission};
+use super::permission::Permission;
 
 /// Where the kubelet's folder is in the pod.
 const MOUNTED: &str = "/kubelet";

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Permission, Purpose};
+use super::permission::Permission;
+use super::purpose::Purpose;
 use crate::model::Kind;
 use crate::naming::nearest::hints_for;
 

@@ -3,7 +3,7 @@
 //! One table: whoever may not do one thing is shown the role for all of it, so that nobody asks for
 //! one permission after the other.
 
-use super::Permission;
+use super::permission::Permission;
 use crate::model::{self, Kind, Saving};
 
 /// Some verbs, and what they are for.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Permission, Purpose};
+use super::permission::Permission;
+use super::purpose::Purpose;
 
 /// A role that is granted once, to somebody who does more than one thing with this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Impact, PodImpact, Verdict};
+use super::impact::{Impact, PodImpact, Verdict};
 use crate::model::{
     Affects, Controller, Gap, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, Snapshot,
     Uid, Workload,

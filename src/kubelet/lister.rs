@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::client::Grpc;
 use tonic::{Code, Request, Status, Streaming};
 
-use super::KubeletError;
 use super::codec::Raw;
 use super::connection::{Connection, Ended, chain, hung_up};
+use super::error::KubeletError;
 use crate::model::{Allocatable, InUse, NamespacedName, PodInUse};
 use crate::wire::podresources::{
     AllocatableResourcesResponse, Everything, GetPodResourcesRequest, GetPodResourcesResponse,

@@ -1,6 +1,6 @@
 //! What a kubelet says is in use on its node.
 
-use super::{DeviceId, DriverName, NamespacedName, Uid};
+use super::ids::{DeviceId, DriverName, NamespacedName, Uid};
 
 /// What a kubelet says is in use on its node: its own word, whatever the API says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
+use super::claim::Controller;
+use super::ids::{NamespacedName, Uid};
+use super::kind::Kind;
 use super::kind::for_each_kind;
-use super::{Controller, Kind, NamespacedName, Pod, Rollout, Snapshot, Uid};
+use super::pod::Pod;
+use super::rollout::Rollout;
+use super::snapshot::Snapshot;
 
 /// What makes pods, directly or through others, or groups them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! `KEY[=VALUE]:EFFECT`, as in `kubectl taint`.
 
-use super::{NamingError, validate};
+use super::error::NamingError;
+use super::validate;
 use crate::model::{DriverName, Effect, Taint};
 
 /// The effects that a rule can be given, as the API spells them.

@@ -8,8 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::AutoStream;
 
+use super::environment::{ColorChoice, Environment, Verbosity};
+use super::escape;
 use super::mark::{Mark, marked};
-use super::{ColorChoice, Environment, Progress, Repeated, Verbosity, escape};
+use super::progress::Progress;
+use super::repeated::Repeated;
 
 /// A result that could not be written.
 #[derive(Debug, thiserror::Error)]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use litemap::LiteMap;
 use serde::Deserialize;
 
-use super::Quantity;
 use super::capacity::CapacityRequestPolicy;
 use super::context::Context;
 use super::nullable::{MapEntry, or_default};
+use super::quantity::Quantity;
 use crate::model::{AttributeValue, CapacityPolicy, Lazy};
 
 /// `DeviceAttribute`: exactly one field is set, unless a newer API has added another.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::Quantity;
 use super::context::Context;
 use super::nullable::{or_default, unique};
+use super::quantity::Quantity;
 use crate::model;
 
 /// `CapacityRequestPolicy`.

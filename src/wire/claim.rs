@@ -11,11 +11,14 @@ use serde::Deserialize;
 use super::capacity::quantities;
 use super::context::Context;
 use super::error::{FieldError, each};
+use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
 use super::nullable::{or_default, unique};
 use super::object::{Object, ToObject};
+use super::quantity::Quantity;
 use super::request::ResourceClaimSpec;
-use super::{DeviceToleration, ObjectMeta, Quantity, Time};
+use super::taint::DeviceToleration;
+use super::time::Time;
 use crate::model;
 
 /// Who holds which devices.

@@ -9,9 +9,10 @@ use serde::Deserialize;
 use super::capacity::CapacityRequirements;
 use super::claim::{self, ResourceClaimStatus};
 use super::class::DeviceSelector;
+use super::meta::ObjectMeta;
 use super::nullable::or_default;
 use super::request::{self, DerivedAttribute, DeviceConstraint};
-use super::{DeviceToleration, ObjectMeta};
+use super::taint::DeviceToleration;
 
 /// Who holds which devices, and who asks for which.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]

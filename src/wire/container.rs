@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Time;
+use super::time::Time;
 use crate::model::Containers;
 
 /// How one container is; its name is not needed.

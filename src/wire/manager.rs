@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny};
 
-use super::Time;
+use super::time::Time;
 use crate::model;
 
 /// One program and the fields that it is responsible for.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Time;
 use super::context::Context;
 use super::error::FieldError;
 use super::nullable::{or_default, unique};
+use super::time::Time;
 use crate::model;
 
 /// `metav1.ObjectMeta`, as far as it is needed.

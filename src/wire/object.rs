@@ -6,10 +6,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::ObjectMeta;
 use super::context::Context;
 use super::error::{DecodeError, FieldError};
 use super::interned_specs::InternedSpecs;
+use super::meta::ObjectMeta;
 use super::properties::Properties;
 use crate::model::kind::for_each_kind;
 use crate::model::{

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::ObjectMeta;
-use super::Time;
 use super::container::{ContainerStatus, containers};
 use super::context::Context;
 use super::error::FieldError;
+use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
 use super::nullable::{or_default, unique};
 use super::object::{Object, ToObject};
+use super::time::Time;
 use crate::model::{self, ClaimSource, PodClaim};
 
 /// What the server assumes when a pod does not say.

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::DeviceToleration;
 use super::capacity::{CapacityRequirements, quantities};
 use super::class::DeviceSelector;
 use super::context::Context;
 use super::nullable::or_default;
+use super::taint::DeviceToleration;
 use crate::model;
 
 /// `ResourceClaimSpec`.

@@ -11,9 +11,12 @@ use serde::Deserialize;
 use super::context::Context;
 use super::error::FieldError;
 use super::manager::ManagedFieldsEntry;
+use super::meta::{ObjectMeta, OwnerReference};
 use super::nullable::{or_default, unique};
 use super::object::{Object, ToObject};
-use super::{DeviceTaint, DeviceTaintSelector, ObjectMeta, OwnerReference, Time};
+use super::selector::DeviceTaintSelector;
+use super::taint::DeviceTaint;
+use super::time::Time;
 use crate::model;
 
 /// One taint for many devices.

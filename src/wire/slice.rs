@@ -9,10 +9,11 @@ use super::context::Context;
 use super::counter::{CounterSet, DeviceCounterConsumption};
 use super::detail::Detail;
 use super::error::{FieldError, each};
+use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
 use super::nullable::{entries, or_default};
 use super::object::{Object, ToObject};
-use super::{DeviceTaint, ObjectMeta};
+use super::taint::DeviceTaint;
 use crate::model;
 
 /// Devices that a driver publishes.

@@ -8,10 +8,11 @@ use serde::Deserialize;
 
 use super::attribute::{AttributeEntry, CapacityEntry};
 use super::counter::{CounterSet, DeviceCounterConsumption};
+use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
 use super::nullable::{entries, or_default};
 use super::slice::{self, ResourcePool};
-use super::{DeviceTaint, ObjectMeta};
+use super::taint::DeviceTaint;
 
 /// Devices that a driver publishes.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::Time;
 use super::context::Context;
 use super::error::FieldError;
+use super::time::Time;
 use crate::model;
 
 /// `DeviceTaint`, the same in every version.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::ObjectMeta;
 use super::context::Context;
 use super::error::FieldError;
+use super::meta::ObjectMeta;
 use super::object::{Object, ToObject};
 use super::request::ResourceClaimSpec;
 use crate::model;

@@ -7,10 +7,10 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Deserializer};
 
-use super::ObjectMeta;
 use super::context::Context;
 use super::error::FieldError;
 use super::generated_kinds::{GeneratedKind, ToFact};
+use super::meta::ObjectMeta;
 use super::object::Object;
 use super::rollout;
 use crate::model::kind::for_each_kind;

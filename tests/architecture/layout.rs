@@ -125,7 +125,7 @@ impl<'a> Layout<'a> {
         let (around, source) = known?;
         let is_around = source.is_root() && module.starts_with(around);
         let defined = self.definition(&path);
-        (is_around && defined != *around).then_some((module, defined))
+        (is_around && defined != *around && defined != module).then_some((module, defined))
     }
 }
 

@@ -17,8 +17,10 @@ use super::headers;
 use super::request::{Change, Read};
 use super::retry::{AttemptFailure, is_busy};
 use super::target::Target;
+use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Permission, Purpose};
+use crate::cluster::permission::Permission;
+use crate::cluster::purpose::Purpose;
 use crate::wire::{ServerStatus, server_status};
 
 /// What an API server says about a path that it does not know.

@@ -6,7 +6,7 @@ use kube::client::Body;
 
 use super::retry::AttemptFailure;
 use super::sending::Sending;
-use crate::cluster::Permission;
+use crate::cluster::permission::Permission;
 
 /// What the API server calls its compact encoding.
 pub(in crate::cluster) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";

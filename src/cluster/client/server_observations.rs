@@ -6,7 +6,7 @@ use http::HeaderMap;
 use jiff::Timestamp;
 
 use super::headers;
-use crate::cluster::Permission;
+use crate::cluster::permission::Permission;
 
 /// Everything that was heard so far.
 #[derive(Debug, Default)]

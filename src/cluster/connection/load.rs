@@ -23,10 +23,14 @@ use kube::config::{AuthInfo, Cluster};
 use super::address::{parted, shown};
 use super::kubeconfig::{self, Chosen};
 use super::material::Material;
-use super::{ConnectionOptions, Environment, Renewal, in_cluster, preferences, proxy, validity};
+use super::options::{ConnectionOptions, Environment};
+use super::renewal::Renewal;
+use super::{in_cluster, preferences, proxy, validity};
 use crate::cluster::cache::Cache;
+use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Event, Observer, Purpose};
+use crate::cluster::observer::{Event, Observer};
+use crate::cluster::purpose::Purpose;
 
 /// Everything that is needed to send a request.
 #[derive(Clone, Debug)]

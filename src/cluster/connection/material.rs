@@ -10,10 +10,12 @@ use base64::engine::general_purpose::STANDARD;
 use kube::config::AuthInfo;
 use secrecy::ExposeSecret;
 
-use super::Environment;
 use super::kubeconfig::Chosen;
+use super::options::Environment;
 use super::plugin::Plugin;
-use crate::cluster::{ClusterError, Observer, bounded};
+use crate::cluster::bounded;
+use crate::cluster::error::ClusterError;
+use crate::cluster::observer::Observer;
 
 /// The object identifier 1.3.132.0.35 in DER, as keys name the curve (RFC 5480, 2.1.1.1).
 const SECP521R1: [u8; 7] = [0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23];

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::options::{ConnectionOptions, Environment};
 use super::policy::Policy;
-use super::{ConnectionOptions, Environment};
-use crate::cluster::{ClusterError, Event, Observer, bounded};
+use crate::cluster::bounded;
+use crate::cluster::error::ClusterError;
+use crate::cluster::observer::{Event, Observer};
 
 /// What turns the preferences off, as the value of `KUBERC`.
 const OFF: &str = "off";

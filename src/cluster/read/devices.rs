@@ -4,8 +4,10 @@ use futures::join;
 
 use super::kinds::{Notes, Outcome, Reader};
 use super::list::List;
-use super::read_pods;
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use super::pods::read_pods;
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{
     DeviceId, DeviceTaintRule, Kind, Reading, ResourceClaim, ResourceSlice, Snapshot, Source,
 };

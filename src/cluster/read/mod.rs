@@ -10,7 +10,7 @@ pub(in crate::cluster) mod claim_consumers;
 mod devices;
 mod disruption_inputs;
 mod events;
-mod everything;
+pub(super) mod everything;
 mod kinds;
 pub(in crate::cluster) mod list;
 pub(in crate::cluster) mod lists;

@@ -11,7 +11,9 @@ use futures::stream::{self, StreamExt};
 use super::kinds::Reader;
 use super::list::List;
 use super::lists::{self, Listing, Selection};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{Gap, Kind, NamespacedName, Reading, Snapshot};
 use crate::wire::{Detail, Object};
 

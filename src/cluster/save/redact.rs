@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::redaction_rules::{FieldRule, Fields, kept_fields};
-use crate::cluster::{Saved, SavedList};
+use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{Kind, Pod, REDACTED};
 
 /// Why a snapshot cannot be redacted.

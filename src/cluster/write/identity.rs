@@ -2,9 +2,10 @@
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::write::WriteOutcome;
-use crate::cluster::{ApiClient, Permission};
+use crate::cluster::permission::Permission;
 
 const PATH: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 

@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 
 use super::make::{MERGE_PATCH, WriteMode};
 use super::stored::ObjectVersion;
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::write::WriteOutcome;
+use crate::cluster::error::ClusterError;
 use crate::cluster::path::escaped;
-use crate::cluster::{ApiClient, ClusterError, Permission};
+use crate::cluster::permission::Permission;
 use crate::model::{Kind, NamespacedName, Rollout, RuleMetadata};
 
 /// What came of asking for a restart.
