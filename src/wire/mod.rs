@@ -37,6 +37,7 @@ mod interned_specs;
 mod interner;
 mod locate;
 mod manager;
+mod message;
 mod meta;
 mod node;
 mod node_selector;
