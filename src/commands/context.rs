@@ -6,12 +6,10 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::flags::connection::ConnectionArgs;
-use super::flags::output::GlobalArgs;
-use super::work::clock;
+use super::clock;
 use super::work::open_pods::OpenPods;
 use super::work::own_cleanup::OwnCleanup;
-use crate::cluster::{self, ApiClient, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Permission};
+use crate::cluster::{self, ApiClient, ConnectionOptions, Permission};
 use crate::completion::Said;
 use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Journal, Printer, Repeated, Verbosity};
@@ -183,6 +181,18 @@ fn height() -> Option<u16> {
     terminal_size::terminal_size().map(|(_, height)| height.0)
 }
 
+/// What the flags say that every command takes.
+pub(super) struct Settings {
+    pub(super) color: ColorChoice,
+    pub(super) notices: Verbosity,
+    /// Which cluster is meant, and who asks.
+    pub(super) connection: ConnectionOptions,
+    /// The namespace that was asked for, where it was one.
+    pub(super) namespace: Option<String>,
+    /// How much is told of each request; 0 for nothing.
+    pub(super) verbosity: u8,
+}
+
 /// What every command gets.
 pub(super) struct Context {
     pub(super) printer: Arc<Printer<'static>>,
@@ -219,32 +229,19 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(
-        surroundings: &Surroundings,
-        global: &GlobalArgs,
-        connection: ConnectionArgs,
-        repeated: Repeated,
-    ) -> Self {
-        let verbosity = if global.quiet {
-            Verbosity::Quiet
-        } else {
-            Verbosity::Normal
-        };
+    pub(super) fn new(surroundings: &Surroundings, settings: Settings, repeated: Repeated) -> Self {
         let mut environment = surroundings.environment();
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
             printer: Arc::new(
-                Printer::standard(global.color.into(), &surroundings.streams, verbosity)
+                Printer::standard(settings.color, &surroundings.streams, settings.notices)
                     .repeating(repeated),
             ),
             width: surroundings.streams.width,
             height: surroundings.streams.height,
-            namespace: connection
-                .namespace
-                .clone()
-                .filter(|_| connection.names_namespace()),
-            verbosity: connection.verbosity,
-            connection: options(connection),
+            namespace: settings.namespace,
+            verbosity: settings.verbosity,
+            connection: settings.connection,
             // Questions are printed on stderr and answered on stdin: who redirects one of them does not see
             // or answer them.
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
@@ -359,39 +356,6 @@ impl Context {
     pub(super) fn denied(&self) -> BTreeSet<Permission> {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.iter().flat_map(ApiClient::denied).collect()
-    }
-}
-
-/// What was typed about the connection, as the cluster takes it.
-pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
-    ConnectionOptions {
-        kubeconfig: args.kubeconfig,
-        context: args.context.into_iter().next(),
-        cluster: args.cluster,
-        user: args.user,
-        namespace: args.namespace,
-        server: args.server,
-        tls_server_name: args.tls_server_name,
-        insecure_skip_tls_verify: args.insecure_skip_tls_verify,
-        certificate_authority: args.certificate_authority,
-        client_certificate: args.client_certificate,
-        client_key: args.client_key,
-        token: args.token,
-        username: args.username,
-        password: args.password,
-        proxy_url: args.proxy_url,
-        kuberc: args.kuberc,
-        cache_dir: args.cache_dir,
-        as_user: args.as_user,
-        as_group: args.as_group,
-        as_uid: args.as_uid,
-        as_user_extra: args.as_user_extra,
-        // `--request-timeout 0` means no limit, which is something else than no flag.
-        request_timeout: args
-            .request_timeout
-            .unwrap_or(Some(DEFAULT_REQUEST_TIMEOUT)),
-        disable_compression: args.disable_compression == Some(true),
-        purpose: None,
     }
 }
 

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::flags::output::PageArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
+use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::Live;
 use super::work::history::histories as histories_of;
@@ -11,7 +12,7 @@ use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
 use crate::assess::ReportCompleteness;
-use crate::cluster::{ClusterError, ReadResult, eviction_events, rule_events};
+use crate::cluster::{ClusterError, Purpose, ReadResult, eviction_events, rule_events};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::timed_effect;
 use crate::decide::unreleased_devices::{self, RecordReader};
@@ -58,9 +59,13 @@ Examples:
 ";
 
 impl DescribeArgs {
-    /// Whether it tells what rules have done.
-    pub(super) fn tells_history(&self) -> bool {
-        self.history
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(if self.history {
+            Purpose::DescribeHistory
+        } else {
+            Purpose::Describe
+        })
     }
 }
 

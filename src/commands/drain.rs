@@ -13,6 +13,7 @@ use super::flags::events::EventsArgs;
 use super::flags::guards;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::profile::CommandProfile;
 use super::signal::Signals;
 use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest, KubeletQuery, NamedPlan};
@@ -20,6 +21,7 @@ use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, TimeoutAction};
 use crate::cluster::{Purpose, user_name};
+use crate::completion::Values;
 use crate::decide::drain::{
     AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester,
     plan_file,
@@ -48,7 +50,7 @@ pub(super) struct DrainArgs {
     view: Option<ViewedCluster>,
 
     /// DRIVER/POOL/DEVICE with * for any, UUID, serial or PCI address
-    #[arg(value_name = "DEVICE")]
+    #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 
     /// All devices of this node; repeatable
@@ -56,7 +58,8 @@ pub(super) struct DrainArgs {
         long = "node",
         value_name = "NODE",
         value_delimiter = ',',
-        help_heading = "Devices"
+        help_heading = "Devices",
+        add = Values::Nodes
     )]
     nodes: Vec<String>,
 
@@ -191,7 +194,8 @@ pub(super) struct DrainArgs {
         long,
         value_name = "GUARD",
         help_heading = "Safety",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::Guards
     )]
     pause_if: Vec<String>,
 
@@ -234,7 +238,7 @@ pub(super) struct DrainArgs {
     debug_image: Option<String>,
 
     /// Namespace of the debug pods
-    #[arg(long, value_name = "NAME", default_value = "default", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true, add = Values::Namespaces)]
     debug_namespace: String,
 
     /// Timeout of a debug pod, including the image pull [default: 1m]
@@ -326,6 +330,17 @@ Examples:
   kubectl devicetaint drain --node node-7 --node node-8 --name firmware
   kubectl devicetaint restore firmware";
 
+impl DrainArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(match self.view {
+            Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
+            None => Purpose::Drain,
+        })
+        .making_pods(self.debug_image.is_some())
+    }
+}
+
 pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let is_draining = !args.targets.is_empty() || !args.nodes.is_empty() || args.plan.is_some();
     match args.view {
@@ -366,19 +381,6 @@ fn planned(path: &str) -> Result<NamedPlan, Failure> {
 }
 
 impl DrainArgs {
-    /// Purpose of its access to a cluster.
-    pub(super) fn purpose(&self) -> Purpose {
-        match self.view {
-            Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
-            None => Purpose::Drain,
-        }
-    }
-
-    /// Whether pods may be made that ask kubelets.
-    pub(super) fn makes_pods(&self) -> bool {
-        self.debug_image.is_some()
-    }
-
     async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
         let format = self.output.as_deref().map(str::parse::<Format>);
         let format = format.transpose()?;
@@ -505,7 +507,10 @@ impl DrainArgs {
             ticket: self.ticket.clone(),
             limits: self.limits(),
             parallel: self.max_parallel,
-            debug_namespace: self.makes_pods().then(|| self.debug_namespace.clone()),
+            debug_namespace: self
+                .debug_image
+                .is_some()
+                .then(|| self.debug_namespace.clone()),
             mode: self.change.change().mode(),
         })
     }

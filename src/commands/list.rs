@@ -10,6 +10,7 @@ use super::flags::events::EventsArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
+use super::profile::CommandProfile;
 use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::clusters;
 use super::work::events::{self, Results};
@@ -17,6 +18,8 @@ use super::work::follow::{FollowedQuestion, answer, answer_once, follow};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
 use crate::assess::{Basis, ReportCompleteness};
+use crate::cluster::Purpose;
+use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::identity::{self, NotedHardware};
 use crate::decide::rules_on::SiblingRules;
@@ -43,11 +46,11 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 pub(super) struct ListArgs {
     /// Only these rules, by name or by hardware (UUID, serial, PCI address), or devices and the
     /// KEY of their taint
-    #[arg(value_name = "RULE|DEVICE KEY")]
+    #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
     /// Only rules with these labels
-    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
     selector: Option<LabelSelector>,
 
     /// Only expired rules
@@ -90,6 +93,13 @@ Examples:
   # The rules as they are in the cluster, or with --from as they are in the file
   kubectl devicetaint list -o yaml \\
     -l app.kubernetes.io/managed-by=kubectl-devicetaint";
+
+impl ListArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(Purpose::List).of_several(!self.source.from.is_empty(), self.watch)
+    }
+}
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
     if args.watch && args.wants_objects() {
@@ -259,16 +269,6 @@ impl FollowedQuestion for Listed<'_> {
 }
 
 impl ListArgs {
-    /// Whether saved files are asked.
-    pub(super) fn reads_files(&self) -> bool {
-        !self.source.from.is_empty()
-    }
-
-    /// Whether it goes on.
-    pub(super) fn watches(&self) -> bool {
-        self.watch
-    }
-
     /// What there is, and what is asked about it; all rules that were named are there.
     async fn view(&self, context: &Context) -> Result<(ClusterView, Listed<'_>), Failure> {
         let source = self.source.source();

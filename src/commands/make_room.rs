@@ -7,6 +7,7 @@ use super::flags::change::ChangeArgs;
 use super::flags::events::EventsArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Lines};
 use super::work::consent::{ask, introduce};
@@ -20,6 +21,7 @@ use super::work::resolve_rules::by_name;
 use super::work::stopped::stopped;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
+use crate::completion::Values;
 use crate::decide::make_room::{
     Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, ended_report,
     interrupted as advice, left_rules, nothing_report, plan_lines, planned_report, taken_over_line,
@@ -50,7 +52,7 @@ use crate::report::room::RoomOutcome;
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {
     /// pod/NAME or claim/NAME, in --namespace
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = Values::Subjects)]
     target: Option<String>,
 
     /// The pod of the highest priority that waits for devices
@@ -137,6 +139,15 @@ Examples:
   # Remove rules that a killed run has left
   kubectl devicetaint make-room --cleanup";
 
+impl MakeRoomArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(Purpose::MakeRoom)
+            .with_namespace(NamespaceFilter::Narrows)
+            .tidying_up(true)
+    }
+}
+
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.output.as_deref().map(str::parse::<Format>);
     let format = format.transpose()?;
@@ -182,11 +193,6 @@ fn print(report: RoomReport, format: Option<Format>, context: &Context) -> Resul
 }
 
 impl MakeRoomArgs {
-    /// Purpose of its access to a cluster.
-    pub(super) fn purpose(&self) -> Purpose {
-        Purpose::MakeRoom
-    }
-
     fn request(&self, context: &Context) -> Result<RoomRequest, Failure> {
         let namespace = context.namespace.as_deref();
         let flags = [

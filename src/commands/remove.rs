@@ -9,6 +9,7 @@ use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::events::EventsArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
+use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::cluster_view::ClusterView;
@@ -20,7 +21,7 @@ use super::work::pipeline::asking;
 use super::work::rules_on::meant_on;
 use super::work::stopped::stopped;
 use super::work::wait::{ProgressLine, Wait, WaitEnd, timed_out};
-use crate::cluster::read_nodes;
+use crate::cluster::{Purpose, read_nodes};
 use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::chooser::Absence;
 use crate::decide::identity::NotedHardware;
@@ -131,6 +132,13 @@ Examples:
 
   # Expired rules
   kubectl devicetaint remove --expired";
+
+impl RemoveArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(Purpose::Remove)
+    }
+}
 
 pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);

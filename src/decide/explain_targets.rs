@@ -209,7 +209,7 @@ pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failur
             ExitStatus::Failed,
             format!("cannot tell whether device {id} exists: {}", gap.why),
         ),
-        None => no_such_device(&DeviceSelector::from(id.clone()), known, &reading.snapshot),
+        None => no_such_device(&DeviceSelector::from(id.clone()), known),
     }
 }
 

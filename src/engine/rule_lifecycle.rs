@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::allocator::{blocked_partitions, users_beside};
+use super::impact::{Cause, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
-use super::{DeviceTaint, Impact, PodImpact, Verdict};
 use crate::model::{
     DeviceId, DeviceTaintRule, Effect, NamespacedName, Node, NodeHealth, NodeName, Pod,
     ResourceClaim, Snapshot,
@@ -142,7 +142,7 @@ pub fn pending_evictions<'a>(
         .pods
         .iter()
         // By causes and not by verdict: a terminating pod has another verdict, and still holds its devices.
-        .filter(|pod| pod.causes.iter().any(super::Cause::is_proposed));
+        .filter(|pod| pod.causes.iter().any(Cause::is_proposed));
     hit.filter_map(|impact| {
         Some(PendingEviction {
             pod: impact.pod,

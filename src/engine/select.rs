@@ -7,8 +7,9 @@
 
 use foldhash::HashMap;
 
+use super::impact::{DeviceTaint, Origin};
 use super::legacy_selector::{LegacySelector, SelectorMatch};
-use super::{DeviceTaint, Origin, Semantics};
+use super::semantics::Semantics;
 use crate::model::{
     Affects, Device, DeviceClass, DeviceSelector, DriverName, Gap, ObjectName, Taint, Warning,
 };

@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::client::Grpc;
 use tonic::{Code, Request, Status, Streaming};
 
-use super::KubeletError;
 use super::codec::Raw;
 use super::connection::{Connection, Ended, chain, hung_up};
-use crate::model::{Allocatable, Dialect, InUse, NamespacedName, PodInUse};
+use super::error::KubeletError;
+use crate::model::{Allocatable, InUse, NamespacedName, PodInUse};
 use crate::wire::podresources::{
     AllocatableResourcesResponse, Everything, GetPodResourcesRequest, GetPodResourcesResponse,
     ListPodResourcesResponse, Weighed,
@@ -34,7 +34,6 @@ const HEAVIEST: usize = 32 << 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
 const LIST: &str = "/v1.PodResourcesLister/List";
-const LIST_ALPHA: &str = "/v1alpha1.PodResourcesLister/List";
 const GET: &str = "/v1.PodResourcesLister/Get";
 const ALLOCATABLE: &str = "/v1.PodResourcesLister/GetAllocatableResources";
 
@@ -67,29 +66,18 @@ impl Lister {
         Self::new(&self.path, self.limit.min(limit))
     }
 
-    /// Everything that is in use; very old kubelets say less, which the answer tells.
+    /// Everything that is in use.
     ///
     /// # Errors
     ///
     /// When nobody answers, or not a kubelet, or not in time.
     pub async fn list(&self) -> Result<InUse, KubeletError> {
         let response = self.call::<_, ListPodResourcesResponse>(LIST, Everything {});
-        let status = match response.await? {
-            Answered::Said(response) => return Ok(response.into_facts(Dialect::V1)),
-            Answered::Refused(status) => status,
-        };
-        // gRPC returns UNIMPLEMENTED for a service that the server lacks: such a kubelet has only v1alpha1.
-        if status.code() != Code::Unimplemented {
-            return Err(self.refused(&status));
-        }
-        let response = self.call::<_, ListPodResourcesResponse>(LIST_ALPHA, Everything {});
         match response.await? {
-            Answered::Said(response) => Ok(response.into_facts(Dialect::V1Alpha1)),
+            Answered::Said(response) => Ok(response.into_facts()),
+            // gRPC returns UNIMPLEMENTED for a service that the server lacks.
             Answered::Refused(status) if status.code() == Code::Unimplemented => {
-                Err(KubeletError::Foreign {
-                    path: self.path.clone(),
-                    why: "it supports neither v1 nor v1alpha1".to_owned(),
-                })
+                Err(self.foreign("it does not support v1".to_owned()))
             }
             Answered::Refused(status) => Err(self.refused(&status)),
         }
@@ -126,10 +114,7 @@ impl Lister {
         if found.name != *pod {
             return Err(self.foreign(format!("it returned pod {}", found.name)));
         }
-        Ok(InUse {
-            dialect: Dialect::V1,
-            pods: vec![found],
-        })
+        Ok(InUse { pods: vec![found] })
     }
 
     /// What the kubelet can give to containers.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Controller, NamespacedName, NodeName, NodeSelector, ObjectName, Toleration, Uid};
+use super::claim::Controller;
+use super::ids::{NamespacedName, NodeName, ObjectName, Uid};
+use super::terms::NodeSelector;
+use super::toleration::Toleration;
 
 /// A pod that uses at least one claim; others are of no interest and never kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

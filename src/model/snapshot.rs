@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::affects::Affects;
+use super::kind::Kind;
 use super::kind::for_each_kind;
-use super::{Affects, Kind, Minor};
+use super::minor::Minor;
 
 macro_rules! snapshot {
     ($(

@@ -1,6 +1,7 @@
 //! What is to be explained: a pod, a device or a rule, as it is typed and as commands print it.
 
-use super::{NamingError, device, rule};
+use super::error::NamingError;
+use super::{device, rule};
 use crate::model::{DeviceId, Namespace, NamespacedName, ObjectName};
 
 /// What an argument of `explain` names.

@@ -8,10 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::AutoStream;
 
+use super::environment::{ColorChoice, Environment, Verbosity};
+use super::escape;
 use super::mark::{Mark, marked};
+use super::progress::Progress;
 use super::question::columns;
+use super::repeated::Repeated;
 use super::wrap::hanging;
-use super::{ColorChoice, Environment, Progress, Repeated, Verbosity, escape};
 
 /// A result that could not be written.
 #[derive(Debug, thiserror::Error)]

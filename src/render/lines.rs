@@ -4,7 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, Width};
 use textwrap::core::display_width;
 
-use super::{Format, Page};
+use super::format::{Format, Page};
 use crate::output::escape;
 use crate::report::table::{Column, Content, Table};
 

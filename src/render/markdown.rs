@@ -3,7 +3,7 @@
 //! A document is at most [`LIMIT`] characters long: of tables, lists and chains that are too long the first
 //! rows stay, which are the most important, and a line says how many were left out.
 
-use super::Format;
+use super::format::Format;
 use crate::output::escape;
 use crate::report::table::{Body, ChainLine, Column, Content, Grouped, Section, Table};
 

@@ -21,7 +21,7 @@ fn add_says_what_is_missing_or_wrong() {
         ("add gpu.example.com a=b c=d", "more than one taint"),
         (
             "add gpu.example.com a=b:noexecute",
-            "did you mean NoExecute?",
+            "NoSchedule and NoExecute, case-sensitive",
         ),
         ("add gpu.example.com a-", "kubectl devicetaint remove"),
         (

@@ -40,8 +40,6 @@ pub async fn is_allowed(client: &ApiClient, query: &AccessQuery) -> Result<bool,
         },
     };
     let change = Change {
-        // A review has none.
-        name: String::new(),
         method: http::Method::POST,
         content_type: JSON,
         body: serde_json::to_vec(&review(query)).unwrap_or_default(),

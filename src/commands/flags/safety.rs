@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::guards;
 use crate::commands::work::consent::{SafetyFlags, SafetyLimits};
+use crate::completion::Values;
 use crate::error::Failure;
 
 /// Flags that say how much harm is agreed to.
@@ -38,7 +39,7 @@ pub(crate) struct SafetyArgs {
     /// Refuse if this is true, such as 'pods.evicted>20'
     ///
     /// Repeatable; for the list of signals: `help guards`.
-    #[arg(long, value_name = "GUARD")]
+    #[arg(long, value_name = "GUARD", add = Values::Guards)]
     abort_if: Vec<String>,
 
     /// Refuse what the policy in this file forbids

@@ -18,7 +18,7 @@ use crate::engine::unreleased_devices::{WatchedDevices, still_held};
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET, notes_beside};
-use crate::model::{DeviceTaintRule, Dialect, InUse, NodeName, PreparedClaim, Warning};
+use crate::model::{DeviceTaintRule, InUse, NodeName, PreparedClaim, Warning};
 use crate::report::blocker::Blocker;
 
 /// How often a kubelet is asked that has not given everything back.
@@ -295,13 +295,7 @@ impl Verifier {
             }
         };
         let prepared = prepared.map_err(|why| Failure::new(ExitStatus::Failed, why).hint(NOTES))?;
-        match in_use.dialect {
-            Dialect::V1 => Ok((in_use, prepared)),
-            Dialect::V1Alpha1 => Err(Failure::new(
-                ExitStatus::Failed,
-                "this kubelet is too old to report which devices of claims are in use",
-            )),
-        }
+        Ok((in_use, prepared))
     }
 }
 

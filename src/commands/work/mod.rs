@@ -7,7 +7,6 @@ pub(crate) mod add_hooks;
 pub(crate) mod candidates;
 pub(crate) mod change_summary;
 pub(crate) mod changer;
-pub(crate) mod clock;
 pub(crate) mod cluster_view;
 pub(crate) mod clusters;
 pub(crate) mod connect;

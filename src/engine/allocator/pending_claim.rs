@@ -6,7 +6,8 @@ use super::completeness::Completeness;
 use super::nodes::{NodeFacts, selects};
 use super::replacement::Placeability;
 use super::usage::Holdings;
-use crate::engine::{ProposedTaint, Semantics};
+use crate::engine::impact::ProposedTaint;
+use crate::engine::semantics::Semantics;
 use crate::model::{NodeName, NodeSelector, ResourceClaim, Snapshot};
 
 /// A claim that waits for devices.

@@ -10,7 +10,7 @@ use foldhash::HashMap;
 
 use super::quantity::amount;
 use crate::engine::hardware::Hardware;
-use crate::engine::{Impact, Verdict};
+use crate::engine::impact::{Impact, Verdict};
 use crate::model::{Device, DeviceId, NamespacedName, ResourceClaim, ResourceSlice, Snapshot};
 
 /// A device in use on the hardware of a selected one, whose users stay.

@@ -255,19 +255,6 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "an alias with a digit in its name",
-        make: |_, setup| usual(setup, "aliases: [{name: get2, command: get}]\n"),
-        expected: Refused,
-    },
-    Case {
-        what: "a default whose flag name has its dashes",
-        make: |_, setup| {
-            let option = "options: [{name: --output, default: wide}]";
-            usual(setup, &format!("defaults: [{{command: get, {option}}}]\n"));
-        },
-        expected: Refused,
-    },
-    Case {
         what: "a default for an option that the command does not have",
         make: |_, setup| {
             let option = "options: [{name: no-such-option, default: wide}]";
