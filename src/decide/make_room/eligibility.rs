@@ -145,7 +145,8 @@ fn refuse_other_causes(waits: &WaitingPod, pod: &Pod, basis: &Basis<'_>) -> Resu
         RootCause::Devices
         | RootCause::Taints(_)
         | RootCause::TaintCombination(_)
-        | RootCause::Constraints(_) => return Ok(()),
+        | RootCause::Constraints(_)
+        | RootCause::ConstraintsAndTaints(_) => return Ok(()),
         RootCause::Elsewhere => {
             "does not wait for devices that others hold: a node has all that it needs, and either the \
              scheduler has not tried yet, or something else keeps the pod off that node"

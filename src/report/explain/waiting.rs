@@ -93,6 +93,8 @@ pub enum RootCauseCode {
     Taints,
     /// A constraint of the claim: without it, some node has enough devices.
     Constraint,
+    /// A constraint of the claim together with taints: without both, some node has enough devices.
+    ConstraintAndTaints,
     /// Something other than devices keeps the pod off every node that has the devices, such as a scheduling
     /// gate.
     Pod,
@@ -113,6 +115,7 @@ impl From<&RootCause> for RootCauseCode {
             RootCause::Taints(_) => Self::Taint,
             RootCause::TaintCombination(_) => Self::Taints,
             RootCause::Constraints(_) => Self::Constraint,
+            RootCause::ConstraintsAndTaints(_) => Self::ConstraintAndTaints,
             RootCause::Devices => Self::Devices,
             RootCause::NoClass(_) => Self::Class,
             RootCause::Fails(_) => Self::Fails,
@@ -610,13 +613,19 @@ mod tests {
             (
                 RootCause::Devices,
                 "waits for devices: no node has enough matching free devices, even without any \
-                 taint, or without any single constraint",
+                 taint and without any single constraint",
             ),
             (
                 RootCause::Constraints(vec![0, 1]),
                 "waits for devices: excluded by matchAttribute gpu.example.com/numa of requests a, \
                  b, or distinctAttribute gpu.example.com/rack of all requests; without that \
                  constraint a node has enough",
+            ),
+            (
+                RootCause::ConstraintsAndTaints(vec![1]),
+                "waits for devices: excluded by distinctAttribute gpu.example.com/rack of all \
+                 requests together with taints; without that constraint and without any taint a \
+                 node has enough",
             ),
             (
                 RootCause::NoClass("gone".into()),
