@@ -397,6 +397,10 @@ const SHARED: [(&str, &str); 80] = [
         "Outcome of a pod: EvictedNow, EvictedLater and so on.",
     ),
     ("owner", "The controller of pods; null for a bare pod."),
+    (
+        "partitionPodCount",
+        "Pods that use the hardware of the devices through partitions; null if unknown.",
+    ),
     ("pluginDevices", "Devices of device plugins."),
     ("pod", "The pod."),
     ("pods", "Pods for which claims are reserved."),
