@@ -296,7 +296,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 80] = [
+const SHARED: [(&str, &str); 81] = [
     (
         "adminAccess",
         "Whether devices are used with admin access only.",
