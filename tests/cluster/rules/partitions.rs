@@ -216,7 +216,9 @@ fn a_card_that_is_in_use_under_the_name_of_another_driver_is_not_free() {
         .run(&format!("add {} {KEY}:None", uuid(&world)))
         .ended(1)
         .saying("is ambiguous");
-    let names = [card, whole].join(" ");
+    let mut names = [card, whole];
+    names.sort();
+    let names = names.join(" ");
     let named = [&names, "name one of these devices, or all of them: "];
     for part in named {
         assert!(run.stderr.contains(part), "{part}: {run:#?}");
