@@ -126,13 +126,11 @@ impl From<&RootCause> for RootCauseCode {
 
 /// What a pod waits for.
 pub(super) struct PendingReasons {
-    /// What keeps it.
     pub(super) code: RootCauseCode,
     /// What the pod does, and what keeps it, in words.
     pub(super) message: String,
     /// What there is for each request, what was not checked, and what the scheduler says, a line each.
     pub(super) why: Vec<String>,
-    /// What there is for each request.
     pub(super) requests: Vec<WaitingRequest>,
     /// The changes each of which would give it devices.
     pub(super) fixes: Vec<SingleChange>,
