@@ -192,8 +192,7 @@ pub(super) fn of(
     };
     let is_known = |kind: &Kind| basis.reading.without(*kind).is_none();
     let knows_usable = USABLE_BY.iter().all(is_known);
-    let why = requests.iter();
-    let why = why.flat_map(|request| request.lines(knows_usable));
+    let why = requests.iter().flat_map(|one| one.lines(knows_usable));
     let why = why.chain(unchecked.map(str::to_owned));
     Some(PendingReasons {
         why: why.chain(scheduler_message(chain)).collect(),
@@ -270,7 +269,6 @@ impl WaitingRequest {
                 some(names)
             ),
         };
-        let excluded = self.excluded.iter().map(Excluded::step);
         Step::new(
             StepType::Request,
             text,
@@ -282,7 +280,7 @@ impl WaitingRequest {
                     .satisfied(!self.usable_devices.is_empty()),
             ],
         )
-        .with(excluded)
+        .with(self.excluded.iter().map(Excluded::step))
     }
 }
 
