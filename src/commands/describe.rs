@@ -16,6 +16,7 @@ use crate::cluster::{ClusterError, Purpose, ReadResult, eviction_events, rule_ev
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::timed_effect;
 use crate::decide::unreleased_devices::{self, RecordReader};
+use crate::engine::beside::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Impact, ProposedTaint};
@@ -150,6 +151,8 @@ fn describe(
     let DescribedRule { rule, impact } = question;
     let around = beside.nodes.around(&view.reading.snapshot.claims);
     let beside_it = beside.gaps.iter().chain(&beside.nodes.gap);
+    let proposed = ProposedTaint::of_rule(rule, view.now);
+    let users = pods_beside(view.snapshot(), &[proposed], impact, &view.semantics);
     let gaps = view
         .reading
         .gaps
@@ -161,6 +164,7 @@ fn describe(
             rule,
             impact,
             remaining: &pending_evictions(impact, &around, view.now),
+            beside: Some(users.get(&rule.name).copied().unwrap_or_default()),
             warnings: &[
                 &view.reading.warnings[..],
                 &beside.warnings,

@@ -216,13 +216,7 @@ impl DevicesArgs {
         };
         // Read at once: slices that are read again are another round of questions.
         let columns = self.columns();
-        let asks = !filters.identities.is_empty() || self.free || !columns.is_empty();
-        let wanted = if asks {
-            Detail::Attributes
-        } else {
-            Detail::Names
-        };
-        let view = ClusterView::open_for(&self.source.source(), context, wanted)
+        let view = ClusterView::open_for(&self.source.source(), context, Detail::Attributes)
             .await?
             .identifying(&self.filters.identity_attributes);
         let (view, numbers) = view.numbers_among(&shown).await?;
@@ -302,9 +296,9 @@ impl FollowedQuestion for Listed {
         None
     }
 
-    /// What parts of the same hardware share is read with them.
+    /// Numbers of hardware tell what is in use under the name of another driver.
     fn needs_attributes(&self) -> bool {
-        !self.columns.is_empty() || self.list_filter.free
+        true
     }
 
     fn changes(&self, before: &DeviceReport, now: &DeviceReport) -> Option<Vec<String>> {

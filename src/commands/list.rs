@@ -25,10 +25,10 @@ use crate::decide::identity::{self, NotedHardware};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{RuleArguments, RuleWords, timed_effect, unreleased_devices};
-use crate::engine::allocator::users_beside;
-use crate::engine::{self, Impact, ProposedTaint, selected_of};
+use crate::engine::beside::pods_beside;
+use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Effect, NamespacedName, ObjectName};
+use crate::model::{DeviceId, DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
@@ -172,38 +172,6 @@ fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
         .collect()
 }
 
-/// How many pods use the hardware of each rule's devices through other devices, by the rule's name.
-fn pods_beside(
-    proposed: &[ProposedTaint],
-    impact: &Impact<'_>,
-    basis: &Basis<'_>,
-) -> BTreeMap<ObjectName, usize> {
-    let snapshot = &basis.reading.snapshot;
-    let devices = impact.devices.iter().map(|device| &device.id).collect();
-    let users = users_beside(snapshot, &devices);
-    if users.is_empty() {
-        return BTreeMap::new();
-    }
-    let selected = selected_of(snapshot, proposed, basis.semantics, &users.keys().collect());
-    let rules = proposed.iter().zip(selected);
-    let counts = rules.filter_map(|(taint, devices)| {
-        let of_devices = impact.pods.iter().filter(|pod| {
-            let mut held = pod.claims.iter().flat_map(|used| &used.results);
-            held.any(|result| devices.contains(&result.device))
-        });
-        // A partition that the rule selects itself is no other device.
-        let counted: BTreeSet<&NamespacedName> = of_devices.map(|pod| &pod.pod.name).collect();
-        let pods: BTreeSet<&NamespacedName> = devices
-            .iter()
-            .filter_map(|device| users.get(device))
-            .flatten()
-            .filter(|pod| !counted.contains(pod))
-            .collect();
-        Some((taint.rule.clone()?, pods.len()))
-    });
-    counts.collect()
-}
-
 /// What those of the rules do that evict.
 fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     let rules = rules.iter();
@@ -250,7 +218,7 @@ impl FollowedQuestion for Listed<'_> {
         };
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let completeness = ReportCompleteness::new(gaps, basis.semantics);
-        let beside = pods_beside(&proposed, &impact, basis);
+        let beside = pods_beside(snapshot, &proposed, &impact, basis.semantics);
         let rows = rows(shown.clone(), &impact, &beside, &completeness);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         let list = if self.args.output.output == Format::Html {

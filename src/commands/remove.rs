@@ -34,6 +34,7 @@ use crate::decide::{
     Chooser, Requester, RuleArguments, RuleWords, SelectedRules, removal, unreleased_devices,
 };
 use crate::engine::ProposedTaint;
+use crate::engine::allocator::may_be_used_under_other_names;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
@@ -334,6 +335,10 @@ impl RemoveArgs {
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
         let mutation = MutationContext::of(live.clone(), self.version.version()).await;
+        let mutation = match mutation {
+            Ok(mutation) => with_other_names(mutation, found).await,
+            Err(failure) => Err(failure),
+        };
         changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let mut gone = Vec::new();
         for rule in found {
@@ -393,6 +398,22 @@ impl RemoveArgs {
             }
         }
     }
+}
+
+/// With what it takes to know whether the hardware of the rules' devices is in use under the name of another driver.
+async fn with_other_names(
+    mutation: MutationContext,
+    found: &[DeviceTaintRule],
+) -> Result<MutationContext, Failure> {
+    let rules = found.iter();
+    let proposed: Vec<ProposedTaint> = rules
+        .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
+        .collect();
+    let selected = mutation.view.selected(&proposed).devices;
+    if may_be_used_under_other_names(mutation.view.snapshot(), &selected) {
+        return mutation.with_attributes().await;
+    }
+    Ok(mutation)
 }
 
 /// Says what the rules set free, and what still keeps their devices from being allocated.

@@ -72,7 +72,12 @@ impl Lister {
     ///
     /// When nobody answers, or not a kubelet, or not in time.
     pub async fn list(&self) -> Result<InUse, KubeletError> {
-        let response = self.call::<_, ListPodResourcesResponse>(LIST, Everything {});
+        let deadline = self.deadline();
+        self.list_until(deadline).await
+    }
+
+    async fn list_until(&self, deadline: Instant) -> Result<InUse, KubeletError> {
+        let response = self.call::<_, ListPodResourcesResponse>(LIST, Everything {}, deadline);
         match response.await? {
             Answered::Said(response) => Ok(response.into_facts()),
             // gRPC returns UNIMPLEMENTED for a service that the server lacks.
@@ -93,11 +98,12 @@ impl Lister {
             pod_name: pod.name.to_string(),
             pod_namespace: pod.namespace.to_string(),
         };
-        let response = self.call::<_, GetPodResourcesResponse>(GET, request);
+        let deadline = self.deadline();
+        let response = self.call::<_, GetPodResourcesResponse>(GET, request, deadline);
         let found: Option<PodInUse> = match response.await? {
             Answered::Said(response) => response.pod_resources.map(|found| found.into_fact()),
             Answered::Refused(status) if is_off(&status) => {
-                let mut all = self.list().await?;
+                let mut all = self.list_until(deadline).await?;
                 all.pods.retain(|known| known.name == *pod);
                 // Since 1.34 `List` omits inactive pods, so a missing pod is unknown, not a pod without devices.
                 return if all.pods.is_empty() {
@@ -123,7 +129,9 @@ impl Lister {
     ///
     /// As [`Lister::list`], and when the kubelet does not have that question.
     pub async fn allocatable(&self) -> Result<Allocatable, KubeletError> {
-        let response = self.call::<_, AllocatableResourcesResponse>(ALLOCATABLE, Everything {});
+        let deadline = self.deadline();
+        let response =
+            self.call::<_, AllocatableResourcesResponse>(ALLOCATABLE, Everything {}, deadline);
         match response.await? {
             Answered::Said(response) => Ok(response.into_fact()),
             Answered::Refused(status) if is_off(&status) => Err(KubeletError::NotServed {
@@ -134,25 +142,30 @@ impl Lister {
         }
     }
 
-    /// One call, in the time that there is; again after a moment where the kubelet is asked too often.
+    /// Until when a question is answered, however many calls it takes.
+    fn deadline(&self) -> Instant {
+        Instant::now()
+            .checked_add(self.limit)
+            .unwrap_or_else(Instant::now)
+    }
+
+    /// One call, until `deadline`; again after a moment where the kubelet is asked too often.
     async fn call<Q, A>(
         &self,
         method: &'static str,
         question: Q,
+        deadline: Instant,
     ) -> Result<Answered<A>, KubeletError>
     where
         Q: Message + Clone + 'static,
         A: Message + Weighed + Default + 'static,
     {
-        let end = Instant::now()
-            .checked_add(self.limit)
-            .unwrap_or_else(Instant::now);
         let late = |_| KubeletError::TimedOut {
             path: self.path.clone(),
             limit: self.limit,
         };
         loop {
-            let answered = timeout_at(end, self.once(method, question.clone()))
+            let answered = timeout_at(deadline, self.once(method, question.clone()))
                 .await
                 .map_err(late)??;
             let is_busy = match &answered {
@@ -163,7 +176,7 @@ impl Lister {
                 return Ok(answered);
             }
             // Sleeping past the deadline would be reported as a timeout, with the hint for a kubelet that hangs.
-            if end.saturating_duration_since(Instant::now()) <= PAUSE {
+            if deadline.saturating_duration_since(Instant::now()) <= PAUSE {
                 return Err(KubeletError::Busy {
                     path: self.path.clone(),
                     limit: self.limit,

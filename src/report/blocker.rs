@@ -182,7 +182,15 @@ impl Blocker {
     /// A device that a kubelet has not given back, and what shows that.
     #[must_use]
     pub fn held(device: &DeviceId, objection: &RemovalObjection) -> Self {
-        let message = format!("{device}: {}", removal_message(objection));
+        let message = if let RemovalObjection::Unread(kind) = objection {
+            // Slices say which devices are the same hardware.
+            format!(
+                "{device} is not released, and may be the same hardware: {} could not be read",
+                kind.plural()
+            )
+        } else {
+            format!("{device}: {}", removal_message(objection))
+        };
         let held = Self::of(BlockerReason::InUse, message);
         match objection.subject().pod {
             Some(pod) => held.named(pod),
@@ -372,6 +380,19 @@ mod tests {
     fn shown(open: &OpenCondition<'_>) -> (BlockerReason, String) {
         let left = Blocker::new(open, testing::now());
         (left.reason, left.message)
+    }
+
+    #[test]
+    fn a_device_that_may_be_the_same_hardware_is_told_as_that() {
+        let held = Blocker::held(
+            &testing::device("gpu-9"),
+            &RemovalObjection::Unread(crate::model::Kind::ResourceSlice),
+        );
+        assert_eq!(
+            held.message,
+            "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware: \
+             resourceslices could not be read"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::reference::ObjectReference;
 use super::table::{Column, Group, Grouped, NONE, Table, optional};
 use super::taint::Taint;
 use crate::model::UNKNOWN;
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// What is listed.
 pub(super) struct Listed<'a> {
@@ -160,6 +160,7 @@ fn allocated(row: &DeviceRow) -> String {
         (working > 1).then(|| working.to_string()),
         (admin > 0).then(|| format!("+{admin} admin")),
         by_partitions(row),
+        under_other_names(row),
     ]
     .into_iter()
     .flatten()
@@ -176,6 +177,11 @@ fn allocated(row: &DeviceRow) -> String {
 fn by_partitions(row: &DeviceRow) -> Option<String> {
     let pods = row.partition_pods.len();
     (pods > 0).then(|| format!("{} on partitions", counted(pods, "pod")))
+}
+
+/// By which device of another driver the hardware is in use.
+fn under_other_names(row: &DeviceRow) -> Option<String> {
+    (!row.in_use_by.is_empty()).then(|| format!("in use by {}", few(&row.in_use_by)))
 }
 
 /// The names of objects, as text has them.
@@ -320,6 +326,7 @@ mod tests {
             pod_groups: Vec::new(),
             admin_pods: Vec::new(),
             partition_pods: Vec::new(),
+            in_use_by: Vec::new(),
             attributes: published.then(|| attributes.into()),
             capacity: published.then(|| capacity.into()),
         }

@@ -218,6 +218,11 @@ impl RuleHistory {
                 "{} evicted, according to existing events",
                 counted(certain, "pod")
             )),
+            (0, possible) if self.controller_evicted_pod_count == Some(0) => Some(format!(
+                "no eviction is known to be by this rule; {} evicted by another taint, or by this \
+                 rule and not counted in its status, according to existing events",
+                counted(possible, "pod")
+            )),
             (0, possible) => Some(format!(
                 "{} evicted by this rule or another taint, according to existing events",
                 counted(possible, "pod")
@@ -813,8 +818,22 @@ mod tests {
             history(&reading, &events()).lines().join("\n")
         };
         let line = "counts 0 pods evicted by this rule since the eviction controller started";
-        assert!(lines(counted.clone()).contains(line), "{}", lines(counted));
-        assert!(!lines(rule("drain", -60)).contains("controller started"));
+        let none = "no eviction is known to be by this rule; 5 pods evicted by another taint, or";
+        let told = lines(counted.clone());
+        assert!(told.contains(line) && told.contains(none), "{told}");
+        let condition = counted.condition.as_mut().unwrap();
+        condition.message = "2 pods evicted since starting the controller.".to_owned();
+        let told = lines(counted);
+        assert!(
+            told.contains("5 pods evicted by this rule or another"),
+            "{told}"
+        );
+        let told = lines(rule("drain", -60));
+        assert!(!told.contains("controller started"), "{told}");
+        assert!(
+            told.contains("5 pods evicted by this rule or another"),
+            "{told}"
+        );
     }
 
     #[test]

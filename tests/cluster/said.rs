@@ -622,6 +622,8 @@ enum Harm {
     None,
     /// One after the other, with such pauses.
     Trickles(Duration),
+    /// The first of each connection come so much later.
+    Late(Duration),
     /// After so many, the connection ends.
     Cut(usize),
     /// In the byte of this number a bit flips.
@@ -679,12 +681,15 @@ impl Relay {
 /// Passes on what the server says.
 fn pass_on((mut server, mut client): (UnixStream, UnixStream), harm: Harm, passed: &AtomicUsize) {
     let mut bytes = [0; 65_536];
+    if let Harm::Late(pause) = harm {
+        thread::sleep(pause);
+    }
     while let Ok(count @ 1..) = server.read(&mut bytes) {
         let before = passed.load(Ordering::SeqCst);
         let mut kept = &mut bytes[..count];
         let mut is_cut = false;
         match harm {
-            Harm::None | Harm::Trickles(_) => {}
+            Harm::None | Harm::Trickles(_) | Harm::Late(_) => {}
             Harm::Cut(at) => {
                 is_cut = before + count >= at;
                 kept = &mut kept[..count.min(at.saturating_sub(before))];
@@ -697,7 +702,7 @@ fn pass_on((mut server, mut client): (UnixStream, UnixStream), harm: Harm, passe
         }
         let size = match harm {
             Harm::Trickles(_) => 1,
-            Harm::None | Harm::Cut(_) | Harm::Flipped(_) => count.max(1),
+            Harm::None | Harm::Late(_) | Harm::Cut(_) | Harm::Flipped(_) => count.max(1),
         };
         for part in kept.chunks(size) {
             if client.write_all(part).is_err() {
@@ -749,6 +754,18 @@ fn an_answer_that_arrives_slowly_is_waited_for_as_long_as_there_is_time() {
         "{:?}",
         began.elapsed()
     );
+}
+
+/// A kubelet without `Get` is asked a second time, for all pods: both in the one time that there is.
+#[test]
+fn a_question_that_takes_two_calls_has_one_time_for_both() {
+    let server = Said::start("gates-off", &everything(), &allocatable());
+    let late = Relay::start(&server.socket(), Harm::Late(Duration::from_millis(700)));
+    let asked = |limit: &str| late.asked(&["get", "ml/train", "--request-timeout", limit]);
+    let (status, said) = refusal(&asked("1s"));
+    assert_eq!(status, Some(75), "{said}");
+    assert!(said.contains("did not respond within 1s"), "{said}");
+    assert!(asked("20s").status.success());
 }
 
 #[test]

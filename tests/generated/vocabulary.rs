@@ -293,7 +293,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 77] = [
+const SHARED: [(&str, &str); 78] = [
     (
         "adminAccess",
         "Whether devices are used with admin access only.",
@@ -391,6 +391,10 @@ const SHARED: [(&str, &str); 77] = [
         "Outcome of a pod: EvictedNow, EvictedLater and so on.",
     ),
     ("owner", "The controller of pods; null for a bare pod."),
+    (
+        "partitionPodCount",
+        "Pods that use the hardware of the devices through partitions; null if unknown.",
+    ),
     ("pluginDevices", "Devices of device plugins."),
     ("pod", "The pod."),
     ("pods", "Pods for which claims are reserved."),

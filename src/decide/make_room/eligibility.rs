@@ -151,7 +151,8 @@ fn refuse_other_causes(waits: &WaitingPod, pod: &Pod, basis: &Basis<'_>) -> Resu
         RootCause::Devices
         | RootCause::Taints(_)
         | RootCause::TaintCombination(_)
-        | RootCause::Constraints(_) => return Ok(()),
+        | RootCause::Constraints(_)
+        | RootCause::ConstraintsAndTaints(_) => return Ok(()),
         RootCause::Elsewhere => {
             "does not wait for devices that other pods hold: a node has all devices that it needs; the scheduler has not tried yet, or something else prevents the pod from running on that node"
                 .to_owned()

@@ -78,6 +78,7 @@ fn to_blame(blame: &RootCause) -> &[TaintOwner] {
         RootCause::Taints(owners) | RootCause::TaintCombination(owners) => owners,
         RootCause::Elsewhere
         | RootCause::Constraints(_)
+        | RootCause::ConstraintsAndTaints(_)
         | RootCause::Devices
         | RootCause::NoClass(_)
         | RootCause::Fails(_)
