@@ -51,10 +51,13 @@ impl StageEnd {
         match self {
             Self::Scheduled(node, devices) => {
                 let devices: Vec<String> = devices.iter().map(DeviceId::to_string).collect();
-                Some(format!(
-                    "pod {pod} is scheduled on node {node} with {}",
-                    few(&devices)
-                ))
+                let scheduled = format!("pod {pod} is scheduled on node {node}");
+                // Where the scheduler made the room itself, the devices may not be known yet.
+                Some(if devices.is_empty() {
+                    scheduled
+                } else {
+                    format!("{scheduled} with {}", few(&devices))
+                })
             }
             Self::Lost(_) | Self::TimedOut(_) | Self::Gone | Self::Reversed(_) => None,
         }

@@ -783,6 +783,18 @@ fn with_force_a_budget_is_overruled_after_its_grace() {
 }
 
 #[test]
+fn a_pod_whose_devices_are_not_known_yet_is_scheduled_on_its_node() {
+    let end = |devices: &[DeviceId]| {
+        let devices = devices.iter().cloned().collect();
+        StageEnd::Scheduled("node-7".into(), devices).success(&name("team-a", "critical"))
+    };
+    let told = "pod team-a/critical is scheduled on node node-7";
+    assert_eq!(end(&[]).as_deref(), Some(told));
+    let with = end(&[device("gpu-0")]).unwrap();
+    assert!(with.starts_with(&format!("{told} with ")), "{with}");
+}
+
+#[test]
 fn each_end_has_its_exit_code() {
     let run = StageRun::new(limits());
     let competitor = Competitor {

@@ -322,7 +322,7 @@ fn the_next_command_agrees_to_what_was_seen_and_to_nothing_else() {
     world
         .run(&seen)
         .ended(4)
-        .saying("its digest is")
+        .saying("the digest of the impact is now")
         .saying("nothing was changed");
     world.run(&next()).ended(0);
     block_on(world.until_evicted("train"));
