@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::allocator::users_beside;
-use super::impact::Impact;
-use super::proposed_taint::ProposedTaint;
+use super::impact::{Impact, ProposedTaint};
 use super::selection::selected_of;
 use super::semantics::Semantics;
 use crate::model::{NamespacedName, ObjectName, Snapshot};

@@ -22,8 +22,8 @@ use crate::engine::allocator::room::{RoomCost, RoomSet};
 use crate::engine::{NotEvicted, PodImpact, Semantics, Verdict};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceClass, DeviceRequest, Effect, Gap, Kind,
-    Node, NodeTaint, Operator, Pod, PodClaim, RequestKind, RequestTerms, ResourceClaim,
+    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceClass, DeviceId, DeviceRequest, Effect,
+    Gap, Kind, Node, NodeTaint, Operator, Pod, PodClaim, RequestKind, RequestTerms, ResourceClaim,
     RuleMetadata, Scheduled, Scheduling, SliceNodes, Toleration, Uid,
 };
 use crate::report::testing::{
