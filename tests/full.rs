@@ -25,6 +25,8 @@ mod engines;
 #[path = "cluster/harness/mod.rs"]
 mod harness;
 mod oracle;
+#[path = "support/page.rs"]
+mod page;
 mod shells;
 #[path = "support/validated.rs"]
 mod validated;

@@ -644,7 +644,7 @@ fn all_permissions_of_a_run_are_needed_before_its_first_change() {
             vec![planned("a", true)],
             vec![made()],
             true,
-            vec![create.clone(), patch.clone(), delete.clone(), evict("a")],
+            vec![create, patch.clone(), delete.clone(), evict("a")],
         ),
         (
             "with the rules of an earlier run",
@@ -658,7 +658,7 @@ fn all_permissions_of_a_run_are_needed_before_its_first_change() {
             vec![planned("a", false)],
             vec![changed()],
             false,
-            vec![patch.clone(), delete.clone()],
+            vec![patch, delete],
         ),
         ("nothing to do", vec![], vec![], false, vec![]),
     ] {

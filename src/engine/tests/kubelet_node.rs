@@ -12,7 +12,6 @@ fn listing(pods: &[&str]) -> InUse {
     };
     InUse {
         pods: pods.iter().map(pod).collect(),
-        ..InUse::default()
     }
 }
 

@@ -247,10 +247,10 @@ mod tests {
     fn times_are_those_of_the_years_1_to_9999_to_the_last_second() {
         let of = |text: &str| {
             let time = timestamp(&[Value::Text(text.into())]).ok()?;
-            match string(&[time]).ok()? {
-                Value::Text(text) => Some(text.to_string()),
-                _ => None,
-            }
+            let Value::Text(text) = string(&[time]).ok()? else {
+                return None;
+            };
+            Some(text.to_string())
         };
         for (text, expected) in [
             ("2024-02-29T12:00:00Z", Some("2024-02-29T12:00:00Z")),
