@@ -10,7 +10,7 @@ use crate::cluster::error::ClusterError;
 use crate::model::{Reading, Source};
 use crate::wire::Detail;
 
-/// As [`read_devices`] with [`discover`](crate::cluster::discover) before it, where enough is remembered
+/// As [`read_devices`] with `discover` before it, where enough is remembered
 /// of the server; `None` where it is not, or is no longer so.
 ///
 /// What is read is what the server has: it alone says what version it is, and it answers the lists. A
