@@ -18,7 +18,7 @@ use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest, KubeletQuery, NamedPlan};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use crate::cluster::{Purpose, user_name};
 use crate::decide::drain::{
     AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester,
@@ -426,10 +426,12 @@ impl DrainArgs {
         let proposal = request.proposal(&prepared, agreed.lines);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
-            mutation: &mutation,
-            safety: &safety,
+            basis: ApprovalBasis::Impact(ImpactBasis {
+                mutation: &mutation,
+                safety: &safety,
+                late: TimeoutAction::Keep,
+            }),
             dry_run: change.dry_run,
-            late: TimeoutAction::Keep,
             context,
         };
         let order = DrainOrder {

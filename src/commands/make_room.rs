@@ -15,7 +15,7 @@ use super::work::make_room::{
     Preparation, Prepared, RoomOrder, RoomRequest, remove_all, remove_left, until_scheduled,
 };
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use super::work::resolve_rules::by_name;
 use super::work::stopped::stopped;
 use crate::cluster::Purpose;
@@ -365,10 +365,12 @@ impl RoomWork<'_> {
         let changer = Changer::new(&self.mutation.rules, change, context);
         let mut changer = changer.with_lines(lines);
         let pipeline = Pipeline {
-            mutation: self.mutation,
-            safety: &safety,
+            basis: ApprovalBasis::Impact(ImpactBasis {
+                mutation: self.mutation,
+                safety: &safety,
+                late: TimeoutAction::Keep,
+            }),
             dry_run: change.dry_run,
-            late: TimeoutAction::Keep,
             context,
         };
         let mut has_begun = false;

@@ -13,17 +13,18 @@ use super::flags::output::PageArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::signal::Signals;
+use super::work::changer::Changer;
 use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::clusters;
-use super::work::consent::take_risk;
 use super::work::hypothesis::Hypothesis;
+use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::policies::dedications;
 use super::work::policy;
 use super::work::present::present;
-use super::work::publish::{PATIENCE, Publication};
+use super::work::publish::{PATIENCE, Publication, changer};
 use super::work::source;
 use crate::assess::{Basis, Guard};
-use crate::cluster::Detail;
+use crate::cluster::{Detail, Rules};
 use crate::decide::choice::{Choice, DeviceArguments, Purpose};
 use crate::decide::policy::{CheckedRule, Policies};
 use crate::decide::publish;
@@ -218,37 +219,59 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     };
 
     let rules = live.rules()?;
-    let action = publish::action(&answer.proposed);
-    let (risk, release) = (args.publish.accept_known_defects, answer.view.release());
-    if let Err(refused) = take_risk(&action, risk.into(), release, DryRun::None, context) {
-        // What was found is worth something although nothing is published.
-        present(&answer.report, answer.view.view_warnings(), wanted, context)?;
-        return Err(refused);
-    }
-    let mut publication = Publication::new(&rules, &answer.proposed, &answer.view, context)?;
-    // A signal ends the comparison and not the program: the rules still have to be removed.
-    let signals = Signals::listen();
-    let compared = tokio::select! {
-        compared = compare(&mut publication, answer, || view(&request, &args, context)) => compared,
-        status = signals.received() => Err(publish::interrupted(status)),
+    publish(answer, &rules, &request, &args, context).await
+}
+
+/// Prints the answer with what the controller says of rules that are made for it.
+async fn publish(
+    mut answer: PreviewAnswer,
+    rules: &Rules,
+    request: &PreviewRequest,
+    args: &PreviewArgs,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    let wanted = args.output.wanted();
+    let mut publication = Publication::new(rules, &answer.proposed, &answer.view)?;
+    let proposal = publication.proposal();
+    let mut changer = changer(rules, context);
+    let pipeline = Pipeline {
+        basis: ApprovalBasis::Preview {
+            release: answer.view.release(),
+            risk: args.publish.accept_known_defects.into(),
+        },
+        dry_run: DryRun::None,
+        context,
     };
-    // Whatever came of the comparison, and before it is told: the rules are in the cluster.
-    let left = if args.publish.cleanup {
-        publication.clean_up().await
-    } else {
-        publication.tell_what_stays();
-        Ok(())
-    };
-    let answer = match (compared, &left) {
-        (Ok(answer), _) => answer,
-        (Err(failure), left) => {
-            let failure = publication.with_possible(failure);
-            return Err(match left {
-                Ok(()) => failure,
-                Err(removal) => publish::with_failed_removal(failure, removal),
-            });
+    let mut signals = None;
+    let apply = async |changer: &mut Changer<'_>| {
+        // A signal ends the comparison and not the program: the rules still have to be removed.
+        let signals = signals.insert(Signals::listen());
+        let view = || view(request, args, context);
+        tokio::select! {
+            compared = compare(&mut publication, &mut answer, view, changer) => compared,
+            status = signals.next() => Err(publish::interrupted(status)),
         }
     };
+    let compared = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
+    if signals.is_none() {
+        // What was found is worth something although nothing is published.
+        present(&answer.report, answer.view.view_warnings(), wanted, context)?;
+        return compared.map(|()| ExitStatus::Success);
+    }
+    // Whatever came of the comparison, and before it is told: the rules are in the cluster.
+    let left = if args.publish.cleanup {
+        publication.clean_up(&mut changer).await
+    } else {
+        publication.tell_what_stays(context);
+        Ok(())
+    };
+    if let Err(failure) = compared {
+        let failure = publication.with_possible(failure);
+        return Err(match &left {
+            Ok(()) => failure,
+            Err(removal) => publish::with_failed_removal(failure, removal),
+        });
+    }
     let status = present(&answer.report, answer.view.view_warnings(), wanted, context)?;
     left?;
     publish::check(&answer.report, PATIENCE).map_err(|failure| {
@@ -257,29 +280,25 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     Ok(status)
 }
 
-/// The answer with what the controller says.
+/// Adds to the answer what the controller says.
 ///
 /// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and
 /// the cluster may have changed since it was read. So what differs is asked for anew, once.
 async fn compare(
     publication: &mut Publication<'_>,
-    first: PreviewAnswer,
+    answer: &mut PreviewAnswer,
     view: impl AsyncFn() -> Result<PreviewAnswer, Failure>,
-) -> Result<PreviewAnswer, Failure> {
-    let mut answer = first;
-    answer.report.published_rules = publication.ask(&answer.report).await?;
-    if answer
-        .report
-        .published_rules
-        .iter()
-        .any(|rule| rule.agrees == Some(false))
-    {
+    changer: &mut Changer<'_>,
+) -> Result<(), Failure> {
+    answer.report.published_rules = publication.ask(&answer.report, changer).await?;
+    let mut published = answer.report.published_rules.iter();
+    if published.any(|rule| rule.agrees == Some(false)) {
         // The controller judges a rule with effect None once, so that it has to be made anew.
-        publication.clean_up().await?;
-        answer = view().await?;
-        answer.report.published_rules = publication.ask(&answer.report).await?;
+        publication.clean_up(changer).await?;
+        *answer = view().await?;
+        answer.report.published_rules = publication.ask(&answer.report, changer).await?;
     }
-    Ok(answer)
+    Ok(())
 }
 
 /// Reads what the question needs, and answers it.

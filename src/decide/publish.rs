@@ -75,10 +75,10 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
     })
 }
 
-/// What asking the controller is, as the beginning of a question.
+/// What asking the controller by so many rules is, as the beginning of a question.
 #[must_use]
-pub fn action(proposed: &[ProposedTaint]) -> String {
-    format!("Make {} with effect None", counted(proposed.len(), "rule"))
+pub fn publication(rules: usize) -> String {
+    format!("Make {} with effect None", counted(rules, "rule"))
 }
 
 /// Whether the rule of the draft's name is an earlier preview, which may be taken away.

@@ -55,6 +55,16 @@ pub fn ways_on(
     lines
 }
 
+/// How to go on waiting for rules of these names that are being deleted.
+#[must_use]
+pub fn until_deleted(names: &[String]) -> String {
+    format!(
+        "the rules are deleted once their finalizers are removed; to keep waiting: \
+         kubectl devicetaint wait {} --for deleted",
+        names.join(" ")
+    )
+}
+
 /// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met.
 #[must_use]
 pub fn ended(
