@@ -28,6 +28,7 @@ use crate::cluster::{ApiClient, Rules, ServedKinds, discover, user_name};
 use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
+use crate::decide::outcomes::RuleResult;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Chooser, Proposal, RulePatch, RuleWords, SelectedRules, Version};
 use crate::engine::settle::is_observed;
@@ -35,7 +36,6 @@ use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
-use crate::report::change::RuleResult;
 use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downgraded_line};
 
 /// Lower a rule's effect immediately, without preview, guards or confirmation

@@ -24,10 +24,12 @@ use crate::decide::drain::{
     AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester,
     plan_file,
 };
+use crate::decide::expectation::UnreadableExpectation;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::naming::nearest::nearest;
 use crate::render::Format;
+use crate::report::plan;
 
 /// Drain devices node by node, within PodDisruptionBudgets
 ///
@@ -360,7 +362,11 @@ fn planned(path: &str) -> Result<NamedPlan, Failure> {
         "-" => io::read_to_string(io::stdin()),
         path => std::fs::read_to_string(path),
     };
-    let file = plan_file(path, || read().map_err(|error| error.to_string()))?;
+    let parsed = || {
+        let text = read().map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
+        plan::parse(&text).map_err(UnreadableExpectation::from)
+    };
+    let file = plan_file(path, parsed)?;
     let name = path.to_owned();
     Ok(NamedPlan { name, file })
 }

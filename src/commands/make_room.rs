@@ -21,8 +21,8 @@ use super::work::stopped::stopped;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
 use crate::decide::make_room::{
-    Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, ended_report,
-    interrupted as advice, leftover, nothing_report, plan_lines, planned_report, with_scheduler,
+    Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, interrupted as advice,
+    leftover, plan_lines, with_scheduler,
 };
 use crate::decide::{Existing, Question, Terms};
 use crate::error::{ExitStatus, Failure};
@@ -32,6 +32,7 @@ use crate::render::{Format, Page, render};
 use crate::report::RoomReport;
 use crate::report::change::DryRun;
 use crate::report::room::RoomOutcome;
+use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 
 /// Evict pods so that a pending pod gets their devices
 ///

@@ -398,7 +398,7 @@ fn next_step(
         typed: &typed,
         resolved: &typed,
         manifests: &[],
-        report: assessed,
+        assessment: &assessed.assessment,
         reading: &view.reading,
         semantics: &view.semantics,
         now: view.now,

@@ -34,6 +34,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::report::ImpactReport;
 use crate::report::change::DryRun;
+use crate::report::policy::Violation;
 
 /// Show which pods a taint would evict, and when
 ///
@@ -151,7 +152,7 @@ impl PreviewAnswer {
             typed: &self.typed,
             resolved: &self.choice,
             manifests: &request.manifests,
-            report: &self.report,
+            assessment: &self.report.assessment,
             reading: &view.reading,
             semantics: &view.semantics,
             now: view.now,
@@ -274,8 +275,10 @@ async fn publish(
     }
     let status = present(&answer.report, answer.view.view_warnings(), wanted, context)?;
     left?;
-    publish::check(&answer.report, PATIENCE).map_err(|failure| {
-        publish::with_the_other_way(failure, &answer.report, &answer.other_way())
+    let PreviewAnswer { report, .. } = &answer;
+    publish::check(&report.answers, &report.assessment.facts, PATIENCE).map_err(|failure| {
+        let others = report.other_treatment(&answer.other_way());
+        publish::with_the_other_way(failure, &report.answers, &others)
     })?;
     Ok(status)
 }
@@ -290,13 +293,15 @@ async fn compare(
     view: impl AsyncFn() -> Result<PreviewAnswer, Failure>,
     changer: &mut Changer<'_>,
 ) -> Result<(), Failure> {
-    answer.report.published_rules = publication.ask(&answer.report, changer).await?;
-    let mut published = answer.report.published_rules.iter();
-    if published.any(|rule| rule.agrees == Some(false)) {
+    let answers = publication.ask(&answer.report, changer).await?;
+    let differs = answers.iter().any(|rule| rule.agrees() == Some(false));
+    answer.report.set_answers(answers);
+    if differs {
         // The controller judges a rule with effect None once, so that it has to be made anew.
         publication.clean_up(changer).await?;
         *answer = view().await?;
-        answer.report.published_rules = publication.ask(&answer.report, changer).await?;
+        let answers = publication.ask(&answer.report, changer).await?;
+        answer.report.set_answers(answers);
     }
     Ok(())
 }
@@ -341,7 +346,8 @@ async fn view(
     let view = view.with_pods_for(&proposed, guards).await?;
     let mut report = view.report(&proposed, guards);
     report.arrangement = args.arrangement.arrangement();
-    report.violations = policies.violations(&asked, &view.semantics);
+    let violations = policies.violations(&asked, &view.semantics);
+    report.violations = violations.iter().map(Violation::from).collect();
     Ok(PreviewAnswer {
         view,
         typed,

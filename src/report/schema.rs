@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::clusters::{AnyReport, ClusterReports};
 use super::command_event::CommandEvent;
-use super::policy::DeviceTaintPolicy;
 use super::{
     ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, DrainList, Explanation,
     ImpactReport, PlanReport, PodResourcesReport, RoomReport, RuleDescription, RuleDescriptions,
     TolerationReport, VersionReport, WaitReport,
 };
+use crate::decide::policy::DeviceTaintPolicy;
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]

@@ -21,11 +21,12 @@ use super::consent::{SafetyLimits, ask, introduce, take_risk};
 use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
-use super::wait::{ProgressLine, Wait, WaitEnd, timed_out};
+use super::wait::{ProgressLine, Wait, WaitEnd, not_seen_released, timed_out};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::conflict::refuse_deleted;
+use crate::decide::consent::ImpactLines;
 use crate::decide::effect::{no_way_back, revert, way_back};
 use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
 use crate::decide::ledger::RuleGoal as Planned;
@@ -210,7 +211,8 @@ impl Pipeline<'_> {
         let proposed = proposal.proposed(view.now);
         let report = mutation.report(&proposed, &safety.guards).await?;
         if let Some(patience) = proposal.waits() {
-            wait_advice::refuse_too_short(&report, patience, view.now)?;
+            let last = report.assessment.totals.last_eviction;
+            wait_advice::refuse_too_short(last, patience, view.now)?;
         }
         // It costs another read of pods, and only a report that was agreed to is compared with it.
         let previewed = match proposal.previewed(view.now) {
@@ -218,8 +220,13 @@ impl Pipeline<'_> {
             Some(_) | None => None,
         };
         let planned = PlannedChange {
-            report: &report,
-            previewed: previewed.as_ref().unwrap_or(&report),
+            assessment: &report.assessment,
+            previewed: &previewed.as_ref().unwrap_or(&report).assessment.facts,
+            lines: &ImpactLines {
+                summary: report.summary_lines(),
+                unknown: report.unknown_lines(),
+                worst: report.worst_lines(),
+            },
             rules: &proposal.rules,
             action,
             concerns: &self.concerns(mutation, proposal).await,
@@ -227,7 +234,8 @@ impl Pipeline<'_> {
             drains: proposal.drains.as_ref(),
         };
         let passed = safety.check(&planned, self.dry_run, self.context)?;
-        let expected = report.evicted();
+        let facts = &report.assessment.facts;
+        let expected = facts.evicted().map(|pod| pod.uid.clone()).collect();
         match passed.or(risk) {
             ApprovalResult::Unasked => {}
             // What was agreed to may have become more, or another thing, while somebody thought about it.
@@ -235,7 +243,8 @@ impl Pipeline<'_> {
                 let now = mutation.again().await?;
                 refuse_deleted(&proposal.changed(), now.view.rules()?)?;
                 let proposed = proposal.proposed(now.view.now);
-                still_agreed(report, &now.report(&proposed, &safety.guards).await?)?;
+                let found = now.report(&proposed, &safety.guards).await?;
+                still_agreed(facts, &found.assessment)?;
                 let noting = proposal.noting_hardware();
                 refuse_replaced(&noting, &now.view.reading, &now.view.semantics)?;
             }
@@ -284,7 +293,7 @@ impl Pipeline<'_> {
             Err(failure) => Err(failure),
         };
         let waited = waited.map_err(|failure| stopped(failure, context))?;
-        changer.outcomes.waited(waited.report(&wait));
+        changer.waited(waited.report(&wait));
         match waited.ending {
             WaitEnd::Met => {
                 let rules = if names.len() == 1 { "rule" } else { "rules" };
@@ -298,7 +307,7 @@ impl Pipeline<'_> {
                 Ok(())
             }
             // What is held may not be given to others: the rules stay, whatever --on-timeout says.
-            WaitEnd::NotReleased(left) => Err(wait_advice::not_seen_released(&left)),
+            WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
             WaitEnd::TimedOut(left) => {
                 let failure = timed_out(patience.timeout, &left);
                 Err(match basis.late {
@@ -375,7 +384,7 @@ impl Pipeline<'_> {
         };
         let waited = wait.for_rules(basis.live, context).await;
         let waited = waited.map_err(|failure| stopped(failure, context))?;
-        changer.outcomes.waited(waited.report(&wait));
+        changer.waited(waited.report(&wait));
         match waited.ending {
             WaitEnd::Met => Ok(()),
             WaitEnd::TimedOut(left) | WaitEnd::NotReleased(left) => {

@@ -15,14 +15,14 @@ use crate::cluster::{ClusterError, Rules, StoredRule};
 use crate::commands::context::Context;
 use crate::decide::outcomes::held;
 use crate::decide::publish::{
-    PreviewRules, check_preview, previews, removed_meanwhile, what_stays, with_what_is_left,
+    ControllerAnswer, PreviewRules, check_preview, previews, removed_meanwhile, what_stays,
+    with_what_is_left,
 };
 use crate::decide::{Existing, Proposal, RuleDraft, Terms};
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::Failure;
 use crate::report::ImpactReport;
 use crate::report::change::DryRun;
-use crate::report::impact::Published;
 
 /// How long the controller may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
@@ -74,7 +74,7 @@ impl<'a> Publication<'a> {
         &mut self,
         report: &ImpactReport,
         changer: &mut Changer<'_>,
-    ) -> Result<Vec<Published>, Failure> {
+    ) -> Result<Vec<ControllerAnswer>, Failure> {
         for draft in self.drafts.clone() {
             self.create_anew(&draft, changer).await?;
         }
@@ -117,14 +117,14 @@ impl<'a> Publication<'a> {
         draft: &RuleDraft,
         expected: Option<&str>,
         began: Instant,
-    ) -> Result<Published, Failure> {
+    ) -> Result<ControllerAnswer, Failure> {
         loop {
             let stored = self.rules.get(&draft.name).await.map_err(failed)?;
             let Some(StoredRule { fact: rule, .. }) = stored else {
                 return Err(removed_meanwhile(&draft.name));
             };
             let condition = rule.condition.as_ref();
-            let answer = Published::new(&draft.name, rule.generation, condition, expected);
+            let answer = ControllerAnswer::new(&draft.name, rule.generation, condition, expected);
             if answer.condition.is_some() || began.elapsed() >= PATIENCE {
                 return Ok(answer);
             }

@@ -16,7 +16,6 @@
 //! | What is observed at each look | `facts` |
 //! | Exit status and messages of the end | `ending` |
 //! | Rules that are left of earlier runs | `cleanup` |
-//! | The result as reports show it | `reported` |
 //! | The plan, and why nothing helps, in words | `words` |
 //!
 //! Source: the design of the Rescheduler (`rescheduling-for-critical-pods.md`).
@@ -27,7 +26,6 @@ mod eligibility;
 mod ending;
 mod facts;
 mod plan;
-mod reported;
 mod run;
 mod target;
 mod terms;
@@ -46,7 +44,6 @@ pub use facts::{Occupants, StageView, stage_facts};
 pub use plan::{
     NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomInput, RoomLimits, RoomPlan, plan,
 };
-pub use reported::{ended_report, nothing_report, planned_report};
 pub use run::{
     Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
 };

@@ -45,7 +45,7 @@ impl DrainRequest {
                 .into_iter()
                 .map(|selector| hypothetical(selector, view.now))
                 .collect();
-            let mut report = mutation.report(&proposed, &[]).await?;
+            let report = mutation.report(&proposed, &[]).await?;
             let mut publication = Publication::new(&mutation.rules, &proposed, view)?;
             let mut changer = changer(&mutation.rules, context);
             let answers = tokio::select! {
@@ -63,8 +63,7 @@ impl DrainRequest {
                     });
                 }
             };
-            report.published_rules = answers;
-            match announcement(&report) {
+            match announcement(&answers) {
                 Announcement::Agrees => {
                     context
                         .printer
