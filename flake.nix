@@ -1,6 +1,6 @@
 # Written by packaging/ from packaging/release.json; see packaging/README.md.
 {
-  description = "Who will a DRA device taint hit, when, and how badly: a kubectl plugin";
+  description = "Preview which pods a DRA device taint evicts, when, and at what risk: a kubectl plugin";
 
   inputs.nixpkgs.url = "nixpkgs/nixos-unstable";
 

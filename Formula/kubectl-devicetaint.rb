@@ -4,7 +4,7 @@
 # Written by packaging/ from packaging/release.json; see packaging/README.md.
 # Nothing was released yet: the checksums are zeros, which no archive has.
 class KubectlDevicetaint < Formula
-  desc "Who will a DRA device taint hit, when, and how badly: a kubectl plugin"
+  desc "Preview which pods a DRA device taint evicts, when, and at what risk: a kubectl plugin"
   homepage "https://git.example/kubectl-devicetaint"
   version "0.1.0"
   license "Apache-2.0"

@@ -6,7 +6,7 @@
 # NODES (default 6), DRAIN (the drain's name, default firmware), PLAN (the file with the plan) and UPDATE (the command that updates the
 # nodes; its argument is that file) can be set. Further arguments are those of `drain`: without a terminal --yes, and --include-jobs and the like where pods need it.
 #
-# Every step can be run again: the plan is made once, `drain` goes on where it ended, and the devices stay drained until the update has
+# Every step can be run again: the plan is made once, `drain` continues where it stopped, and the devices stay drained until the update has
 # succeeded. Code 4: refused, nothing was changed; 5: some pods cannot leave, and are named; 75: run the same command again.
 set -euo pipefail
 plan=${PLAN:-${DRAIN:-firmware}.plan}

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Takes a device out of service and gives it back: preview, guard, add, escalate, wait, remove.
+# Takes a device out of service and back into service: preview, guard, add, escalate, wait, remove.
 #
 #   examples/runbook.sh gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware
 #
-# GUARD, TIMEOUT (default: what the report says it takes, and two minutes) and SETTLE can be set, and POLICY, the file with what a team has agreed on; MAINTENANCE is the command that does
-# the work meanwhile.
-# Every step can be run again with the same RUN: what is done already is left as it is. A rule of another run is left alone.
+# These variables can be set: GUARD, TIMEOUT (default: the duration in the report, and two minutes), SETTLE, POLICY (the policy file of a team) and
+# MAINTENANCE (the command that does the work meanwhile).
+# Every step can be run again with the same RUN: completed steps change nothing, and rules of other runs are not changed.
 set -euo pipefail
 
 device=$1
 taint=$2
 guard=${GUARD:-pods.evicted>20}
 settle=${SETTLE:-10s}
-# The name of this run, by which its rule is told from those of others.
+# The name of this run, which distinguishes its rule from those of other runs.
 run=${RUN:-runbook-$(date -u +%Y%m%dT%H%M%SZ)-$$}
 
-# Nothing where there is no policy.
+# Empty without a policy.
 forbids=(${POLICY:+--policy "$POLICY"})
 
 plugin() {
@@ -25,7 +25,7 @@ plugin() {
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 
-# Which pods would it evict? 4: more than the guard allows; 6: the answer is incomplete.
+# Which pods would it evict? 4: more than the guard allows; 6: the report is incomplete.
 status=0
 plugin preview "$device" "$taint:NoExecute" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --strict -o json > "$report" || status=$?
 case $status in
@@ -35,15 +35,15 @@ case $status in
     *) echo "runbook: the preview failed with $status" >&2; exit "$status" ;;
 esac
 
-# The most seconds that the report has of something; 0 where it has none.
+# The largest number of seconds in the report for a field; 0 if it has none.
 longest() {
     grep -o "\"$1\": *[0-9]*" "$report" | grep -o '[0-9]*$' | sort -n | tail -n 1 | grep . || echo 0
 }
 
-# The last eviction, the longest time to stop after it, and two minutes for all that is slow.
+# The last eviction, the longest grace period after it, and a margin of two minutes.
 timeout=${TIMEOUT:-$(($(longest evictInSeconds) + $(longest gracePeriodSeconds) + 120))s}
 
-# Announce it, unless an earlier run has gone further already: `add` would take the rule's effect back.
+# Announce it, unless an earlier run has already escalated the rule: `add` would lower the effect again.
 own() {
     plugin describe -l "devicetaint.dev/batch=$run" -o name 2>/dev/null
 }
@@ -52,7 +52,7 @@ if [ -z "$rule" ]; then
     # 1 also means that another rule of that name with another taint exists.
     found=$(plugin add "$device" "$taint" --batch "$run" --reason runbook --expires 4h ${forbids[@]+"${forbids[@]}"} -o name)
     rule=$(own)
-    # A rule that was there already stays in its batch: its run is at work.
+    # An existing rule stays in its batch: another run is using it.
     if [ -z "$rule" ]; then
         echo "runbook: ${found#*/} is a rule of another run; wait for that one, or go on with it: RUN=ITS-BATCH" >&2
         plugin describe "${found#*/}" >&2 || true
@@ -62,8 +62,8 @@ if [ -z "$rule" ]; then
 fi
 rule=${rule#*/}
 
-# Evict only the pods of the report, and wait. 3: it was escalated before; 4: also where TIMEOUT is over before the last pod
-# is due; 5: they are not gone in time.
+# Evict only the pods of the report, and wait. 3: it was escalated before; 4: also if TIMEOUT ends before the last eviction
+# is due; 5: the pods are not gone in time.
 status=0
 plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --error-unchanged \
     --wait --timeout "$timeout" --settle "$settle" || status=$?
@@ -95,7 +95,7 @@ case $status in
 esac
 
 status=0
-# Idle is more than evicted: who tolerates the taint, or only looks at the device, holds it too.
+# Idle is more than evicted: pods that tolerate the taint, and monitors with admin access, hold the device too.
 plugin wait "$rule" --for idle --timeout "$timeout" --settle "$settle" || status=$?
 case $status in
     0) ;;

@@ -1,4 +1,4 @@
-//! Who will a DRA device taint hit, when, and how badly?
+//! Preview of the pods that a DRA device taint evicts, when, and at what risk.
 //!
 //! ```text
 //!  kube-apiserver ┐

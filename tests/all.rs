@@ -31,6 +31,8 @@ mod packaging;
 #[path = "support/page.rs"]
 mod page;
 mod properties;
+#[path = "support/validated.rs"]
+mod validated;
 mod verdicts;
 
 /// Whether random cases are as many as the second tier tries.

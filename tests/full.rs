@@ -26,6 +26,8 @@ mod engines;
 mod harness;
 mod oracle;
 mod shells;
+#[path = "support/validated.rs"]
+mod validated;
 
 /// Of the tests on a real control plane those that are long.
 mod cluster {
@@ -38,6 +40,7 @@ mod cluster {
         mod normal;
         mod reading;
         mod rights;
+        mod roles;
         mod state;
         mod told;
         mod verdict;
@@ -56,7 +59,9 @@ mod cluster {
     mod far;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod live {
+        mod equal;
         mod faults;
+        mod generate;
         pub mod large;
         pub mod saved;
         mod scene;
@@ -73,7 +78,9 @@ mod cluster {
     mod parity;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod rules {
+        mod every_step;
         pub mod harm;
+        mod interrupted;
         mod pace;
         mod races;
         mod releases;

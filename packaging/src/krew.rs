@@ -10,16 +10,16 @@ const SHORT: &str = "Preview and apply DRA device taints safely";
 
 const DESCRIPTION: &str = "\
 Shows which pods a taint on DRA devices (GPUs, network cards and other
-accelerators) would evict, when, and how badly, before anything happens: from
-the live cluster or from a saved dump, by the rules of the
-device-taint-eviction controller. Then it leads a DeviceTaintRule through its
-life: created without effect, escalated after a look, waited for, removed.
+accelerators) would evict, when, and at what risk, before anything changes: from
+the live cluster or from a saved dump, with the logic of the
+device-taint-eviction controller. Then it creates, escalates and removes
+DeviceTaintRules, and waits until the pods are gone.
 
 For clusters with dynamic resource allocation, 1.33 to 1.37.
 ";
 
 const CAVEATS: &str = "\
-To complete its words with TAB wherever kubectl's are, once:
+To enable TAB completion in shells with kubectl completion:
   kubectl devicetaint completion install
 ";
 

@@ -5,7 +5,7 @@
 //! selects, and without the slices, in most versions, still whom it evicts.
 
 use crate::engine::Semantics;
-use crate::model::{Affects, Count, Gap, Kind};
+use crate::model::{Affects, Count, Counted, Gap, Kind};
 use crate::naming::phrase::each_once;
 
 /// Something that reports count.
@@ -126,11 +126,11 @@ impl<'a> ReportCompleteness<'a> {
         if gap.what == Gap::REPLACEMENTS {
             return subject == CountSubject::Replacements;
         }
-        match (gap.kind(), gap.affects) {
+        match (gap.kind().map(Kind::counted), gap.affects) {
             (_, Affects::Nothing) | (None, Affects::Details) => false,
             // Before 1.35 a rule hits only devices that a slice publishes, so that pods depend on slices too;
             // later versions match the allocation result.
-            (Some(Kind::ResourceSlice), _) => {
+            (Some(Counted::Slices), _) => {
                 is(&[
                     CountSubject::Published,
                     CountSubject::Selected,
@@ -142,56 +142,31 @@ impl<'a> ReportCompleteness<'a> {
                 ]) || (is(&[CountSubject::Pods, CountSubject::Workloads])
                     && self.affects(gap) == Affects::Evictions)
             }
-            (Some(Kind::ResourceClaim), _) => !is(&[
+            (Some(Counted::Claims), _) => !is(&[
                 CountSubject::Published,
                 CountSubject::Inventory,
                 CountSubject::Taints,
             ]),
             // Other rules may evict pods earlier and taint devices that would be free; whom these taints
             // evict stays.
-            (Some(Kind::DeviceTaintRule), _) => is(&[
+            (Some(Counted::Rules), _) => is(&[
                 CountSubject::Times,
                 CountSubject::Budgets,
                 CountSubject::Replacements,
                 CountSubject::Taints,
             ]),
-            (Some(Kind::Pod), _) => is(&[
+            (Some(Counted::Pods), _) => is(&[
                 CountSubject::Pods,
                 CountSubject::Budgets,
                 CountSubject::Workloads,
             ]),
-            (Some(Kind::PodDisruptionBudget), _) => subject == CountSubject::Budgets,
-            (
-                Some(
-                    Kind::ReplicaSet
-                    | Kind::Deployment
-                    | Kind::StatefulSet
-                    | Kind::DaemonSet
-                    | Kind::Job
-                    | Kind::CronJob
-                    | Kind::LeaderWorkerSet
-                    | Kind::JobSet
-                    | Kind::PodGroup
-                    | Kind::CoschedulingPodGroup,
-                ),
-                _,
-            ) => subject == CountSubject::Workloads,
-            (Some(Kind::Node), _) => subject == CountSubject::Nodes,
+            (Some(Counted::Budgets), _) => subject == CountSubject::Budgets,
+            (Some(Counted::Workloads), _) => subject == CountSubject::Workloads,
+            (Some(Counted::Nodes), _) => subject == CountSubject::Nodes,
             // Nothing is counted from what answers can do without.
-            (
-                Some(
-                    Kind::Event
-                    | Kind::ResourceClaimTemplate
-                    | Kind::MutatingAdmissionPolicy
-                    | Kind::MutatingAdmissionPolicyBinding
-                    | Kind::ValidatingAdmissionPolicy
-                    | Kind::ValidatingAdmissionPolicyBinding
-                    | Kind::NamespaceObject,
-                ),
-                _,
-            ) => false,
+            (Some(Counted::Nothing), _) => false,
             // What cannot be evaluated may select any device, which concerns all but these two.
-            (Some(Kind::DeviceClass) | None, _) => {
+            (Some(Counted::Classes) | None, _) => {
                 !is(&[CountSubject::Inventory, CountSubject::Holders])
             }
         }

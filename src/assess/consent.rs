@@ -51,7 +51,7 @@ impl fmt::Display for WhyCount {
         match self {
             Self::EveryDevice => formatter.pad("every device of every driver is selected"),
             Self::EveryDeviceForTheScheduler => {
-                formatter.pad("for the scheduler every device of every driver is tainted")
+                formatter.pad("the scheduler treats every device of every driver as tainted")
             }
             Self::SystemPods => write!(formatter, "pods in {SYSTEM} are evicted"),
             Self::Namespaces(count) => {
@@ -210,7 +210,7 @@ mod tests {
             let expected = match SelectorScope::of(None, effect, &semantics) {
                 SelectorScope::EveryDevice => "every device of every driver is selected",
                 SelectorScope::EveryDeviceForTheScheduler => {
-                    "for the scheduler every device of every driver is tainted"
+                    "the scheduler treats every device of every driver as tainted"
                 }
                 SelectorScope::NoDevice | SelectorScope::Described => {
                     assert_eq!(needed, Consent::Yes);

@@ -52,8 +52,7 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
         ),
         // A defect is present only in a known release, which is matched above; here the version alone cannot tell.
         (Presence::NotKnown | Presence::Present, _) => format!(
-            "the server may be one of Kubernetes {affected}, whose kube-scheduler can panic \
-             because of any rule, or ignores it: {upstream}"
+            "the server may run Kubernetes {affected}, where any rule can make kube-scheduler panic, or is ignored by it: {upstream}"
         ),
     };
     Some(Warning {
@@ -83,10 +82,14 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
     let stale = Defect::StaleReservationsHide;
     // The verdict says that these pods are evicted, and no server of such a release was tried: that has to be said.
     let doubtful = extended.presence(Some(release)) == Presence::NotKnown;
-    let evicted = impact.pods.iter().filter(|found| {
-        matches!(found.verdict, Verdict::Evicted { .. }) && by_extended_resource_alone(found.pod)
-    });
-    let evicted = evicted.count();
+    let evicted = impact
+        .pods
+        .iter()
+        .filter(|found| {
+            matches!(found.verdict, Verdict::Evicted { .. })
+                && by_extended_resource_alone(found.pod)
+        })
+        .count();
     let ask = "to ask the controller itself: preview --publish";
     let warning = |defect: Defect, message: String, fix: &str| Warning {
         code: defect.code(),
@@ -164,7 +167,7 @@ mod tests {
         assert!(told.ends_with("kubernetes#139651"), "{told}");
         for unknown in [Some("v1.36"), None] {
             let told = message(unknown).unwrap();
-            assert!(told.contains("may be one of"), "{told}");
+            assert!(told.contains("may run"), "{told}");
         }
         for without in ["v1.35.0", "v1.36.3", "v1.37.0"] {
             assert_eq!(message(Some(without)), None);

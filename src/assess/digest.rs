@@ -56,6 +56,7 @@ fn shortened(mut digest: String, of: &str) -> String {
 /// in a line, each field with its length in bytes before it (`3:abc`), and `-` for one that is null.
 fn digest(facts: &ImpactFacts) -> String {
     let mut lines: Vec<String> = facts.taints.iter().map(taint_line).collect();
+    // The order of arguments and of lists of the server decides nothing.
     lines.sort_unstable();
     let known = facts.devices.iter();
     let known = known.filter(|device| !device.identity.is_empty());
@@ -116,8 +117,10 @@ pub fn hash(algorithm: &str, lines: &[String]) -> String {
 }
 
 fn device_line(name: &str, identity: &BTreeMap<String, String>) -> String {
-    let attributes = identity.iter().flat_map(|(name, value)| [name, value]);
-    let attributes = attributes.map(|text| Some(text.as_str()));
+    let attributes = identity
+        .iter()
+        .flat_map(|(name, value)| [name, value])
+        .map(|text| Some(text.as_str()));
     fields([Some("device"), Some(name)].into_iter().chain(attributes))
 }
 

@@ -266,7 +266,7 @@ impl<'a> HazardEvidence<'a> {
         });
         let driver = &away.next()?.driver;
         Some(HazardReason::Since(format!(
-            "{driver} publishes nothing on {node}: the pod would hang in Terminating until it does"
+            "{driver} publishes no devices on {node}: the pod would hang in Terminating until it does"
         )))
     }
 
@@ -808,7 +808,7 @@ mod tests {
         assert!(
             found[0]
                 .1
-                .starts_with("gpu.example.com publishes nothing on node-7"),
+                .starts_with("gpu.example.com publishes no devices on node-7"),
             "{found:?}"
         );
         // Nobody knows what is published.

@@ -113,7 +113,7 @@ macro_rules! hazards {
 // The severities are those of the Rescheduler's design (budgets first, pods that nobody makes again, long
 // grace periods) and of the kubelet's evictions (critical pods, pods of DaemonSets come right back).
 hazards! {
-    /// A budget says that it has to stay.
+    /// A PodDisruptionBudget protects it.
     PdbViolated {
         code: "pdb-violated",
         severity: Danger,
@@ -197,7 +197,7 @@ hazards! {
         meaning: "its Job recreates it, counts it as a failure, or may fail",
         find: HazardEvidence::job_restart,
     }
-    /// Its owner asked that it be left alone.
+    /// An annotation forbids its disruption.
     DoNotDisrupt {
         code: "do-not-disrupt",
         severity: Warning,

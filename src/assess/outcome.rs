@@ -19,7 +19,7 @@ pub enum Outcome {
     Tolerates,
     /// It is already terminating.
     Terminating,
-    /// It refers to a claim with a selected device, but the controller does not evict it; its notes say why.
+    /// It refers to a claim with a selected device, but the controller does not evict it; its notes have the reasons.
     NotEvicted,
 }
 

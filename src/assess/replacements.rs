@@ -332,7 +332,7 @@ fn unread(reading: &Reading) -> Option<Gap> {
     };
     let reason = match (kinds.as_slice(), &reading.source) {
         ([], _) => return None,
-        (kinds, Source::Files) => format!("the input holds no {}", kinds.join(" and no ")),
+        (kinds, Source::Files) => format!("the input contains no {}", kinds.join(" and no ")),
         (kinds, Source::Cluster { .. }) => format!("{} were not read", kinds.join(" and ")),
     };
     Some(Gap::of_replacements(&reason))

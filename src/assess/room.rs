@@ -2,8 +2,8 @@
 //!
 //! Takes what a NoExecute taint on the devices in question would do, and the pods that may be evicted. Gives for every set
 //! of them a [`RoomCost`]. Budgets are taken as the Eviction API would answer if the pods of the set were evicted one after
-//! the other, before any is replaced. Requests of CPU and memory are not read: the smallest requests are those of the
-//! fewest devices.
+//! the other, before any is replaced. Requests of CPU and memory are not read: of equal sets the one is
+//! smaller whose pods claim fewer devices.
 
 use foldhash::HashMap;
 

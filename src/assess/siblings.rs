@@ -70,7 +70,7 @@ impl Sibling {
             format!("{device} stays in use by {users}")
         } else {
             format!(
-                "{}, on the hardware of {device}, stays in use by {users}",
+                "{}, on the same hardware as {device}, stays in use by {users}",
                 self.device
             )
         }
@@ -161,8 +161,8 @@ mod tests {
             beside(&all, &impact).as_deref(),
             Some(
                 "gpu.example.com/node-7/gpu-0 stays in use by pod a/x and 1 more; \
-                 gpu-1, on the hardware of gpu.example.com/node-7/gpu-0, stays in use by claim team-a/claim; \
-                 gpu-2, on the hardware of gpu.example.com/node-7/gpu-0, stays in use by pod a/z; 1 more"
+                 gpu-1, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by claim team-a/claim; \
+                 gpu-2, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by pod a/z; 1 more"
             )
         );
         assert_eq!(beside(&all[4..], &impact), None);

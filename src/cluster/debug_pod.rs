@@ -9,12 +9,14 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::client::api::ApiClient;
 use super::client::body_reader::{BodyCollector, BodyReader};
 use super::client::request::{Change, JSON, Read};
 use super::client::retry::{ATTEMPTS, AttemptFailure};
 use super::client::write::WriteOutcome;
+use super::error::ClusterError;
 use super::path::escaped;
-use super::{ApiClient, ClusterError, Permission};
+use super::permission::Permission;
 
 /// Where the kubelet's folder is in the pod.
 const MOUNTED: &str = "/kubelet";
@@ -121,7 +123,6 @@ impl DebugPod {
     /// When it was not made, or nobody knows.
     pub async fn create(&self, request: &DebugPodRequest<'_>) -> Result<(), NotMade> {
         let change = Change {
-            name: self.name.clone(),
             method: Method::POST,
             content_type: JSON,
             body: object(&self.namespace, &self.name, request)
@@ -176,14 +177,19 @@ impl DebugPod {
             .map_err(|failure| self.client.error(&read, failure))
     }
 
-    /// Removes it at once.
+    /// Its namespace.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Removes it at once, and says whether it was there.
     ///
     /// # Errors
     ///
     /// As any change; one that is gone is removed.
-    pub async fn remove(&self) -> Result<(), ClusterError> {
+    pub async fn remove(&self) -> Result<bool, ClusterError> {
         let change = Change {
-            name: self.name.clone(),
             method: Method::DELETE,
             content_type: JSON,
             // Without a grace period the API removes the pod at once, even if its node no longer responds.
@@ -191,7 +197,8 @@ impl DebugPod {
         };
         let target = self.target("delete", "pods", &self.path());
         match self.client.write(&target, &change).await {
-            WriteOutcome::Done(_) | WriteOutcome::Refused(ClusterError::NotFound { .. }) => Ok(()),
+            WriteOutcome::Done(_) => Ok(true),
+            WriteOutcome::Refused(ClusterError::NotFound { .. }) => Ok(false),
             WriteOutcome::Unmade(error)
             | WriteOutcome::Refused(error)
             | WriteOutcome::Lost(error) => Err(error),

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Permission, Purpose};
+use super::permission::Permission;
+use super::purpose::Purpose;
 use crate::model::Kind;
 use crate::naming::nearest::hints_for;
 
@@ -169,7 +170,7 @@ pub enum ClusterError {
         reason: String,
     },
     /// The server said nothing for too long.
-    #[error("{server} did not answer {path} within {}s", waited.as_secs_f64())]
+    #[error("{server} did not respond to {path} within {}s", waited.as_secs_f64())]
     TimedOut {
         /// Which server.
         server: Arc<Server>,
@@ -342,6 +343,12 @@ fn not_in_kubeconfig(what: &str, name: &str, known: &[String]) -> Vec<String> {
     hints
 }
 
+/// Whether client and server have no algorithm in common, as far as the reason tells.
+fn is_about_an_algorithm(reason: &str) -> bool {
+    let words = ["HandshakeFailure", "UnsupportedSignatureAlgorithm"];
+    words.iter().any(|word| reason.contains(word))
+}
+
 impl ClusterError {
     /// The way out, in the order in which to try; empty when the text says it all.
     #[must_use]
@@ -368,9 +375,14 @@ impl ClusterError {
             Self::Unreachable { .. } => vec![
                 "check that the cluster is running, and check --context and --server".to_owned(),
             ],
-            Self::Tls { .. } => vec![
-                "check certificate-authority and tls-server-name of the cluster, and the user's client certificate".to_owned(),
-            ],
+            Self::Tls { reason, .. } => {
+                let curve = is_about_an_algorithm(reason).then(|| {
+                    "a server whose certificate, or whose certificate authority, is on the curve \
+                     P-521 is not supported: P-256, P-384 and RSA are".to_owned()
+                });
+                let check = "check certificate-authority and tls-server-name of the cluster, and the user's client certificate".to_owned();
+                [check].into_iter().chain(curve).collect()
+            }
             Self::Foreign { .. } => vec![
                 "a proxy, gateway or login page may have responded instead: check --server, \
                  proxy-url and HTTPS_PROXY, and compare with `kubectl get --raw /version`".to_owned(),

@@ -14,6 +14,7 @@
 //! pods that matter. Never gives a shorter list than the server's: an answer that is not complete is
 //! asked for again, and is an error in the end.
 
+mod bounded;
 mod cache;
 mod client;
 mod connection;
@@ -54,18 +55,18 @@ pub use pod_location::{node_exists, node_of_pod};
 pub use purpose::Purpose;
 pub use read::{
     PodQuery, PodQueryResult, ReadResult, Saved, SavedList, eviction_events, find_pods,
-    node_health, read_attributes, read_devices, read_devices_with_objects, read_everything,
-    read_for_preview, read_named_workloads, read_names, read_nodes, read_optional, read_places,
-    read_pods, read_pods_and_disruption_inputs, read_remembered, read_workloads, rule_events,
-    slices_of_nodes,
+    node_health, read_attributes, read_devices, read_everything, read_for_preview,
+    read_named_workloads, read_names, read_nodes, read_optional, read_places, read_pods,
+    read_pods_and_disruption_inputs, read_remembered, read_workloads, rule_events, slices_of_nodes,
 };
 pub use retryability::Retryability;
 pub use role::{Role, cluster_role_for};
-pub use rules::{Rules, StoredRule};
+pub use rules::{Rules, StoredRule, read_devices_with_objects};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
 pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{
-    ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Listed, ObjectChange, ObjectVersion,
-    Objects, Removal, RestartAnswer, Stored, WriteMode, evict, restart, run_uid, user_name,
+    AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Listed, ObjectChange,
+    ObjectVersion, Objects, Removal, RestartAnswer, Stored, WriteMode, evict, is_allowed, restart,
+    run_uid, user_name,
 };

@@ -32,6 +32,25 @@ pub(in crate::cluster) fn escaped(text: &str) -> String {
         .collect()
 }
 
+/// A part of a path without its percent signs; what is no escape stays as it is.
+pub(in crate::cluster) fn unescaped(part: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = part.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = (first == b'%')
+            .then(|| after.split_at_checked(2))
+            .flatten()
+            .and_then(|(digits, after)| {
+                let digits = std::str::from_utf8(digits).ok()?;
+                Some((u8::from_str_radix(digits, 16).ok()?, after))
+            });
+        let (byte, after) = escaped.unwrap_or((first, after));
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// The resource in a path, such as `pods` in `/api/v1/namespaces/ml/pods/train-0`.
 #[must_use]
 pub(in crate::cluster) fn resource_in(path: &str) -> &str {
@@ -60,6 +79,18 @@ mod tests {
             ("/version", "the API"),
         ] {
             assert_eq!(resource_in(path), name, "{path}");
+        }
+    }
+
+    #[test]
+    fn percent_signs_that_escape_nothing_stay() {
+        for (part, expected) in [
+            ("a%2fb", "a/b"),
+            ("100%", "100%"),
+            ("%zz", "%zz"),
+            ("%4", "%4"),
+        ] {
+            assert_eq!(unescaped(part), expected);
         }
     }
 }

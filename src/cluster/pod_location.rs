@@ -3,9 +3,11 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::client::api::ApiClient;
 use super::client::document::document_for;
+use super::error::ClusterError;
 use super::path::escaped;
-use super::{ApiClient, ClusterError, Permission};
+use super::permission::Permission;
 use crate::model::{Kind, NamespacedName, NodeName};
 
 /// A pod, as far as its place goes.

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use super::ClusterError;
+use super::error::ClusterError;
 
 /// What to expect of the same command, run again as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
+use super::profile::CommandProfile;
 use super::work::add_hooks::{AddHooks, NoHooks};
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
@@ -21,6 +22,8 @@ use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction}
 use super::work::resolve_rules::by_name;
 use super::work::source;
 use super::work::stopped::stopped;
+use crate::cluster;
+use crate::completion::Values;
 use crate::decide::add::{action, next_line};
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilter, Expansion, Purpose, collapsed,
@@ -55,7 +58,7 @@ pub(super) struct AddArgs {
     ///
     /// `*` as driver, pool or device matches any. Each DEVICE argument becomes one rule, also with `*`;
     /// --node, --where and similar flags create one rule per device. Without an effect, the effect is None.
-    #[arg(value_name = "DEVICE|TAINT")]
+    #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     pub(super) targets: Vec<String>,
 
     #[command(flatten)]
@@ -169,6 +172,13 @@ Examples:
     example.com/broken:NoExecute -o json > report.json
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
     example.com/broken:NoExecute --yes --expect report.json";
+
+impl AddArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(cluster::Purpose::Add)
+    }
+}
 
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.output.and_then(Printed::report);

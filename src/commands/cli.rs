@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::pin::Pin;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -12,6 +13,8 @@ use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
+use super::profile::{Clusters, CommandProfile, NamespaceFilter, Signals};
+use super::settings::settings;
 use super::work::connect::failed;
 use super::work::events;
 use super::work::role::{RoleShown, tell_role};
@@ -20,7 +23,7 @@ use super::{
     explain, help, list, make_room, plan, podresources, preview, remove, restore, signal, snapshot,
     tolerations, undedicate, version, wait,
 };
-use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
+use crate::cluster::{ConnectionOptions, KubeconfigNames};
 use crate::completion::{Known, Request};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::nearest::nearest;
@@ -118,16 +121,20 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Ok(parsed) => parsed,
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
-    let misplaced = cli.misplaced_namespace();
-    let contexts = cli.contexts(&surroundings);
+    let command = cli.command.prepared();
+    let contexts = contexts(&cli.connection, &command.profile, &surroundings);
     let role = RoleShown::from(cli.global.show_role);
-    let mut context = Context::new(&surroundings, &cli.global, cli.connection, repeated);
-    context.connection.purpose = cli.command.purpose();
-    let done = match (misplaced, contexts) {
-        (Some(failure), _) | (None, Err(failure)) => Err(failure),
-        (None, Ok(contexts)) => {
+    let mut context = Context::new(
+        &surroundings,
+        settings(&cli.global, cli.connection),
+        repeated,
+    );
+    context.connection.purpose = command.profile.purpose;
+    let done = match contexts {
+        Err(failure) => Err(failure),
+        Ok(contexts) => {
             context.contexts = contexts;
-            dispatch(cli.command, &context).await
+            command.dispatch(&context).await
         }
     };
     if let Err(failure) = &done {
@@ -138,220 +145,124 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     status
 }
 
-impl Cli {
-    /// A namespace that was given where it can narrow nothing: left out of account, it would look as
-    /// if nobody else were hit.
-    fn misplaced_namespace(&self) -> Option<Failure> {
-        if !self.connection.names_namespace() {
-            return None;
-        }
-        let hint = match &self.command {
-            // Narrowed to the devices that claims of the namespace hold.
-            Command::Devices(_)
-            | Command::PodResources(_)
-            | Command::Explain(_)
-            | Command::MakeRoom(_) => return None,
-            Command::Preview(_) | Command::Plan(_) => {
-                "taints affect pods in every namespace; to filter them: -o json, field \
-                 affectedPods[].namespace"
-            }
-            Command::Snapshot(_) => "a snapshot covers the whole cluster",
-            Command::Dedicate(_) | Command::Undedicate(_) => {
-                "the namespaces of a dedication are given with --to"
-            }
-            Command::Version(_) => "the version is the same in all namespaces",
-            Command::Completion(_) | Command::Options(_) | Command::Help(_) => {
-                "this command reads no cluster"
-            }
-            Command::Add(_)
-            | Command::Escalate(_)
-            | Command::Deescalate(_)
-            | Command::Remove(_)
-            | Command::List(_)
-            | Command::Describe(_)
-            | Command::Wait(_)
-            | Command::Drain(_)
-            | Command::Restore(_)
-            | Command::Tolerations(_) => {
-                "DeviceTaintRules are cluster-scoped, and apply to every namespace"
-            }
-        };
-        let failure = Failure::usage(
-            "--namespace applies only to `devices`, `explain`, `make-room` and `podresources \
-                list`",
+/// A namespace that was given where it can narrow nothing: left out of account, it would look as
+/// if nobody else were hit.
+fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Result<(), Failure> {
+    let why = match profile.namespace {
+        NamespaceFilter::Meaningless(why) if connection.names_namespace() => why,
+        NamespaceFilter::Meaningless(_) | NamespaceFilter::Narrows => return Ok(()),
+    };
+    let failure = Failure::usage(
+        "--namespace applies only to `devices`, `explain`, `make-room` and `podresources \
+            list`",
+    );
+    Err(failure.hint(why).hint("omit --namespace"))
+}
+
+/// The contexts to ask side by side; none where one cluster is meant.
+fn contexts(
+    connection: &ConnectionArgs,
+    profile: &CommandProfile,
+    surroundings: &Surroundings,
+) -> Result<Vec<String>, Failure> {
+    refuse_namespace(connection, profile)?;
+    if !connection.means_several() {
+        return Ok(Vec::new());
+    }
+    if let Clusters::One(why) = profile.clusters {
+        return Err(
+            Failure::usage(format!("only one --context is allowed: {why}"))
+                .hint("`preview`, `list` and `devices` accept several"),
         );
-        Some(failure.hint(hint).hint("omit --namespace"))
+    }
+    if let Some(flag) = connection.names_one_server() {
+        return Err(Failure::usage(format!(
+            "{flag} sets the same server for every context"
+        )));
+    }
+    let options = ConnectionOptions {
+        kubeconfig: connection.kubeconfig.clone(),
+        ..ConnectionOptions::default()
+    };
+    let known = KubeconfigNames::load(&options, &surroundings.environment()).map_err(failed)?;
+    connection.contexts_among(&known.contexts)
+}
+
+/// What a command does once its context is there.
+// On the heap: commands are long, and the stack would have to hold the longest twice over.
+type Run = Box<dyn for<'a> FnOnce(&'a Context) -> Running<'a>>;
+type Running<'a> = Pin<Box<dyn Future<Output = Result<ExitStatus, Failure>> + 'a>>;
+
+/// A command that can be run, with what it says of itself.
+struct PreparedCommand {
+    profile: CommandProfile,
+    run: Run,
+}
+
+/// A command of the module `$of`, whose `run` takes its arguments and the context.
+macro_rules! prepared {
+    ($of:ident, $args:ident) => {
+        PreparedCommand {
+            profile: $args.profile(),
+            run: Box::new(|context| Box::pin($of::run($args, context))),
+        }
+    };
+}
+
+impl Command {
+    /// The only place that tells commands apart.
+    fn prepared(self) -> PreparedCommand {
+        match self {
+            Self::Preview(args) => prepared!(preview, args),
+            Self::Plan(args) => prepared!(plan, args),
+            Self::Add(args) => prepared!(add, args),
+            Self::Escalate(args) => prepared!(escalate, args),
+            Self::Deescalate(args) => prepared!(deescalate, args),
+            Self::Remove(args) => prepared!(remove, args),
+            Self::List(args) => prepared!(list, args),
+            Self::Describe(args) => prepared!(describe, args),
+            Self::Explain(args) => prepared!(explain, args),
+            Self::Wait(args) => prepared!(wait, args),
+            Self::Devices(args) => prepared!(devices, args),
+            Self::Drain(args) => prepared!(drain, args),
+            Self::Restore(args) => prepared!(restore, args),
+            Self::MakeRoom(args) => prepared!(make_room, args),
+            Self::Dedicate(args) => prepared!(dedicate, args),
+            Self::Undedicate(args) => prepared!(undedicate, args),
+            Self::Tolerations(args) => prepared!(tolerations, args),
+            Self::PodResources(args) => prepared!(podresources, args),
+            Self::Snapshot(args) => prepared!(snapshot, args),
+            Self::Version(args) => prepared!(version, args),
+            Self::Completion(args) => {
+                PreparedCommand::at_once(move |context| completion::run(&args, context))
+            }
+            Self::Options(_) => {
+                PreparedCommand::at_once(|context| help::options(&Cli::command(), context))
+            }
+            Self::Help(args) => {
+                PreparedCommand::at_once(move |context| help::run(&args, definition(None), context))
+            }
+        }
     }
 }
 
-impl Cli {
-    /// The contexts to ask side by side; none where one cluster is meant.
-    fn contexts(&self, surroundings: &Surroundings) -> Result<Vec<String>, Failure> {
-        let connection = &self.connection;
-        if !connection.means_several() {
-            return Ok(Vec::new());
+impl PreparedCommand {
+    /// One that waits for nothing, and needs no cluster.
+    fn at_once(run: impl FnOnce(&Context) -> Result<ExitStatus, Failure> + 'static) -> Self {
+        Self {
+            profile: CommandProfile::without_cluster(),
+            run: Box::new(|context| Box::pin(std::future::ready(run(context)))),
         }
-        if let Some(why) = self.command.why_one_cluster() {
-            return Err(
-                Failure::usage(format!("only one --context is allowed: {why}"))
-                    .hint("`preview`, `list` and `devices` accept several"),
-            );
-        }
-        if let Some(flag) = connection.names_one_server() {
-            return Err(Failure::usage(format!(
-                "{flag} sets the same server for every context"
-            )));
-        }
-        let options = ConnectionOptions {
-            kubeconfig: connection.kubeconfig.clone(),
-            ..ConnectionOptions::default()
+    }
+
+    async fn dispatch(self, context: &Context) -> Result<ExitStatus, Failure> {
+        let running = (self.run)(context);
+        let mut heard = match self.profile.signals {
+            Signals::TidiesUp => return running.await,
+            Signals::End => signal::Signals::listen(),
+            Signals::EndAtHangup => signal::Signals::listen_for_hangup(),
         };
-        let known = KubeconfigNames::load(&options, &surroundings.environment()).map_err(failed)?;
-        connection.contexts_among(&known.contexts)
-    }
-}
-
-impl Command {
-    /// Why it can be about one cluster only; absent where several can be asked side by side.
-    fn why_one_cluster(&self) -> Option<&'static str> {
-        let of_files = Some("saved files have no context");
-        let of_watch = Some("--watch follows one cluster");
-        match self {
-            Self::Preview(args) if args.publishes() => {
-                Some("--publish creates rules in one cluster")
-            }
-            Self::Preview(args) if args.reads_files() => of_files,
-            Self::List(args) if args.reads_files() => of_files,
-            Self::List(args) if args.watches() => of_watch,
-            Self::Devices(args) if args.reads_files() => of_files,
-            Self::Devices(args) if args.watches() => of_watch,
-            Self::Preview(_) | Self::List(_) | Self::Devices(_) => None,
-            Self::Add(_)
-            | Self::Escalate(_)
-            | Self::Deescalate(_)
-            | Self::Remove(_)
-            | Self::Drain(_)
-            | Self::Restore(_)
-            | Self::MakeRoom(_)
-            | Self::Dedicate(_)
-            | Self::Undedicate(_) => Some("this command changes rules in one cluster at a time"),
-            Self::Describe(_)
-            | Self::Plan(_)
-            | Self::Explain(_)
-            | Self::Wait(_)
-            | Self::Snapshot(_)
-            | Self::Tolerations(_)
-            | Self::Version(_) => Some("this command reads one cluster"),
-            Self::PodResources(_) => Some("a kubelet belongs to one cluster"),
-            Self::Completion(_) | Self::Options(_) | Self::Help(_) => {
-                Some("this command reads no cluster")
-            }
-        }
-    }
-
-    /// Whether it takes care of signals itself, since it has to ask the cluster for something then.
-    fn tidies_up(&self) -> bool {
-        match self {
-            Self::Preview(args) => args.publishes(),
-            Self::PodResources(args) => args.makes_a_pod(),
-            Self::Wait(args) => args.makes_a_pod(),
-            Self::Escalate(args) => args.is_timed(),
-            Self::MakeRoom(_) => true,
-            Self::Plan(_)
-            | Self::Add(_)
-            | Self::Deescalate(_)
-            | Self::Remove(_)
-            | Self::List(_)
-            | Self::Describe(_)
-            | Self::Explain(_)
-            | Self::Devices(_)
-            | Self::Drain(_)
-            | Self::Restore(_)
-            | Self::Dedicate(_)
-            | Self::Undedicate(_)
-            | Self::Tolerations(_)
-            | Self::Snapshot(_)
-            | Self::Completion(_)
-            | Self::Version(_)
-            | Self::Options(_)
-            | Self::Help(_) => false,
-        }
-    }
-}
-
-impl Command {
-    /// What it does with a cluster; nothing, if it needs none.
-    fn purpose(&self) -> Option<Purpose> {
-        Some(match self {
-            Self::Preview(args) if args.publishes() => Purpose::Publish,
-            Self::Preview(_) => Purpose::Preview,
-            Self::Plan(_) => Purpose::Plan,
-            Self::Add(_) => Purpose::Add,
-            Self::Escalate(_) => Purpose::Escalate,
-            Self::Deescalate(_) => Purpose::Deescalate,
-            Self::Remove(_) => Purpose::Remove,
-            Self::List(_) => Purpose::List,
-            Self::Describe(args) if args.tells_history() => Purpose::DescribeHistory,
-            Self::Describe(_) => Purpose::Describe,
-            Self::Explain(_) => Purpose::Explain,
-            Self::Wait(args) if args.makes_a_pod() => Purpose::DebugWait,
-            Self::Wait(args) if args.is_for_recovery() => Purpose::WaitRecovered,
-            Self::Wait(_) => Purpose::Wait,
-            Self::Devices(_) => Purpose::Devices,
-            Self::Drain(args) => args.purpose(),
-            Self::Restore(_) => Purpose::Restore,
-            Self::MakeRoom(args) => args.purpose(),
-            Self::Dedicate(args) => args.purpose(),
-            Self::Undedicate(_) => Purpose::Undedicate,
-            Self::Tolerations(_) => Purpose::Tolerations,
-            Self::PodResources(args) if args.makes_a_pod() && args.compares() => {
-                Purpose::DebugPodResources
-            }
-            Self::PodResources(args) if args.makes_a_pod() => Purpose::DebugPod,
-            Self::PodResources(args) if args.compares() => Purpose::PodResources,
-            Self::PodResources(_) => return None,
-            Self::Snapshot(_) => Purpose::Snapshot,
-            Self::Completion(_) | Self::Version(_) | Self::Options(_) | Self::Help(_) => {
-                return None;
-            }
-        })
-    }
-}
-
-async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
-    if command.tidies_up() {
-        run_command(command, context).await
-    } else {
-        signal::stoppable(run_command(command, context), context).await
-    }
-}
-
-async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
-    // Each on the heap: they are long, and the stack would have to hold the longest twice over.
-    match command {
-        Command::Preview(args) => Box::pin(preview::run(args, context)).await,
-        Command::Plan(args) => Box::pin(plan::run(args, context)).await,
-        Command::Add(args) => Box::pin(add::run(args, context)).await,
-        Command::Escalate(args) => Box::pin(escalate::run(args, context)).await,
-        Command::Deescalate(args) => Box::pin(deescalate::run(args, context)).await,
-        Command::Remove(args) => Box::pin(remove::run(args, context)).await,
-        Command::List(args) => Box::pin(list::run(args, context)).await,
-        Command::Describe(args) => Box::pin(describe::run(args, context)).await,
-        Command::Explain(args) => Box::pin(explain::run(args, context)).await,
-        Command::Wait(args) => Box::pin(wait::run(args, context)).await,
-        Command::Devices(args) => Box::pin(devices::run(args, context)).await,
-        Command::Drain(args) => Box::pin(drain::run(args, context)).await,
-        Command::Restore(args) => Box::pin(restore::run(args, context)).await,
-        Command::MakeRoom(args) => Box::pin(make_room::run(args, context)).await,
-        Command::Dedicate(args) => Box::pin(dedicate::run(args, context)).await,
-        Command::Undedicate(args) => Box::pin(undedicate::run(args, context)).await,
-        Command::Tolerations(args) => Box::pin(tolerations::run(args, context)).await,
-        Command::PodResources(args) => Box::pin(podresources::run(args, context)).await,
-        Command::Snapshot(args) => Box::pin(snapshot::run(args, context)).await,
-        Command::Completion(args) => completion::run(&args, context),
-        Command::Version(args) => version::run(args, context).await,
-        Command::Options(_) => help::options(&Cli::command(), context),
-        Command::Help(args) => help::run(&args, definition(None), context),
+        signal::stoppable_by(running, Some(&mut heard), context).await
     }
 }
 
@@ -360,7 +271,7 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
 pub(super) async fn run_in(arguments: &[&str], context: &Context) -> Result<ExitStatus, Failure> {
     let named = std::iter::once("kubectl-devicetaint").chain(arguments.iter().copied());
     let arguments: Vec<OsString> = named.map(OsString::from).collect();
-    run_command(parse(&arguments)?.0.command, context).await
+    (parse(&arguments)?.0.command.prepared().run)(context).await
 }
 
 /// The flags of `arguments`, which are without the program's name, that printed commands repeat.
@@ -596,6 +507,84 @@ mod tests {
             }
         }
         assert!(pasted > 20, "{pasted}");
+    }
+
+    /// Arguments whose values nothing can propose: texts, names to come, numbers, times, addresses and secrets. Where
+    /// another command has an argument of the same name that is completed, with the command.
+    const FREE: [&str; 40] = [
+        "as_group",
+        "as_uid",
+        "as_user",
+        "as_user_extra",
+        "batch",
+        "confirm_pods",
+        "contexts",
+        "count",
+        "debug_image",
+        "debug_timeout",
+        "expires",
+        "expressions",
+        "feature_gates",
+        "grace",
+        "keep_available",
+        "kubernetes",
+        "labels",
+        "lasts",
+        "max_parallel",
+        "name",
+        "names",
+        "namespace_selector",
+        "now",
+        "password",
+        "per_pool",
+        "plan",
+        "plan nodes",
+        "proxy_url",
+        "reason",
+        "request_timeout",
+        "requester",
+        "server",
+        "settle",
+        "ticket",
+        "timeout",
+        "tls_server_name",
+        "token",
+        "uid",
+        "username",
+        "verbosity",
+    ];
+
+    /// The arguments of a command and of those below it that take values: command, name, and whether anything is
+    /// proposed.
+    fn values(command: &clap::Command) -> Vec<(String, String, bool)> {
+        let own = command
+            .get_arguments()
+            .filter(|it| it.get_action().takes_values());
+        let own = own.map(|argument| {
+            let is_completed = argument.get::<crate::completion::Values>().is_some()
+                || !argument.get_possible_values().is_empty()
+                || argument.get_value_hint() != clap::ValueHint::Unknown;
+            let name = argument.get_id().to_string();
+            (command.get_name().to_owned(), name, is_completed)
+        });
+        let below = command.get_subcommands().flat_map(values);
+        own.chain(below).collect()
+    }
+
+    #[test]
+    fn every_value_is_completed_or_known_to_be_free() {
+        let all = values(&Cli::command());
+        let free = all.iter().filter(|(_, _, is_completed)| !is_completed);
+        let free = free.map(|(command, name, _)| {
+            let mut same = all.iter().filter(|(_, other, _)| other == name);
+            match same.any(|(_, _, is_completed)| *is_completed) {
+                true => format!("{command} {name}"),
+                false => name.clone(),
+            }
+        });
+        let free: std::collections::BTreeSet<String> = free.collect();
+        let free: Vec<&str> = free.iter().map(String::as_str).collect();
+        assert_eq!(free, FREE);
     }
 
     #[test]

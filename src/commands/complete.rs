@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::{ArgMatches, FromArgMatches};
 
-use super::context::{Surroundings, options};
+use super::context::Surroundings;
 use super::flags::connection::ConnectionArgs;
+use super::settings::options;
 use super::work::candidates::Sources;
 use crate::cluster;
 use crate::completion::{Known, Values};

@@ -6,10 +6,10 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::flags::connection::ConnectionArgs;
-use super::flags::output::GlobalArgs;
-use super::work::clock;
-use crate::cluster::{self, ApiClient, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Permission};
+use super::clock;
+use super::work::open_pods::OpenPods;
+use super::work::own_cleanup::OwnCleanup;
+use crate::cluster::{self, ApiClient, ConnectionOptions, Permission};
 use crate::completion::Said;
 use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Journal, Printer, Repeated, Verbosity};
@@ -181,6 +181,18 @@ fn height() -> Option<u16> {
     terminal_size::terminal_size().map(|(_, height)| height.0)
 }
 
+/// What the flags say that every command takes.
+pub(super) struct Settings {
+    pub(super) color: ColorChoice,
+    pub(super) notices: Verbosity,
+    /// Which cluster is meant, and who asks.
+    pub(super) connection: ConnectionOptions,
+    /// The namespace that was asked for, where it was one.
+    pub(super) namespace: Option<String>,
+    /// How much is told of each request; 0 for nothing.
+    pub(super) verbosity: u8,
+}
+
 /// What every command gets.
 pub(super) struct Context {
     pub(super) printer: Arc<Printer<'static>>,
@@ -196,6 +208,10 @@ pub(super) struct Context {
     pub(super) environment: cluster::Environment,
     /// What the command changes, for whoever interrupts it.
     pub(super) ledger: Ledger,
+    /// Debug pods that are not removed yet, for whoever interrupts it.
+    pub(super) open_pods: OpenPods,
+    /// Whether the command takes something back by itself when it is interrupted now.
+    pub(super) own_cleanup: OwnCleanup,
     /// The UID of this run, by which it knows what it has changed.
     pub(super) run: Option<String>,
     /// Whether somebody sits there who can be asked.
@@ -213,37 +229,26 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(
-        surroundings: &Surroundings,
-        global: &GlobalArgs,
-        connection: ConnectionArgs,
-        repeated: Repeated,
-    ) -> Self {
-        let verbosity = if global.quiet {
-            Verbosity::Quiet
-        } else {
-            Verbosity::Normal
-        };
+    pub(super) fn new(surroundings: &Surroundings, settings: Settings, repeated: Repeated) -> Self {
         let mut environment = surroundings.environment();
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
             printer: Arc::new(
-                Printer::standard(global.color.into(), &surroundings.streams, verbosity)
+                Printer::standard(settings.color, &surroundings.streams, settings.notices)
                     .repeating(repeated),
             ),
             width: surroundings.streams.width,
             height: surroundings.streams.height,
-            namespace: connection
-                .namespace
-                .clone()
-                .filter(|_| connection.names_namespace()),
-            verbosity: connection.verbosity,
-            connection: options(connection),
+            namespace: settings.namespace,
+            verbosity: settings.verbosity,
+            connection: settings.connection,
             // Questions are printed on stderr and answered on stdin: who redirects one of them does not see
             // or answer them.
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
             ledger: Ledger::default(),
+            open_pods: OpenPods::default(),
+            own_cleanup: OwnCleanup::default(),
             run: cluster::run_uid(),
             contexts: Vec::new(),
             journal: OnceLock::new(),
@@ -271,6 +276,8 @@ impl Context {
                 ..self.environment.clone()
             },
             ledger: Ledger::default(),
+            open_pods: OpenPods::default(),
+            own_cleanup: OwnCleanup::default(),
             run: self.run.clone(),
             interactive: false,
             contexts: Vec::new(),
@@ -352,39 +359,6 @@ impl Context {
     }
 }
 
-/// What was typed about the connection, as the cluster takes it.
-pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
-    ConnectionOptions {
-        kubeconfig: args.kubeconfig,
-        context: args.context.into_iter().next(),
-        cluster: args.cluster,
-        user: args.user,
-        namespace: args.namespace,
-        server: args.server,
-        tls_server_name: args.tls_server_name,
-        insecure_skip_tls_verify: args.insecure_skip_tls_verify,
-        certificate_authority: args.certificate_authority,
-        client_certificate: args.client_certificate,
-        client_key: args.client_key,
-        token: args.token,
-        username: args.username,
-        password: args.password,
-        proxy_url: args.proxy_url,
-        kuberc: args.kuberc,
-        cache_dir: args.cache_dir,
-        as_user: args.as_user,
-        as_group: args.as_group,
-        as_uid: args.as_uid,
-        as_user_extra: args.as_user_extra,
-        // `--request-timeout 0` means no limit, which is something else than no flag.
-        request_timeout: args
-            .request_timeout
-            .unwrap_or(Some(DEFAULT_REQUEST_TIMEOUT)),
-        disable_compression: args.disable_compression == Some(true),
-        purpose: None,
-    }
-}
-
 #[cfg(test)]
 impl Context {
     /// A context that writes to these and asks this cluster, with nobody there to be asked.
@@ -398,6 +372,8 @@ impl Context {
             verbosity: 0,
             environment: cluster::Environment::default(),
             ledger: Ledger::default(),
+            open_pods: OpenPods::default(),
+            own_cleanup: OwnCleanup::default(),
             run: None,
             interactive: false,
             contexts: Vec::new(),

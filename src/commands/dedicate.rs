@@ -15,6 +15,7 @@ use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
+use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::add_hooks::AddHooks;
 use super::work::connect::failed;
 use super::work::dry_run::WriteRequest;
@@ -23,6 +24,7 @@ use super::work::policies::PolicyObjects;
 use super::work::policy_changer::{ChangeLines, PolicyChanger};
 use super::work::stopped::stopped;
 use crate::cluster::{ClusterError, Purpose, WriteMode};
+use crate::completion::Values;
 use crate::decide::AddStep;
 use crate::decide::dedication::{
     AdminAccess, KnownNamespaces, Members, Missing, Overwrite, PolicyStep, Terms, notes, objects,
@@ -56,7 +58,7 @@ pub(super) struct DedicateArgs {
     view: Option<ViewedCluster>,
 
     /// DRIVER/POOL/DEVICE with * for any, UUID, serial or PCI address
-    #[arg(value_name = "DEVICE")]
+    #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 
     #[command(flatten)]
@@ -76,7 +78,8 @@ pub(super) struct DedicateArgs {
         long,
         value_name = "NAMESPACE",
         value_delimiter = ',',
-        help_heading = "Dedication"
+        help_heading = "Dedication",
+        add = Values::Namespaces
     )]
     to: Vec<String>,
 
@@ -106,7 +109,8 @@ pub(super) struct DedicateArgs {
         value_name = "NAMESPACE",
         value_delimiter = ',',
         help_heading = "Dedication",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::Namespaces
     )]
     allow: Vec<String>,
 
@@ -195,6 +199,17 @@ Examples:
   # All devices of a driver, as manifests, for example for Git
   kubectl devicetaint dedicate gpu.example.com --to research --mode advise";
 
+impl DedicateArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(match self.view {
+            Some(ViewedCluster::List(_) | ViewedCluster::Describe(_)) => Purpose::Dedications,
+            None => Purpose::Dedicate,
+        })
+        .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
+    }
+}
+
 pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let is_making = !args.targets.is_empty()
         || !args.to.is_empty()
@@ -212,14 +227,6 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
 }
 
 impl DedicateArgs {
-    /// What it does with a cluster.
-    pub(super) fn purpose(&self) -> Purpose {
-        match self.view {
-            Some(ViewedCluster::List(_) | ViewedCluster::Describe(_)) => Purpose::Dedications,
-            None => Purpose::Dedicate,
-        }
-    }
-
     async fn dedicate(mut self, context: &Context) -> Result<ExitStatus, Failure> {
         let terms = self.terms()?;
         // Before files with policies are read, among which `none` stands for no admission policies.

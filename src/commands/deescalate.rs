@@ -15,6 +15,7 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
+use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
 use super::work::changer::Changer;
 use super::work::cluster_view::ClusterView;
@@ -24,7 +25,7 @@ use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::resolve_rules::{by_name, selected_rules};
 use super::work::rules_on::chosen_in;
 use super::work::stopped::{is_about_one_rule, stopped};
-use crate::cluster::{ApiClient, Rules, ServedKinds, discover, user_name};
+use crate::cluster::{ApiClient, Purpose, Rules, ServedKinds, discover, user_name};
 use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
@@ -114,6 +115,13 @@ impl ReachedServer {
             client: self.client.clone(),
             served: served.clone(),
         })
+    }
+}
+
+impl DeescalateArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(Purpose::Deescalate)
     }
 }
 

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::flags::output::PageArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
+use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::Live;
 use super::work::history::histories as histories_of;
@@ -11,10 +12,11 @@ use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
 use crate::assess::ReportCompleteness;
-use crate::cluster::{ClusterError, ReadResult, eviction_events, rule_events};
+use crate::cluster::{ClusterError, Purpose, ReadResult, eviction_events, rule_events};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::timed_effect;
 use crate::decide::unreleased_devices::{self, RecordReader};
+use crate::engine::beside::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Impact, ProposedTaint};
@@ -58,9 +60,13 @@ Examples:
 ";
 
 impl DescribeArgs {
-    /// Whether it tells what rules have done.
-    pub(super) fn tells_history(&self) -> bool {
-        self.history
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(if self.history {
+            Purpose::DescribeHistory
+        } else {
+            Purpose::Describe
+        })
     }
 }
 
@@ -145,6 +151,8 @@ fn describe(
     let DescribedRule { rule, impact } = question;
     let around = beside.nodes.around(&view.reading.snapshot.claims);
     let beside_it = beside.gaps.iter().chain(&beside.nodes.gap);
+    let proposed = ProposedTaint::of_rule(rule, view.now);
+    let users = pods_beside(view.snapshot(), &[proposed], impact, &view.semantics);
     let gaps = view
         .reading
         .gaps
@@ -156,6 +164,7 @@ fn describe(
             rule,
             impact,
             remaining: &pending_evictions(impact, &around, view.now),
+            beside: Some(users.get(&rule.name).copied().unwrap_or_default()),
             warnings: &[
                 &view.reading.warnings[..],
                 &beside.warnings,

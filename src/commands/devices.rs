@@ -8,6 +8,7 @@ use super::flags::devices::SelectorArgs;
 use super::flags::events::EventsArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
+use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::clusters;
 use super::work::events::{self, Results};
@@ -15,7 +16,8 @@ use super::work::follow::{FollowedQuestion, answer, follow};
 use super::work::output_request::OutputRequest;
 use super::work::present::{page, present};
 use crate::assess::Basis;
-use crate::cluster::Detail;
+use crate::cluster::{Detail, Purpose};
+use crate::completion::Values;
 use crate::decide::choice::{
     self, AmbiguousNumber, DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices,
     hardware_among, refuse_empty_names, refuse_unknown_attributes,
@@ -39,7 +41,7 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
     /// Devices, as DRIVER/POOL/DEVICE with * for any, or by UUID, serial or PCI address; default: all
-    #[arg(value_name = "DEVICE")]
+    #[arg(value_name = "DEVICE", add = Values::Devices)]
     devices: Vec<String>,
 
     #[command(flatten)]
@@ -67,7 +69,8 @@ pub(super) struct DevicesArgs {
         long,
         value_name = "NAME",
         value_delimiter = ',',
-        help_heading = "Output"
+        help_heading = "Output",
+        add = Values::AttributeNames
     )]
     columns: Vec<String>,
 
@@ -107,6 +110,15 @@ Examples:
 
   # Free devices; a taint still evicts pods that have admin access to them
   kubectl devicetaint devices gpu.example.com --free -o name";
+
+impl DevicesArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(Purpose::Devices)
+            .of_several(!self.source.from.is_empty(), self.watch)
+            .with_namespace(NamespaceFilter::Narrows)
+    }
+}
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (_, named) = args.hardware();
@@ -156,16 +168,6 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
 }
 
 impl DevicesArgs {
-    /// Whether saved files are asked.
-    pub(super) fn reads_files(&self) -> bool {
-        !self.source.from.is_empty()
-    }
-
-    /// Whether it goes on.
-    pub(super) fn watches(&self) -> bool {
-        self.watch
-    }
-
     /// The arguments that name hardware, and all others.
     fn hardware(&self) -> (Vec<Hardware>, Vec<String>) {
         hardware_among(&self.devices, &self.filters.identity_attributes)
@@ -214,13 +216,7 @@ impl DevicesArgs {
         };
         // Read at once: slices that are read again are another round of questions.
         let columns = self.columns();
-        let asks = !filters.identities.is_empty() || self.free || !columns.is_empty();
-        let wanted = if asks {
-            Detail::Attributes
-        } else {
-            Detail::Names
-        };
-        let view = ClusterView::open_for(&self.source.source(), context, wanted)
+        let view = ClusterView::open_for(&self.source.source(), context, Detail::Attributes)
             .await?
             .identifying(&self.filters.identity_attributes);
         let (view, numbers) = view.numbers_among(&shown).await?;
@@ -300,9 +296,9 @@ impl FollowedQuestion for Listed {
         None
     }
 
-    /// What parts of the same hardware share is read with them.
+    /// Numbers of hardware tell what is in use under the name of another driver.
     fn needs_attributes(&self) -> bool {
-        !self.columns.is_empty() || self.list_filter.free
+        true
     }
 
     fn changes(&self, before: &DeviceReport, now: &DeviceReport) -> Option<Vec<String>> {

@@ -13,6 +13,7 @@ use super::flags::events::EventsArgs;
 use super::flags::guards;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::profile::CommandProfile;
 use super::signal::Signals;
 use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest, KubeletQuery, NamedPlan};
@@ -20,6 +21,7 @@ use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use crate::cluster::{Purpose, user_name};
+use crate::completion::Values;
 use crate::decide::drain::{
     AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester,
     plan_file,
@@ -50,7 +52,7 @@ pub(super) struct DrainArgs {
     view: Option<ViewedCluster>,
 
     /// DRIVER/POOL/DEVICE with * for any, UUID, serial or PCI address
-    #[arg(value_name = "DEVICE")]
+    #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 
     /// All devices of this node; repeatable
@@ -58,7 +60,8 @@ pub(super) struct DrainArgs {
         long = "node",
         value_name = "NODE",
         value_delimiter = ',',
-        help_heading = "Devices"
+        help_heading = "Devices",
+        add = Values::Nodes
     )]
     nodes: Vec<String>,
 
@@ -147,7 +150,7 @@ pub(super) struct DrainArgs {
     /// Do not compare with the controller first
     ///
     /// Before the first taint, temporary rules with effect None let the eviction controller count the pods on
-    /// the devices; the drain is refused if it counts other pods than this plugin. Kubernetes 1.35 and later.
+    /// the devices; the drain is refused if the controller counts other pods than this plugin. Kubernetes 1.35 and later.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 
@@ -164,7 +167,7 @@ pub(super) struct DrainArgs {
     )]
     reason: Option<String>,
 
-    /// Who needs the devices out of service: a team or program
+    /// Team or program that needs the devices out of service
     ///
     /// Recorded on the rules. If the drain exists, the requester joins it. `restore` removes a rule when the
     /// last requester has withdrawn.
@@ -193,7 +196,8 @@ pub(super) struct DrainArgs {
         long,
         value_name = "GUARD",
         help_heading = "Safety",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::Guards
     )]
     pause_if: Vec<String>,
 
@@ -227,7 +231,7 @@ pub(super) struct DrainArgs {
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 
-    /// Ask the kubelets of a unit when it is idle, through debug pods of this image
+    /// Query the kubelets of a unit when it is idle, through debug pods of this image
     ///
     /// The image's entry point must be this program. A unit is then done only when the kubelets of its nodes hold none of
     /// its devices, also by other names of the hardware, and is called safe to pull. Needs permission to
@@ -236,7 +240,7 @@ pub(super) struct DrainArgs {
     debug_image: Option<String>,
 
     /// Namespace of the debug pods
-    #[arg(long, value_name = "NAME", default_value = "default", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true, add = Values::Namespaces)]
     debug_namespace: String,
 
     /// Timeout of a debug pod, including the image pull [default: 1m]
@@ -328,6 +332,17 @@ Examples:
   kubectl devicetaint drain --node node-7 --node node-8 --name firmware
   kubectl devicetaint restore firmware";
 
+impl DrainArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(match self.view {
+            Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
+            None => Purpose::Drain,
+        })
+        .making_pods(self.debug_image.is_some())
+    }
+}
+
 pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let is_draining = !args.targets.is_empty() || !args.nodes.is_empty() || args.plan.is_some();
     match args.view {
@@ -372,14 +387,6 @@ fn planned(path: &str) -> Result<NamedPlan, Failure> {
 }
 
 impl DrainArgs {
-    /// Purpose of its access to a cluster.
-    pub(super) fn purpose(&self) -> Purpose {
-        match self.view {
-            Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
-            None => Purpose::Drain,
-        }
-    }
-
     async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
         let format = self.output.as_deref().map(str::parse::<Format>);
         let format = format.transpose()?;
@@ -464,9 +471,13 @@ impl DrainArgs {
                 && mutation.view.semantics.has_effect_none;
             if change.dry_run.is_real() && announces {
                 // A signal ends the comparison and not the program: its rules still have to be removed.
+                let section = context.own_cleanup.begin();
                 let signals = Signals::listen();
                 let signal = signals.received();
-                Box::pin(request.announce(&prepared, &mutation, signal, context)).await?;
+                let announced = request.announce(&prepared, &mutation, signal, context);
+                let announced = Box::pin(announced).await;
+                drop(section);
+                announced?;
             }
             request.taint(&prepared, &mutation, changer).await?;
             if change.dry_run.is_real() {
@@ -504,6 +515,10 @@ impl DrainArgs {
             ticket: self.ticket.clone(),
             limits: self.limits(),
             parallel: self.max_parallel,
+            debug_namespace: self
+                .debug_image
+                .is_some()
+                .then(|| self.debug_namespace.clone()),
             mode: self.change.change().mode(),
         })
     }
@@ -515,7 +530,8 @@ impl DrainArgs {
             image,
             namespace: self.debug_namespace.clone(),
             timeout: self.debug_timeout,
-            stop: || Box::pin(Signals::listen().received()),
+            // Whoever stops the drain as a whole has its pods removed.
+            stop: || Box::pin(std::future::pending()),
         })
     }
 

@@ -12,6 +12,7 @@ use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
+use super::profile::CommandProfile;
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
@@ -20,6 +21,7 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use super::work::stopped::stopped;
 use super::work::timed_effect::TimedEffect;
+use crate::cluster::Purpose;
 use crate::decide::effect::{escalation, no_way_back};
 use crate::decide::identity::OtherHardware;
 use crate::decide::proposal::{NamedOwners, ProposedRule};
@@ -60,8 +62,7 @@ pub(super) struct EscalateArgs {
     ///
     /// Only with --to NoSchedule: evicted pods do not come back. The command waits until the time is over,
     /// and restores effect None then, or at once on Ctrl-C, SIGTERM and SIGHUP. If another user or program
-    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server
-    /// cannot be reached, restoring is tried again for --timeout. If the command is killed, `list` and
+    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server cannot be reached, the command retries for --timeout. If the command is killed, `list` and
     /// `describe` show the effect as expired. The same command renews the time; run without --for, it makes
     /// NoSchedule permanent.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
@@ -156,6 +157,13 @@ impl From<Higher> for Effect {
     }
 }
 
+impl EscalateArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(Purpose::Escalate).tidying_up(self.is_timed())
+    }
+}
+
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
     let (events, lines) = (args.events.events.as_deref(), args.report.lines());
@@ -166,7 +174,7 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
 
 impl EscalateArgs {
     /// Whether it takes back what it does.
-    pub(super) fn is_timed(&self) -> bool {
+    fn is_timed(&self) -> bool {
         self.lasts.is_some()
     }
 

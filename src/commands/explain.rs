@@ -8,12 +8,14 @@ use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
+use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::ClusterView;
 use super::work::history::histories;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use super::work::source;
-use crate::cluster::{Detail, PodQuery, PodQueryResult};
+use crate::cluster::{self, Detail, PodQuery, PodQueryResult};
+use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, Purpose};
 use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
@@ -53,7 +55,7 @@ pub(super) struct ExplainArgs {
     /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod
     /// name without a namespace is searched in --namespace, or in all namespaces. Further arguments
     /// without a type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
-    #[arg(value_name = "TARGET|DEVICE|TAINT")]
+    #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 
     /// Pods with these labels
@@ -73,7 +75,7 @@ pub(super) struct ExplainArgs {
     all_devices: bool,
 
     /// Existing rule, by name; effect None is treated as NoExecute; repeatable
-    #[arg(long, value_name = "NAME", help_heading = "Devices")]
+    #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
     rule: Vec<String>,
 
     /// Manifest of rules; `-` reads stdin; repeatable
@@ -120,6 +122,13 @@ struct ExplainedObjects {
 enum LimitedAnswer {
     WithoutClaims,
     Denied(String),
+}
+
+impl ExplainArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(cluster::Purpose::Explain).with_namespace(NamespaceFilter::Narrows)
+    }
 }
 
 pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStatus, Failure> {

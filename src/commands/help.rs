@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::flags::examples;
+use crate::completion::Values;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::nearest::nearest;
 use crate::naming::words;
@@ -11,6 +12,7 @@ use crate::topics::Topic;
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
     /// A command, or one of: exit-codes, guards, hazards, selectors, versions
+    #[arg(add = Values::Topics)]
     topic: Option<String>,
 }
 

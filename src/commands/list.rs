@@ -10,6 +10,7 @@ use super::flags::events::EventsArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
+use super::profile::CommandProfile;
 use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::clusters;
 use super::work::events::{self, Results};
@@ -17,15 +18,17 @@ use super::work::follow::{FollowedQuestion, answer, answer_once, follow};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
 use crate::assess::{Basis, ReportCompleteness};
+use crate::cluster::Purpose;
+use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::identity::{self, NotedHardware};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{RuleArguments, RuleWords, timed_effect, unreleased_devices};
-use crate::engine::allocator::users_beside;
-use crate::engine::{self, Impact, ProposedTaint, selected_of};
+use crate::engine::beside::pods_beside;
+use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Effect, NamespacedName, ObjectName};
+use crate::model::{DeviceId, DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
@@ -43,11 +46,11 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 pub(super) struct ListArgs {
     /// Only these rules, by name or by hardware (UUID, serial, PCI address), or devices and the
     /// KEY of their taint
-    #[arg(value_name = "RULE|DEVICE KEY")]
+    #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
     /// Only rules with these labels
-    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
     selector: Option<LabelSelector>,
 
     /// Only expired rules
@@ -90,6 +93,13 @@ Examples:
   # The rules as they are in the cluster, or with --from as they are in the file
   kubectl devicetaint list -o yaml \\
     -l app.kubernetes.io/managed-by=kubectl-devicetaint";
+
+impl ListArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(Purpose::List).of_several(!self.source.from.is_empty(), self.watch)
+    }
+}
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
     if args.watch && args.wants_objects() {
@@ -162,38 +172,6 @@ fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
         .collect()
 }
 
-/// How many pods use the hardware of each rule's devices through other devices, by the rule's name.
-fn pods_beside(
-    proposed: &[ProposedTaint],
-    impact: &Impact<'_>,
-    basis: &Basis<'_>,
-) -> BTreeMap<ObjectName, usize> {
-    let snapshot = &basis.reading.snapshot;
-    let devices = impact.devices.iter().map(|device| &device.id).collect();
-    let users = users_beside(snapshot, &devices);
-    if users.is_empty() {
-        return BTreeMap::new();
-    }
-    let selected = selected_of(snapshot, proposed, basis.semantics, &users.keys().collect());
-    let rules = proposed.iter().zip(selected);
-    let counts = rules.filter_map(|(taint, devices)| {
-        let of_devices = impact.pods.iter().filter(|pod| {
-            let mut held = pod.claims.iter().flat_map(|used| &used.results);
-            held.any(|result| devices.contains(&result.device))
-        });
-        // A partition that the rule selects itself is no other device.
-        let counted: BTreeSet<&NamespacedName> = of_devices.map(|pod| &pod.pod.name).collect();
-        let pods: BTreeSet<&NamespacedName> = devices
-            .iter()
-            .filter_map(|device| users.get(device))
-            .flatten()
-            .filter(|pod| !counted.contains(pod))
-            .collect();
-        Some((taint.rule.clone()?, pods.len()))
-    });
-    counts.collect()
-}
-
 /// What those of the rules do that evict.
 fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     let rules = rules.iter();
@@ -240,7 +218,7 @@ impl FollowedQuestion for Listed<'_> {
         };
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let completeness = ReportCompleteness::new(gaps, basis.semantics);
-        let beside = pods_beside(&proposed, &impact, basis);
+        let beside = pods_beside(snapshot, &proposed, &impact, basis.semantics);
         let rows = rows(shown.clone(), &impact, &beside, &completeness);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         let list = if self.args.output.output == Format::Html {
@@ -259,16 +237,6 @@ impl FollowedQuestion for Listed<'_> {
 }
 
 impl ListArgs {
-    /// Whether saved files are asked.
-    pub(super) fn reads_files(&self) -> bool {
-        !self.source.from.is_empty()
-    }
-
-    /// Whether it goes on.
-    pub(super) fn watches(&self) -> bool {
-        self.watch
-    }
-
     /// What there is, and what is asked about it; all rules that were named are there.
     async fn view(&self, context: &Context) -> Result<(ClusterView, Listed<'_>), Failure> {
         let source = self.source.source();

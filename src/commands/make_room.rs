@@ -7,12 +7,13 @@ use super::flags::change::ChangeArgs;
 use super::flags::events::EventsArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Lines};
 use super::work::consent::{ask, introduce};
 use super::work::events;
 use super::work::make_room::{
-    Preparation, Prepared, RoomOrder, RoomRequest, remove_all, remove_left, until_scheduled,
+    Preparation, Prepared, RoomOrder, RoomRequest, remove_left, remove_these, until_scheduled,
 };
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
@@ -20,14 +21,14 @@ use super::work::resolve_rules::by_name;
 use super::work::stopped::stopped;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
+use crate::completion::Values;
 use crate::decide::make_room::{
     Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, interrupted as advice,
-    leftover, plan_lines, with_scheduler,
+    left_rules, plan_lines, taken_over_line, with_scheduler,
 };
 use crate::decide::{Existing, Question, Terms};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
-use crate::naming::phrase::counted;
 use crate::render::{Format, Page, render};
 use crate::report::RoomReport;
 use crate::report::change::DryRun;
@@ -38,7 +39,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// Finds the pods whose eviction does least harm and gives the pending pod all devices of its claims on
 /// one node: first sets that violate no PodDisruptionBudget and whose grace periods are at most 10s,
-/// then sets that violate none, and with --force any; of these the fewest pods of the lowest priority.
+/// then sets that violate none, and with --force any; of these the fewest pods, then the lowest
+/// priorities, then the fewest claimed devices. CPU and memory of nodes and pods are not compared.
 ///
 /// Keeps the devices for the pod with a temporary taint, devicetaint.dev/make-room, that its claims have
 /// to tolerate. Pods with PodDisruptionBudgets are evicted by the Eviction API, the others by effect
@@ -50,7 +52,7 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {
     /// pod/NAME or claim/NAME, in --namespace
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = Values::Subjects)]
     target: Option<String>,
 
     /// The pod of the highest priority that waits for devices
@@ -61,14 +63,19 @@ pub(super) struct MakeRoomArgs {
 
     /// Remove rules that earlier runs of make-room have left
     ///
-    /// For example after they were killed. Removes only rules that make-room has made, expired or not; the
-    /// rules of a run that is still going on are among them.
+    /// For example after they were killed. Removes only rules that make-room has created. A rule that has not
+    /// expired may belong to a run that is still going on: it is removed if you confirm that at a terminal,
+    /// and with --yes only together with --include-unexpired.
     #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
     cleanup: bool,
 
+    /// With --cleanup, also rules that have not expired
+    #[arg(long, requires = "cleanup", conflicts_with_all = ["target", "pending"])]
+    include_unexpired: bool,
+
     /// Also sets that violate PodDisruptionBudgets
     ///
-    /// Pods that a budget keeps are evicted by effect NoExecute after --grace.
+    /// Pods that a budget protects are evicted with effect NoExecute after --grace.
     #[arg(long, help_heading = "Pods")]
     force: bool,
 
@@ -132,6 +139,15 @@ Examples:
   # Remove rules that a killed run has left
   kubectl devicetaint make-room --cleanup";
 
+impl MakeRoomArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(Purpose::MakeRoom)
+            .with_namespace(NamespaceFilter::Narrows)
+            .tidying_up(true)
+    }
+}
+
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.output.as_deref().map(str::parse::<Format>);
     let format = format.transpose()?;
@@ -177,11 +193,6 @@ fn print(report: RoomReport, format: Option<Format>, context: &Context) -> Resul
 }
 
 impl MakeRoomArgs {
-    /// Purpose of its access to a cluster.
-    pub(super) fn purpose(&self) -> Purpose {
-        Purpose::MakeRoom
-    }
-
     fn request(&self, context: &Context) -> Result<RoomRequest, Failure> {
         let namespace = context.namespace.as_deref();
         let flags = [
@@ -239,7 +250,7 @@ impl MakeRoomArgs {
         let dry_run = self.change.change().dry_run;
         match found {
             Preparation::Scheduled(pod, node) => {
-                let text = format!("pod {} is scheduled on node {node} already", pod.name);
+                let text = format!("pod {} is already scheduled on node {node}", pod.name);
                 context.printer.note(&text);
                 let report = RoomReport {
                     waiting_pod: Some((&pod).into()),
@@ -255,8 +266,7 @@ impl MakeRoomArgs {
             }
             Preparation::Nominated(pod, node) => {
                 context.printer.note(&format!(
-                    "the scheduler has evicted pods on node {node} for pod {} itself, and schedules it when they \
-                     are gone; nothing is changed",
+                    "the scheduler has already evicted pods on node {node} for pod {}, and schedules it when they are gone; nothing was changed",
                     pod.name
                 ));
                 let report = RoomReport {
@@ -306,7 +316,7 @@ impl MakeRoomArgs {
         let mut signals = Signals::listen();
         let work = async {
             let mutation = MutationContext::open(self.version.version(), context).await?;
-            let left = leftover(mutation.view.rules()?);
+            let left = left_rules(mutation.view.rules()?, mutation.view.now);
             let change = self.change.change();
             if left.is_empty() {
                 context.printer.note("No resources found");
@@ -316,28 +326,33 @@ impl MakeRoomArgs {
                     ExitStatus::Success
                 });
             }
-            let action = format!("Remove {} of make-room", counted(left.len(), "rule"));
-            if self.safety.says_yes() {
-                context.printer.note(&action);
-            } else {
-                let rules = left.iter().map(|rule| {
-                    let until = rule.metadata.expires();
-                    let until = until.map_or_else(String::new, |at| format!(", good until {at}"));
-                    let reason = rule.metadata.annotation(crate::model::RuleMetadata::REASON);
-                    format!(
-                        "  rule {}: {}{until}",
-                        rule.name,
-                        reason.unwrap_or_default()
-                    )
-                });
+            let is_agreed = self.safety.says_yes();
+            if !is_agreed {
+                let rules = left.lines().into_iter().map(|line| format!("  {line}"));
                 introduce(&rules.collect::<Vec<_>>(), context);
+                let action = left.action();
                 ask(&Question::Yes { action }, change.dry_run, context)?;
             }
+            // Whoever answers the question has seen which runs may still be going on.
+            let removed = left.removed(self.include_unexpired || !is_agreed);
             let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
-            changer.plan(left.iter().map(|rule| rule.name.to_string()));
-            let removed = remove_all(&mut changer).await;
-            removed.map_err(|failure| stopped(failure, context))?;
-            Ok(changer.status())
+            changer.plan(removed.iter().map(|rule| rule.name.to_string()));
+            let done = remove_these(&removed, &mut changer).await;
+            done.map_err(|failure| stopped(failure, context))?;
+            if is_agreed && !self.include_unexpired {
+                for line in left.kept_lines() {
+                    context.printer.warn(&format!("kept {line}"));
+                }
+                if !left.unexpired.is_empty() {
+                    let hint = "to remove these too: kubectl devicetaint make-room --cleanup --include-unexpired";
+                    context.printer.hint(hint);
+                }
+            }
+            Ok(if removed.is_empty() && change.error_unchanged {
+                ExitStatus::Unchanged
+            } else {
+                changer.status()
+            })
         };
         stoppable_by(Box::pin(work), Some(&mut signals), context).await
     }
@@ -360,6 +375,9 @@ impl RoomWork<'_> {
         let name = &prepared.pod.name;
         let scheduler = prepared.waiting.scheduler.as_deref();
         let shown = plan_lines(name, &prepared.plan, args.mechanism(), scheduler);
+        let taken_over = taken_over_line(&prepared.taken_over);
+        let taken_over = taken_over.map(|line| format!("  {line}"));
+        let shown: Vec<String> = shown.into_iter().chain(taken_over).collect();
         introduce(&shown, context);
         let safety = args.safety.prepare()?;
         let proposal = prepared.proposal();
@@ -486,7 +504,9 @@ impl RoomWork<'_> {
         status: &Result<ExitStatus, Failure>,
     ) -> Result<(), Failure> {
         let dry_run: DryRun = self.args.change.change().dry_run;
-        let planned = planned_report(&self.prepared.pod, &self.prepared.plan, dry_run);
+        let mut planned = planned_report(&self.prepared.pod, &self.prepared.plan, dry_run);
+        let taken_over = taken_over_line(&self.prepared.taken_over);
+        planned.messages.extend(taken_over);
         let mut report = match ended {
             Some(end) => ended_report(planned, end),
             None => planned,

@@ -13,6 +13,7 @@
 mod add;
 mod built;
 mod cli;
+mod clock;
 mod complete;
 mod completion;
 mod context;
@@ -32,8 +33,10 @@ mod make_room;
 mod plan;
 mod podresources;
 mod preview;
+mod profile;
 mod remove;
 mod restore;
+mod settings;
 mod signal;
 mod snapshot;
 #[cfg(test)]

@@ -9,12 +9,14 @@ use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
+use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::work::cluster_view::ClusterView;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use crate::assess::plan::search_problem;
 use crate::assess::{AvailabilityFloor, Guard};
-use crate::cluster::Detail;
+use crate::cluster::{self, Detail};
+use crate::completion::Values;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, collapsed, refuse_unmatched,
 };
@@ -41,8 +43,7 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// their tier (no PodDisruptionBudget violated and all grace periods at most 10s; none violated;
 /// one violated), hazards by severity, evicted pods, claimed devices, and pods without a controller.
 ///
-/// Pods are evaluated as if the devices had a NoExecute taint. The report says whether the set is
-/// optimal, or how much less another set could cost. With -o json, it is a plan file.
+/// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the set is optimal, or how much less another set could cost. With -o json, it is a plan file.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes", "per_pool"]))]
@@ -52,7 +53,7 @@ pub(super) struct PlanArgs {
     /// As in `preview`: DRIVER/POOL/DEVICE with `*` for any, UUID, serial or PCI address. Without TAINT, assumes a
     /// taint that only wildcard tolerations match. The plan assumes effect NoExecute; the effect in TAINT
     /// is used only in the command that the plan prints.
-    #[arg(value_name = "DEVICE|TAINT")]
+    #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
     /// Choose this many devices
@@ -80,7 +81,7 @@ pub(super) struct PlanArgs {
     /// Devices that must not be chosen; repeatable
     ///
     /// With --nodes, a node that has such a device is not chosen.
-    #[arg(long, value_name = "DEVICE", help_heading = "Plan")]
+    #[arg(long, value_name = "DEVICE", help_heading = "Plan", add = Values::Devices)]
     exclude: Vec<String>,
 
     /// Spread devices evenly over: zone or node
@@ -100,7 +101,7 @@ pub(super) struct PlanArgs {
     /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
     ///
     /// Repeatable; for the list of signals: `help guards`.
-    #[arg(long, value_name = "GUARD", help_heading = "Guards")]
+    #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
     abort_if: Vec<String>,
 
     #[command(flatten)]
@@ -136,6 +137,14 @@ struct ChosenPlan {
     view: ClusterView,
     report: PlanReport,
     next: Option<NextStep>,
+}
+
+impl PlanArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(cluster::Purpose::Plan)
+            .with_namespace(NamespaceFilter::Meaningless(PODS_OF_EVERY_NAMESPACE))
+    }
 }
 
 pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus, Failure> {

@@ -11,13 +11,15 @@ use super::flags::devices::SelectorArgs;
 use super::flags::kubelet::DebugPodArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
+use super::profile::{Clusters, CommandProfile, NamespaceFilter};
 use super::signal;
 use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::debug_pod;
 use super::work::kubelet::{lister, noted, refused};
 use super::work::kubelet_node::{AskedKubelet, NodeTrust, shown_node};
 use super::work::present::present;
-use crate::cluster::Detail;
+use crate::cluster::{Detail, Purpose};
+use crate::completion::Values;
 use crate::decide::choice::{
     DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, hardware_among,
     with_drivers_away,
@@ -36,7 +38,7 @@ use crate::report::in_use::PreparedRow;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{DeviceRemovalReport, PodResourcesReport};
 
-/// Ask the kubelet of this node which devices are in use
+/// Query the kubelet of this node for devices in use
 ///
 /// Runs on the node as root, or in a pod that mounts the kubelet's directory. The kubelet knows the
 /// devices of its containers even if the API does not.
@@ -84,7 +86,7 @@ struct KubeletArgs {
 
 /// List the devices used by containers of active pods on this node
 ///
-/// Lists DRA devices with their claims, devices of device plugins, and exclusive CPUs and memory.
+/// Lists DRA devices with their claims, and devices of device plugins.
 /// Force-deleted pods are not included: for their devices, use `check`.
 #[derive(clap::Args, Debug)]
 struct ListArgs {
@@ -99,7 +101,7 @@ struct ListArgs {
 #[derive(clap::Args, Debug)]
 struct GetArgs {
     /// The pod
-    #[arg(value_name = "NAMESPACE/POD", value_parser = parse_pod)]
+    #[arg(value_name = "NAMESPACE/POD", value_parser = parse_pod, add = Values::Pods)]
     pod: NamespacedName,
 
     #[command(flatten)]
@@ -111,7 +113,7 @@ struct GetArgs {
 
 /// List the resources that the kubelet can allocate to containers
 ///
-/// Devices of device plugins, CPUs and memory; the kubelet does not list devices of claims here.
+/// Devices of device plugins; the kubelet does not list devices of claims here.
 #[derive(clap::Args, Debug)]
 struct AllocatableArgs {
     #[command(flatten)]
@@ -141,7 +143,7 @@ struct CheckArgs {
     ///
     /// A hardware ID is a UUID, serial number or PCI address, such as uuid=GPU-18db… or
     /// 0000:17:00.0.
-    #[arg(value_name = "DEVICE")]
+    #[arg(value_name = "DEVICE", add = Values::Devices)]
     devices: Vec<String>,
 
     #[command(flatten)]
@@ -171,6 +173,25 @@ struct CheckArgs {
     output: OutputArgs,
 }
 
+impl PodResourcesArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        let purpose = match (self.makes_a_pod(), self.compares()) {
+            (true, true) => Some(Purpose::DebugPodResources),
+            (true, false) => Some(Purpose::DebugPod),
+            (false, true) => Some(Purpose::PodResources),
+            (false, false) => None,
+        };
+        CommandProfile {
+            purpose,
+            clusters: Clusters::One("a kubelet belongs to one cluster"),
+            namespace: NamespaceFilter::Narrows,
+            ..CommandProfile::without_cluster()
+        }
+        .tidying_up(self.makes_a_pod())
+    }
+}
+
 pub(super) async fn run(args: PodResourcesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     match args.question {
         KubeletQuestion::List(args) => list(&args, context).await,
@@ -191,7 +212,7 @@ impl PodResourcesArgs {
     }
 
     /// Whether what the kubelet says is compared with what a cluster says.
-    pub(super) fn compares(&self) -> bool {
+    fn compares(&self) -> bool {
         match &self.question {
             KubeletQuestion::Check(args) => args.source.from.is_empty(),
             KubeletQuestion::List(_)
@@ -201,7 +222,7 @@ impl PodResourcesArgs {
     }
 
     /// Whether there is a pod to be removed in the end.
-    pub(super) fn makes_a_pod(&self) -> bool {
+    fn makes_a_pod(&self) -> bool {
         self.kubelet().debug.via_debug.is_some()
     }
 }

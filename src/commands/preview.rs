@@ -12,6 +12,7 @@ use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
+use super::profile::{Clusters, CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::signal::Signals;
 use super::work::changer::Changer;
 use super::work::cluster_view::{ClusterView, ViewWarnings};
@@ -24,7 +25,8 @@ use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication, changer};
 use super::work::source;
 use crate::assess::{Basis, Guard};
-use crate::cluster::{Detail, Rules};
+use crate::cluster::{self, Detail, Rules};
+use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, Purpose};
 use crate::decide::policy::{CheckedRule, Policies};
 use crate::decide::publish;
@@ -52,7 +54,7 @@ pub(super) struct PreviewArgs {
     ///
     /// `*` as driver, pool or device matches any. Without TAINT, assumes a NoExecute taint that
     /// only wildcard tolerations match.
-    #[arg(value_name = "DEVICE|TAINT")]
+    #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
     #[command(flatten)]
@@ -66,7 +68,7 @@ pub(super) struct PreviewArgs {
     all_devices: bool,
 
     /// Existing rule, by name; repeatable
-    #[arg(long, value_name = "NAME", help_heading = "Devices")]
+    #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
     rule: Vec<String>,
 
     /// Manifest of rules; `-` reads stdin; repeatable
@@ -80,7 +82,7 @@ pub(super) struct PreviewArgs {
     /// Exit with code 4 if this is true: 'pods.evicted>20'
     ///
     /// Repeatable; for the list of signals: `help guards`.
-    #[arg(long, value_name = "GUARD", help_heading = "Guards")]
+    #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
     abort_if: Vec<String>,
 
     /// Exit with code 4 if this policy forbids the taint
@@ -180,6 +182,25 @@ impl PreviewAnswer {
             ..self.view.basis()
         };
         basis.report(&self.proposed, &[])
+    }
+}
+
+impl PreviewArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        let publishes = self.publish.publish;
+        let profile = if publishes {
+            CommandProfile {
+                clusters: Clusters::One("--publish creates rules in one cluster"),
+                ..CommandProfile::reading(cluster::Purpose::Publish)
+            }
+        } else {
+            CommandProfile::reading(cluster::Purpose::Preview)
+                .of_several(!self.source.from.is_empty(), false)
+        };
+        profile
+            .with_namespace(NamespaceFilter::Meaningless(PODS_OF_EVERY_NAMESPACE))
+            .tidying_up(publishes)
     }
 }
 
@@ -372,16 +393,6 @@ fn asked(
 }
 
 impl PreviewArgs {
-    /// Whether rules are created, so that somebody has to remove them again.
-    pub(super) fn publishes(&self) -> bool {
-        self.publish.publish
-    }
-
-    /// Whether saved files are asked.
-    pub(super) fn reads_files(&self) -> bool {
-        !self.source.from.is_empty()
-    }
-
     /// What is asked; everything that can be wrong without reading a cluster is found here.
     async fn request(&self, context: &Context) -> Result<PreviewRequest, Failure> {
         let typed = DeviceArguments {

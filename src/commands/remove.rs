@@ -9,6 +9,7 @@ use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::events::EventsArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
+use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::cluster_view::ClusterView;
@@ -18,7 +19,7 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
 use super::work::rules_on::meant_on;
 use super::work::stopped::stopped;
-use crate::cluster::read_nodes;
+use crate::cluster::{Purpose, read_nodes};
 use crate::decide::blast_radius::RemovalApproval;
 use crate::decide::chooser::Absence;
 use crate::decide::identity::NotedHardware;
@@ -30,6 +31,7 @@ use crate::decide::{
     Proposal, Requester, RuleArguments, RuleWords, SelectedRules, unreleased_devices,
 };
 use crate::engine::ProposedTaint;
+use crate::engine::allocator::may_be_used_under_other_names;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind, NodeName};
@@ -127,6 +129,13 @@ Examples:
 
   # Expired rules
   kubectl devicetaint remove --expired";
+
+impl RemoveArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(Purpose::Remove)
+    }
+}
 
 pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
@@ -303,6 +312,10 @@ impl RemoveArgs {
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
         let mutation = MutationContext::of(live.clone(), self.version.version()).await;
+        let mutation = match mutation {
+            Ok(mutation) => with_other_names(mutation, &found).await,
+            Err(failure) => Err(failure),
+        };
         let mut gone = Vec::new();
         for rule in found {
             let removed = changer.delete(&rule).await;
@@ -318,6 +331,22 @@ impl RemoveArgs {
         }
         Ok(())
     }
+}
+
+/// With what it takes to know whether the hardware of the rules' devices is in use under the name of another driver.
+async fn with_other_names(
+    mutation: MutationContext,
+    found: &[DeviceTaintRule],
+) -> Result<MutationContext, Failure> {
+    let rules = found.iter();
+    let proposed: Vec<ProposedTaint> = rules
+        .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
+        .collect();
+    let selected = mutation.view.selected(&proposed).devices;
+    if may_be_used_under_other_names(mutation.view.snapshot(), &selected) {
+        return mutation.with_attributes().await;
+    }
+    Ok(mutation)
 }
 
 /// Says what the rules set free, and what still keeps their devices from being allocated.

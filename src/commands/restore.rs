@@ -8,13 +8,15 @@ use tokio::time::Instant;
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::source::VersionArgs;
+use super::profile::CommandProfile;
 use super::remove::{self, RemoveArgs};
 use super::work::changer::Changer;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect, failed};
 use super::work::consent::{ask, introduce};
 use super::work::pipeline::asking;
-use crate::cluster::{read_named_workloads, read_nodes, user_name};
+use crate::cluster::{Purpose, read_named_workloads, read_nodes, user_name};
+use crate::completion::Values;
 use crate::decide::Requester;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
@@ -44,7 +46,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {
     /// Name of the drain, or a node, DRIVER/POOL or DRIVER/POOL/DEVICE of it
-    #[arg(value_name = "DRAIN|NODE|DEVICE")]
+    #[arg(value_name = "DRAIN|NODE|DEVICE", add = Values::Nodes)]
     target: String,
 
     /// Do not ask for confirmation
@@ -81,6 +83,13 @@ Examples:
 
   # One node of a drain
   kubectl devicetaint restore node-7";
+
+impl RestoreArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(Purpose::Restore)
+    }
+}
 
 pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;

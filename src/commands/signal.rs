@@ -137,9 +137,9 @@ pub(super) async fn stoppable_by<T>(
     let Some(signals) = signals else {
         return work.await;
     };
-    let mut stop = pin!(signals.next());
-    tokio::select! {
-        outcome = work => match outcome {
+    let (mut stop, mut work) = (pin!(signals.next()), pin!(work));
+    let status = tokio::select! {
+        outcome = &mut work => return match outcome {
             Err(failure) if failure.status() == ExitStatus::Interrupted => {
                 // Whoever breaks off a question is known only now.
                 let status = tokio::time::timeout(DELIVERY, stop).await;
@@ -147,8 +147,24 @@ pub(super) async fn stoppable_by<T>(
             }
             outcome => outcome,
         },
-        status = &mut stop => Err(interrupted(status, context)),
+        status = &mut stop => status,
+    };
+    let mut own = None;
+    if context.own_cleanup.is_open() {
+        // It hears of the same signal, takes back what it has to, and ends.
+        tokio::select! {
+            biased;
+            outcome = &mut work => own = outcome.err(),
+            () = context.own_cleanup.over() => {}
+        }
     }
+    let failure = interrupted(status, context);
+    let details = own.iter().flat_map(Failure::details).cloned();
+    let failure = details.fold(failure, Failure::detail);
+    let hints: Vec<String> = own.iter().flat_map(Failure::hints).cloned().collect();
+    // What is not carried on cannot remove its pods any more.
+    let left = context.open_pods.remove().await;
+    Err(hints.into_iter().chain(left).fold(failure, Failure::hint))
 }
 
 /// What to tell whoever stopped the program: what was changed by then, and what was not; nothing of

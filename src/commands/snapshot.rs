@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
+use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::connect::{connect, failed};
 use super::work::output_request::OutputRequest;
 use super::work::present::{ending, tell};
 use super::work::source::read_instead;
 use crate::cluster::{
-    self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
+    self, Destination, Existing, Purpose, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::render::Format;
@@ -64,6 +65,15 @@ Examples:
 
   # The same from an existing dump
   kubectl devicetaint snapshot --redact --from must-gather -o cluster.json.gz";
+
+impl SnapshotArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(Purpose::Snapshot).with_namespace(NamespaceFilter::Meaningless(
+            "a snapshot covers the whole cluster",
+        ))
+    }
+}
 
 pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // A file that cannot be written is found before a large cluster is read.

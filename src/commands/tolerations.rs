@@ -6,9 +6,11 @@ use super::context::Context;
 use super::dedications::not_understood;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
+use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
 use super::work::present::present;
-use crate::cluster::Detail;
+use crate::cluster::{Detail, Purpose};
+use crate::completion::Values;
 use crate::decide::dedication::{
     TolerationFor, taints_meant, tolerants, toleration_document, traps, typed_taint,
 };
@@ -28,7 +30,7 @@ use crate::report::tolerations::TolerationReport;
 #[command(after_help = EXAMPLES)]
 pub(super) struct TolerationsArgs {
     /// Name of a rule, taint KEY[=VALUE]:EFFECT, or device DRIVER/POOL/DEVICE
-    #[arg(value_name = "RULE|TAINT|DEVICE")]
+    #[arg(value_name = "RULE|TAINT|DEVICE", add = Values::RulesOrDevices)]
     target: String,
 
     /// Print a claim, a template, or only the toleration (snippet)
@@ -73,6 +75,13 @@ Examples:
 
   # Which claims and templates tolerate this taint?
   kubectl devicetaint tolerations dedicated=research:NoSchedule --who";
+
+impl TolerationsArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::reading(Purpose::Tolerations)
+    }
+}
 
 pub(super) async fn run(args: TolerationsArgs, context: &Context) -> Result<ExitStatus, Failure> {
     match args.typed()? {

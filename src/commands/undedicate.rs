@@ -5,13 +5,14 @@ use serde_json::Value;
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::source::VersionArgs;
+use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::remove::{self, RemoveArgs};
 use super::work::connect::{connect, failed};
 use super::work::consent::{ask, introduce};
 use super::work::policies::PolicyObjects;
 use super::work::policy_changer::{ChangeLines, PolicyChanger};
 use super::work::stopped::stopped;
-use crate::cluster::WriteMode;
+use crate::cluster::{Purpose, WriteMode};
 use crate::decide::Question;
 use crate::decide::choice::no_such_dedication;
 use crate::decide::dedication::{
@@ -59,8 +60,16 @@ Examples:
   # What would be removed
   kubectl devicetaint undedicate research --dry-run
 
-  # Give the devices back
+  # End the dedication
   kubectl devicetaint undedicate research";
+
+impl UndedicateArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile::changing(Purpose::Undedicate)
+            .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
+    }
+}
 
 pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     Terms::check_name(&args.name)?;

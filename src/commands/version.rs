@@ -4,6 +4,7 @@ use clap::ValueEnum;
 
 use super::built;
 use super::context::Context;
+use super::profile::{Clusters, CommandProfile, NamespaceFilter};
 use super::work::cluster_view::ViewWarnings;
 use super::work::connect::{connect_client, failed};
 use super::work::output_request::OutputRequest;
@@ -16,7 +17,7 @@ use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Warning};
 use crate::render::Format;
-use crate::report::version::{Resource, Server};
+use crate::report::version::{Resource, Server, ServerRelease};
 use crate::report::{VersionReport, schema};
 
 /// Show the versions of the plugin and the server
@@ -82,6 +83,17 @@ impl VersionArgs {
     }
 }
 
+impl VersionArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        CommandProfile {
+            clusters: Clusters::One("this command reads one cluster"),
+            namespace: NamespaceFilter::Meaningless("the version is the same in all namespaces"),
+            ..CommandProfile::without_cluster()
+        }
+    }
+}
+
 pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let own = VersionReport::new(built::build(), &schema::kinds());
     let show =
@@ -114,7 +126,10 @@ async fn server(context: &Context) -> Result<Server, Failure> {
         });
     Ok(Server::new(
         client.server().url.clone(),
-        (served.git_version.clone(), served.version),
+        ServerRelease {
+            git_version: served.git_version.clone(),
+            minor: served.version,
+        },
         resources.collect(),
         &findings(&served),
     ))

@@ -12,6 +12,7 @@ use super::flags::events::EventsArgs;
 use super::flags::kubelet::DebugPodArgs;
 use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
+use super::profile::CommandProfile;
 use super::signal;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
@@ -22,7 +23,8 @@ use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
 use super::work::unreleased_devices::clear_released;
 use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out};
-use crate::cluster::Detail;
+use crate::cluster::{Detail, Purpose};
+use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
@@ -60,11 +62,11 @@ pub(super) struct WaitArgs {
     /// A hardware ID without KEY selects the rules on this device and on its partitions, and rules that
     /// record this hardware ID. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or
     /// KEY:EFFECT, each with or without a trailing `-`.
-    #[arg(value_name = "RULE|DEVICE KEY")]
+    #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
     /// Rules with these labels
-    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
     selector: Option<LabelSelector>,
 
     /// What to wait for
@@ -83,7 +85,7 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
 
-    /// Also ask the kubelet of this node, and wait until it has released the rules' devices
+    /// Also query the kubelet of this node, and wait until it has released the rules' devices
     ///
     /// Runs on the node as root. The kubelet knows the devices of force-deleted pods; the API does not. The
     /// command is refused if the rules select no device of the kubelet's node.
@@ -91,7 +93,7 @@ pub(super) struct WaitArgs {
     verify_node: Option<PathBuf>,
 
     /// Name of the kubelet's Node object; default: derived from the kubelet
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node", add = Values::Nodes)]
     node: Option<String>,
 
     /// Confirm that the socket belongs to --node, if this cannot be verified
@@ -168,6 +170,20 @@ impl What {
             Self::Deleted => Some(Goal::Deleted),
             Self::Recovered => None,
         }
+    }
+}
+
+impl WaitArgs {
+    /// What it does with clusters, and who stops it.
+    pub(super) fn profile(&self) -> CommandProfile {
+        let purpose = if self.makes_a_pod() {
+            Purpose::DebugWait
+        } else if self.what.goal().is_none() {
+            Purpose::WaitRecovered
+        } else {
+            Purpose::Wait
+        };
+        CommandProfile::reading(purpose).tidying_up(self.makes_a_pod())
     }
 }
 
@@ -270,13 +286,8 @@ fn places_of(rules: &[DeviceTaintRule], view: &ClusterView) -> DeviceNodes {
 
 impl WaitArgs {
     /// Whether pods are made, and removed in the end.
-    pub(super) fn makes_a_pod(&self) -> bool {
+    fn makes_a_pod(&self) -> bool {
         self.debug.via_debug.is_some()
-    }
-
-    /// Whether it is about what comes after the evictions.
-    pub(super) fn is_for_recovery(&self) -> bool {
-        self.what.goal().is_none()
     }
 
     /// Where pods ask the kubelet, nobody else hears that the program is stopped while there is none.
@@ -450,7 +461,7 @@ impl WaitArgs {
             WaitEnd::Met => Vec::new(),
             WaitEnd::NotReleased(left) => left.clone(),
         };
-        let left = verifier.settled(time.end, context).await?;
+        let left = verifier.settled(time.end, &|_| {}, context).await?;
         // What this kubelet has released was released, whatever the API could not show.
         let is_elsewhere =
             |left: &Blocker| left.node.as_deref() != verifier.node().map(NodeName::as_str);

@@ -56,7 +56,6 @@ pub(super) fn completing(
     store: &Arc<Store>,
     is_empty: bool,
 ) -> clap::Command {
-    let name = command.get_name().to_owned();
     let subcommands: Vec<String> = command
         .get_subcommands()
         .map(|sub| sub.get_name().to_owned())
@@ -71,7 +70,7 @@ pub(super) fn completing(
     command.mut_args(|argument| {
         let hidden = is_empty && !argument.is_positional() || argument.is_hide_set();
         let argument = argument.hide(hidden);
-        match Values::of(&name, argument.get_id().as_str()) {
+        match argument.get::<Values>().copied() {
             Some(values) => {
                 let store = Arc::clone(store);
                 let completer = move |typed: &OsStr| store.propose(values, typed);

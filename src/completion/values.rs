@@ -2,7 +2,7 @@
 
 use crate::model::Kind;
 
-/// Words that an argument takes and that its definition does not list.
+/// Words that an argument takes and that clap does not know, said where it is defined: `#[arg(add = Values::Nodes)]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// Attributes and capacities of devices, by name.
@@ -51,41 +51,9 @@ pub enum Values {
     Users,
 }
 
-impl Values {
-    /// What the argument of that name takes; nothing where that is anybody's guess, or in the
-    /// definition of the argument already.
-    pub(super) fn of(command: &str, argument: &str) -> Option<Self> {
-        Some(match (command, argument) {
-            ("preview" | "plan" | "add", "targets") => Self::DevicesThenTaint,
-            ("explain", "targets") => Self::Subjects,
-            ("remove", "targets") => Self::RulesOrDevicesToRemove,
-            ("dedicate" | "drain", "targets") => Self::Devices,
-            ("drain", "nodes") | ("restore", "target") => Self::Nodes,
-            ("make-room", "target") => Self::Subjects,
-            ("tolerations", "target") => Self::RulesOrDevices,
-            (_, "targets") => Self::RulesOrDevices,
-            ("preview" | "explain", "rule") => Self::Rules,
-            ("devices" | "check", "devices") | ("plan", "exclude") => Self::Devices,
-            ("help", "topic") => Self::Topics,
-            (_, "driver") => Self::Drivers,
-            (_, "pool") => Self::Pools,
-            (_, "device") => Self::DeviceNames,
-            (_, "node") => Self::Nodes,
-            (_, "attributes") => Self::Attributes,
-            (_, "columns" | "identity_attributes") => Self::AttributeNames,
-            (_, "class") => Self::Classes,
-            (_, "claim") => Self::Claims,
-            (_, "pod") => Self::Pods,
-            (_, "selector") => Self::Labels,
-            (_, "abort_if") => Self::Guards,
-            (_, "context") => Self::Contexts,
-            (_, "cluster") => Self::Clusters,
-            (_, "user") => Self::Users,
-            (_, "namespace") | ("dedicate", "to" | "allow") => Self::Namespaces,
-            _ => return None,
-        })
-    }
+impl clap::builder::ArgExt for Values {}
 
+impl Values {
     /// Whether such names are those of the kubeconfig.
     #[must_use]
     pub fn are_in_the_kubeconfig(self) -> bool {

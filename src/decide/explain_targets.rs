@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::choice::{DeviceFilter, DeviceFilterFlags, no_such_device, wrong_name};
+use crate::decide::choice::{DeviceFilter, DeviceFilterFlags, NamedBy, no_such_device, wrong_name};
 use crate::decide::identity::Hardware;
 use crate::decide::identity::hardware::may_be_number;
 use crate::engine::Semantics;
@@ -117,7 +117,7 @@ pub fn devices_with(
         return Ok(Vec::new());
     };
     let filtered = filter.resolve(reading, &[], semantics)?;
-    filtered.refuse_ambiguous()?;
+    filtered.refuse_ambiguous(NamedBy::OneDevice)?;
     Ok(filtered.devices)
 }
 
@@ -181,10 +181,13 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
             claims.join(", ")
         ));
     }
-    let similar = match namespace {
-        Some(namespace) => nearest(&format!("{namespace}/{name}"), users(reading)),
-        None => nearest(name.as_str(), bare(users(reading).into_iter()).into_keys()),
-    };
+    let mut similar = of_workload(namespace, name, reading);
+    if similar.is_empty() {
+        similar = match namespace {
+            Some(namespace) => nearest(&format!("{namespace}/{name}"), users(reading)),
+            None => nearest(name.as_str(), bare(users(reading).into_iter()).into_keys()),
+        };
+    }
     if !similar.is_empty() {
         failure = failure.hint(format!("did you mean {}?", similar.join(" or ")));
     }
@@ -209,7 +212,7 @@ pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failur
             ExitStatus::Failed,
             format!("cannot tell whether device {id} exists: {}", gap.why),
         ),
-        None => no_such_device(&DeviceSelector::from(id.clone()), known, &reading.snapshot),
+        None => no_such_device(&DeviceSelector::from(id.clone()), known),
     }
 }
 
@@ -280,6 +283,17 @@ fn bare(names: impl Iterator<Item = String>) -> std::collections::BTreeMap<Strin
             (last.to_owned(), name.clone())
         })
         .collect()
+}
+
+/// A few pods that are called like pods of a workload called `name`.
+fn of_workload(namespace: Option<&Namespace>, name: &ObjectName, reading: &Reading) -> Vec<String> {
+    const NAMED: usize = 3;
+    let begins = format!("{name}-");
+    let pods = users(reading).into_iter().filter(|pod| {
+        let (of, pod) = pod.split_once('/').unwrap_or_default();
+        pod.starts_with(&begins) && namespace.is_none_or(|namespace| namespace.as_str() == of)
+    });
+    pods.take(NAMED).collect()
 }
 
 /// The pods that claims name, and those that were read.
@@ -407,5 +421,25 @@ mod tests {
         );
         let told = no_such_pod(Some(&"ml".into()), &"nope".into(), &reading).to_string();
         assert!(told.contains("pod \"ml/nope\""), "{told}");
+    }
+
+    #[test]
+    fn the_name_of_a_workload_leads_to_its_pods() {
+        let mut reading = testing::reading();
+        reading.snapshot.pods = [("ml", "web-6d-x"), ("ml", "webby"), ("b", "web-7e-y")]
+            .map(|(namespace, name)| testing::pod(namespace, name))
+            .into();
+        let hints = |namespace: Option<&str>, name: &str| {
+            let namespace = namespace.map(Namespace::from);
+            let failure = no_such_pod(namespace.as_ref(), &name.into(), &reading);
+            failure.hints().first().cloned().unwrap_or_default()
+        };
+        assert_eq!(hints(Some("ml"), "web"), "did you mean ml/web-6d-x?");
+        assert_eq!(
+            hints(None, "web"),
+            "did you mean b/web-7e-y or ml/web-6d-x?"
+        );
+        assert_eq!(hints(Some("ml"), "web-6d"), "did you mean ml/web-6d-x?");
+        assert_eq!(hints(Some("ml"), "webbi"), "did you mean ml/webby?");
     }
 }

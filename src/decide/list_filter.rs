@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::choice::ShownDevices;
 use crate::assess::Basis;
-use crate::engine::allocator::blocked_partitions;
+use crate::engine::allocator::{blocked_partitions, used_under_other_names};
 use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
 
@@ -81,17 +81,20 @@ impl ListFilter {
     }
 
     /// The devices of an inventory that are listed. One that nobody holds is not free if the allocator would
-    /// give it to nobody, since other parts of the same hardware are in use.
+    /// give it to nobody, since other parts of the same hardware are in use, or if the hardware is in use under the
+    /// name of another driver.
     pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &Basis<'_>) {
         let usage = UsageKnowledge::of(basis);
-        let blocked = if self.free {
-            blocked_partitions(&basis.reading.snapshot)
-        } else {
-            BTreeSet::new()
-        };
+        let mut in_use = BTreeSet::new();
+        if self.free {
+            let snapshot = &basis.reading.snapshot;
+            let all = inventory.devices.iter().map(|state| &state.id).collect();
+            in_use = blocked_partitions(snapshot);
+            in_use.extend(used_under_other_names(snapshot, &all).into_keys());
+        }
         inventory
             .devices
-            .retain(|state| self.wants(state, usage) && !blocked.contains(&state.id));
+            .retain(|state| self.wants(state, usage) && !in_use.contains(&state.id));
     }
 }
 

@@ -397,7 +397,7 @@ impl Proposal {
     pub(crate) fn what_stays(&self) -> &'static str {
         let mut open = self.open().peekable();
         if open.peek().is_none() {
-            "the rules are as they were"
+            "the rules are unchanged"
         } else if open.any(|rule| rule.becomes == RuleTransition::Made) {
             "the rules were created and stay"
         } else {
@@ -669,7 +669,7 @@ mod tests {
             raised("None", "NoExecute"),
         );
         for (rules, expected) in [
-            (vec![kept.clone()], "the rules are as they were"),
+            (vec![kept.clone()], "the rules are unchanged"),
             (vec![kept, open.clone()], "the change was applied and stays"),
             (
                 vec![open, created("NoExecute")],

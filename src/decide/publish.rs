@@ -374,12 +374,12 @@ pub fn with_the_other_way(
     failure.hint(if counts_more {
         format!(
             "the controller evicts pods that use devices through extended resources: \
-            {upstream} is fixed here; to use that behavior: --kubernetes 1.37.2"
+            {upstream} is fixed in this cluster; to use that behavior: --kubernetes 1.37.2"
         )
     } else {
         format!(
             "the controller does not evict pods that use devices through extended resources: \
-            {upstream} is not fixed here; to use that behavior: --kubernetes 1.37.1"
+            {upstream} is not fixed in this cluster; to use that behavior: --kubernetes 1.37.1"
         )
     })
 }
@@ -523,9 +523,9 @@ mod tests {
             failure.hints().join(" ")
         };
         let hint = told("2 pods", ("1 pod", 1), ("2 pods", 2));
-        assert!(hint.contains("is fixed here"), "{hint}");
+        assert!(hint.contains("is fixed in this cluster"), "{hint}");
         let hint = told("1 pod", ("2 pods", 2), ("1 pod", 1));
-        assert!(hint.contains("is not fixed here"), "{hint}");
+        assert!(hint.contains("is not fixed in this cluster"), "{hint}");
         assert_eq!(told("3 pods", ("1 pod", 1), ("2 pods", 2)), "");
         assert_eq!(told("1 pod", ("1 pod", 1), ("2 pods", 2)), "");
     }

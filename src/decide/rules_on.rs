@@ -1,6 +1,8 @@
 //! Selection of rules through the devices that they taint.
 
-use super::choice::{DeviceFilter, DeviceFilterFlags, hardware_among, noted_numbers, numbers};
+use super::choice::{
+    DeviceFilter, DeviceFilterFlags, NamedBy, hardware_among, noted_numbers, numbers,
+};
 use super::chooser::{Chooser, RuleArguments, devices_among};
 use super::identity::hardware::may_be_number;
 use super::identity::{Hardware, made_for};
@@ -158,7 +160,7 @@ impl OnDevices<'_> {
         let mut notes = Vec::new();
         let chosen: Vec<DeviceId> = match self.filter.resolve(reading, &[&named], semantics) {
             Ok(filtered) => {
-                filtered.refuse_ambiguous()?;
+                filtered.refuse_ambiguous(NamedBy::Rules)?;
                 notes.extend(filtered.notes);
                 filtered.devices
             }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, Gap};
+use crate::model::{DeviceTaintRule, Effect, Gap, Kind};
 use crate::naming::age::human_duration;
 
 use super::conflict::{changed_by, differences};
@@ -132,11 +132,17 @@ pub fn ended(
             "to block new pods: kubectl devicetaint escalate {rule} --to NoSchedule"
         )),
         UnreachableGoal::Unknowable(gaps) => {
+            // Pods are found without slices; which devices are the same hardware is not.
+            let hides_hardware = gaps
+                .iter()
+                .any(|gap| gap.kind() == Some(Kind::ResourceSlice));
+            let what = if hides_hardware {
+                "the devices are idle under all of their names"
+            } else {
+                "all pods are gone"
+            };
             let gaps: Vec<String> = gaps.iter().map(describe).collect();
-            failed(format!(
-                "cannot tell when all pods are gone: {}",
-                gaps.join("; ")
-            ))
+            failed(format!("cannot tell when {what}: {}", gaps.join("; ")))
         }
     }
 }
@@ -349,6 +355,18 @@ mod tests {
         assert_eq!(
             failure.to_string(),
             "cannot tell when all pods are gone: pods: cannot list pods: access denied for alice"
+        );
+    }
+
+    #[test]
+    fn without_slices_it_is_not_known_when_devices_are_idle() {
+        let gap = Gap::of(Kind::ResourceSlice, "denied");
+        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[]);
+        assert!(
+            failure
+                .to_string()
+                .starts_with("cannot tell when the devices are idle under all of their names: "),
+            "{failure}"
         );
     }
 

@@ -7,9 +7,9 @@ use foldhash::HashMap;
 use jiff::Timestamp;
 
 use super::devices::{Allocated, DeviceTable};
+use super::impact::{Cause, DeviceTaint, Origin};
 use super::select::RuleIndex;
 use super::tolerate::{Deadline, deadline, tolerates};
-use super::{Cause, DeviceTaint, Origin};
 use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint};
 
 /// A claim that a proposed taint selects a device of, or that something evicts from.

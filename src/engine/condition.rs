@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::engine::Counts;
+use super::impact::Counts;
 use crate::model::{DeviceTaintRule, Effect};
 
 /// What the condition of a rule with effect `None` says about these counts.

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::Semantics;
 use super::devices::{DeviceEntry, DeviceTable};
 use super::expression::{AttributeCondition, DeviceExpression, ExpressionError};
 use super::select::RuleIndex;
+use super::semantics::Semantics;
 use crate::model::{DeviceId, DeviceSelector, NamespacedName, ResourceClaim, Snapshot};
 
 /// Something that a device has to meet.

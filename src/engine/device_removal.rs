@@ -26,8 +26,8 @@ use super::termination_blocker::{DriverPresence, Publishers};
 use super::tolerant::tolerant;
 use super::tolerate::is_tolerated_for_ever;
 use crate::model::{
-    DeviceId, Dialect, Effect, Gap, InUse, Kind, NamespacedName, NodeName, Pod, PreparedClaim,
-    Reading, ResourceClaim, Taint, Uid, UsedDevice,
+    DeviceId, Effect, Gap, InUse, Kind, NamespacedName, NodeName, Pod, PreparedClaim, Reading,
+    ResourceClaim, Taint, Uid, UsedDevice,
 };
 
 /// Who is asked about the devices of a node.
@@ -399,13 +399,9 @@ impl DeviceCheck<'_, '_> {
     }
 }
 
-/// Whether the kubelet cannot speak of devices of DRA: in old words, or with the gate off that lets it,
-/// which shows where pods run with claims and it names no claim at all.
+/// Whether the kubelet cannot speak of devices of DRA, since the gate is off that lets it, which shows where pods
+/// run with claims and it names no claim at all.
 fn is_blind(facts: &RemovalFacts<'_>) -> bool {
-    match facts.in_use.dialect {
-        Dialect::V1Alpha1 => return true,
-        Dialect::V1 => {}
-    }
     // Only a running pod that the kubelet lists shows it: one that has not begun has no devices yet, and the list
     // leaves out who was deleted by force.
     let names_claims = facts.in_use.devices().next().is_some();

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::impact::{DeviceTaint, Origin};
 use super::select::{DeviceKey, RuleIndex};
-use super::{DeviceTaint, Origin, Semantics};
+use super::semantics::Semantics;
 use crate::model::{
     AllocationResult, Device, DeviceId, DriverName, Gap, NodeName, PoolName, ResourceClaim,
     ResourceSlice, Warning,

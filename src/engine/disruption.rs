@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Impact, Verdict};
+use super::impact::{Impact, Verdict};
 use crate::model::{
     Affects, Gap, Kind, Namespace, Phase, Pod, PodDisruptionBudget, UnhealthyPodEvictionPolicy,
 };

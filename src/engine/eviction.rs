@@ -3,7 +3,8 @@
 use foldhash::{HashMap, HashSet, HashSetExt};
 
 use super::claims::{AffectedClaim, ClaimTable, key_of};
-use super::{Cause, ClaimUse, NotEvicted, PodImpact, Semantics, Verdict};
+use super::impact::{Cause, ClaimUse, NotEvicted, PodImpact, Verdict};
+use super::semantics::Semantics;
 use crate::model::{ClaimSource, ObjectName, Pod, ResourceClaim, Snapshot};
 
 /// What a verdict about a pod is made from.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::devices::{Allocated, DeviceTable};
+use super::impact::DeviceTaint;
 use super::preview::{existing_rules, taints_of};
 use super::select::RuleIndex;
-use super::{DeviceTaint, Semantics};
+use super::semantics::Semantics;
 use crate::model::{
     ConsumerReference, Device, DeviceId, Gap, NamespacedName, NodeName, ResourceClaim, Snapshot,
     Uid,

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Impact;
+use super::impact::Impact;
 use super::workloads::evicted;
 use crate::model::{DisruptionAction, FailurePolicy, Kind, Pod, Reading, Uid, Workload};
 

@@ -44,10 +44,10 @@ impl fmt::Display for NodeProof {
         match self {
             Self::Pod(pod) => write!(formatter, "it runs pod {pod}"),
             Self::Device(device) => write!(formatter, "it has prepared device {device}"),
-            Self::Certificate => formatter.write_str("its client certificate says so"),
-            Self::AskedThere => formatter.write_str("a pod on that node asked it"),
-            Self::Machine => formatter.write_str("the machine has that name"),
-            Self::Confirmed => formatter.write_str("--confirm-node says so"),
+            Self::Certificate => formatter.write_str("its client certificate names the node"),
+            Self::AskedThere => formatter.write_str("a pod on that node queried it"),
+            Self::Machine => formatter.write_str("the hostname is that of the node"),
+            Self::Confirmed => formatter.write_str("confirmed by --confirm-node"),
         }
     }
 }

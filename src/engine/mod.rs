@@ -21,6 +21,7 @@
 //! | Devices known from claims alone, because their driver publishes nothing | [`unpublished_devices`] |
 //! | The condition `EvictionInProgress` that the controller would write | [`condition`] |
 //! | Devices that are the same hardware under different names | [`hardware`] |
+//! | Pods that use the hardware of tainted devices through other devices | [`beside`] |
 //! | Devices close to one another, such as on the same PCIe root | [`mod@peers`] |
 //! | What keeps a pod on its node although all its containers have ended | [`termination_blocker`] |
 //! | Lifecycle of a rule: pending evictions while it is there, devices released once it is gone | [`rule_lifecycle`] |
@@ -33,6 +34,7 @@
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
 pub mod allocator;
+pub mod beside;
 mod claims;
 pub mod condition;
 pub mod defects;

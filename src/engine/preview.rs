@@ -11,12 +11,12 @@ use jiff::Timestamp;
 use super::claims::{ClaimTable, key_of};
 use super::devices::{DeviceEntry, DeviceTable, pool_warnings};
 use super::eviction::{AffectedPods, VerdictEvaluator};
+use super::impact::{
+    Cause, Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, ProposedTaint, RuleImpact,
+};
 use super::proposed_rules::proposed_rules;
 use super::select::{RuleIndex, RuleTaint};
-use super::{
-    Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, ProposedTaint, RuleImpact,
-    Semantics,
-};
+use super::semantics::Semantics;
 use crate::model::{Namespace, ResourceClaim, Snapshot};
 
 /// What the `proposed` taints would do to the cluster in `snapshot` at `now`.
@@ -203,7 +203,7 @@ fn count_pods(pods: &[PodImpact<'_>], counts: &mut [Counts]) {
     }
 }
 
-fn considered_place(cause: &super::Cause<'_>) -> Option<usize> {
+fn considered_place(cause: &Cause<'_>) -> Option<usize> {
     match cause.origin {
         Origin::Proposed(place) => Some(place),
         Origin::Rule(_) | Origin::ResourceSlice(_) => None,

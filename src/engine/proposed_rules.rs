@@ -1,7 +1,7 @@
 //! The taints that are asked about, as rules.
 
+use super::impact::{Origin, ProposedTaint};
 use super::select::RuleTaint;
-use super::{Origin, ProposedTaint};
 
 /// The proposed taints as the rules that they are or would be, in the order of the question.
 pub(super) fn proposed_rules(proposed: &[ProposedTaint]) -> impl Iterator<Item = RuleTaint<'_>> {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::ProposedTaint;
+use super::impact::ProposedTaint;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Taint};
 
 impl ProposedTaint {

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::allocator::{blocked_partitions, users_beside};
+use super::allocator::{blocked_partitions, used_under_other_names, users_beside};
+use super::impact::{Cause, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
-use super::{DeviceTaint, Impact, PodImpact, Verdict};
 use crate::model::{
     DeviceId, DeviceTaintRule, Effect, NamespacedName, Node, NodeHealth, NodeName, Pod,
     ResourceClaim, Snapshot,
@@ -142,7 +142,7 @@ pub fn pending_evictions<'a>(
         .pods
         .iter()
         // By causes and not by verdict: a terminating pod has another verdict, and still holds its devices.
-        .filter(|pod| pod.causes.iter().any(super::Cause::is_proposed));
+        .filter(|pod| pod.causes.iter().any(Cause::is_proposed));
     hit.filter_map(|impact| {
         Some(PendingEviction {
             pod: impact.pod,
@@ -158,11 +158,20 @@ fn obstacle(
     now: Timestamp,
 ) -> Option<EvictionObstacle> {
     match impact.verdict {
-        Verdict::Evicted { at } if at <= now => Some(EvictionObstacle::Controller { since: at }),
+        // The controller counts from the taint, also for a pod that has come to the device later.
+        Verdict::Evicted { at } if at <= now => Some(EvictionObstacle::Controller {
+            since: scheduled(impact.pod).map_or(at, |scheduled| scheduled.clamp(at, now)),
+        }),
         Verdict::Evicted { at } => Some(EvictionObstacle::Tolerates { until: at }),
         Verdict::Terminating => terminating(impact.pod, facts, now),
         Verdict::Tolerates | Verdict::NotEvicted(_) => None,
     }
+}
+
+/// When the pod was given its node.
+fn scheduled(pod: &Pod) -> Option<Timestamp> {
+    let said = pod.scheduling.as_ref()?.said.as_ref()?;
+    said.since.filter(|_| said.is_scheduled)
 }
 
 fn terminating(
@@ -213,6 +222,8 @@ pub struct DeviceRelease<'a> {
     pub partition_pods: BTreeSet<NamespacedName>,
     /// Whether the allocator gives it to no claim, since devices in use have taken of its counters what it needs.
     pub is_blocked_partition: bool,
+    /// The devices of other drivers that are the same hardware and that claims hold.
+    pub in_use_by: BTreeSet<DeviceId>,
     /// The node that it is local to.
     pub node: Option<ReleaseNode>,
 }
@@ -252,6 +263,7 @@ pub fn release<'a>(
     let devices = impact.devices.iter().map(|device| &device.id).collect();
     let beside = users_beside(snapshot, &devices);
     let blocked = blocked_partitions(snapshot);
+    let elsewhere = used_under_other_names(snapshot, &devices);
     let published = impact.devices.iter().filter(|device| device.published);
     published
         .map(|device| {
@@ -267,6 +279,7 @@ pub fn release<'a>(
                     .collect(),
                 partition_pods: beside.get(&device.id).cloned().unwrap_or_default(),
                 is_blocked_partition: blocked.contains(&device.id),
+                in_use_by: elsewhere.get(&device.id).cloned().unwrap_or_default(),
                 node: device.node.map(|node| ReleaseNode {
                     name: node.clone(),
                     schedulability: schedulability(node, nodes),

@@ -7,8 +7,9 @@
 
 use foldhash::HashMap;
 
+use super::impact::{DeviceTaint, Origin};
 use super::legacy_selector::{LegacySelector, SelectorMatch};
-use super::{DeviceTaint, Origin, Semantics};
+use super::semantics::Semantics;
 use crate::model::{
     Affects, Device, DeviceClass, DeviceSelector, DriverName, Gap, ObjectName, Taint, Warning,
 };
@@ -216,7 +217,7 @@ impl<'a> RuleIndex<'a> {
 
     fn nil_selects_none(&self, place: u32) -> Warning {
         let scheduler = if self.semantics.nil_selector_blocks {
-            ", but for the scheduler it taints every device"
+            ", but the scheduler treats every device as tainted"
         } else {
             ""
         };

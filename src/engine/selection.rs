@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::devices::DeviceTable;
+use super::impact::ProposedTaint;
 use super::proposed_rules::proposed_rules;
 use super::select::RuleIndex;
-use super::{ProposedTaint, Semantics};
+use super::semantics::Semantics;
 use crate::model::{DeviceId, Gap, Snapshot};
 
 /// The devices that some taints select.

@@ -1,6 +1,6 @@
 //! Scope of a rule's selector: all devices, some, or none, depending on the version.
 
-use super::Semantics;
+use super::semantics::Semantics;
 use crate::model::{DeviceSelector, Effect};
 
 /// What a selector chooses, before any device is looked at.

@@ -30,11 +30,11 @@ use std::time::Duration;
 use foldhash::{HashSet, HashSetExt};
 use jiff::Timestamp;
 
-use super::Semantics;
 use super::forced_deletions::{ForcedDeletions, PodObservation, UnreleasedPod};
 use super::holders::HoldingClaim;
 use super::recurring_evictions::{RecurringEviction, RecurringEvictions};
 use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
+use super::semantics::Semantics;
 use crate::model::{
     Affects, DeviceTaintRule, Effect, Gap, Kind, ObjectName, Pod, ResourceClaim, Uid,
 };

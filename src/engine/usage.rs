@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use foldhash::{HashSet, HashSetExt};
 
-use super::Impact;
 use super::devices::current_slices;
+use super::impact::Impact;
 use crate::model::{ClaimSource, DriverName, Pod, Snapshot};
 
 /// What some drivers publish, and who uses it.

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Impact, PodImpact, Verdict};
+use super::impact::{Impact, PodImpact, Verdict};
 use crate::model::{
     Affects, Controller, Gap, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, Snapshot,
     Uid, Workload,
@@ -273,7 +273,7 @@ impl WorkloadImpact<'_> {
     #[must_use]
     pub fn left(&self) -> Option<i32> {
         let (kind, workload) = self.workload?;
-        if !is_replicated(kind) {
+        if !kind.has_interchangeable_pods() {
             return None;
         }
         let lost = self.pods.iter().filter(|pod| pod.is_ready).count();
@@ -288,7 +288,7 @@ impl WorkloadImpact<'_> {
     #[must_use]
     pub fn is_down(&self) -> Option<bool> {
         match self.workload {
-            Some((kind, _)) if !is_replicated(kind) => Some(false),
+            Some((kind, _)) if !kind.has_interchangeable_pods() => Some(false),
             Some(_) => self.left().map(|left| left <= 0),
             None => None,
         }
@@ -325,34 +325,6 @@ pub fn recovering(impact: &Impact<'_>, reading: &Reading) -> Recovering {
 /// Whether that refers to a pod.
 fn is_pod(owner: &Controller) -> bool {
     &*owner.kind == Kind::Pod.as_str() && &*owner.api_version == "v1"
-}
-
-/// Whether the pods of such a workload stand in for each other.
-fn is_replicated(kind: Kind) -> bool {
-    match kind {
-        Kind::ReplicaSet | Kind::Deployment | Kind::StatefulSet => true,
-        Kind::DaemonSet
-        | Kind::Job
-        | Kind::CronJob
-        | Kind::LeaderWorkerSet
-        | Kind::JobSet
-        | Kind::PodGroup
-        | Kind::CoschedulingPodGroup
-        | Kind::ResourceSlice
-        | Kind::ResourceClaim
-        | Kind::DeviceTaintRule
-        | Kind::Pod
-        | Kind::DeviceClass
-        | Kind::Event
-        | Kind::Node
-        | Kind::PodDisruptionBudget
-        | Kind::ResourceClaimTemplate
-        | Kind::MutatingAdmissionPolicy
-        | Kind::MutatingAdmissionPolicyBinding
-        | Kind::ValidatingAdmissionPolicy
-        | Kind::ValidatingAdmissionPolicyBinding
-        | Kind::NamespaceObject => false,
-    }
 }
 
 /// A group of pods that are of use together.
@@ -484,7 +456,9 @@ fn cycle(pod: &Pod, owner: &Controller) -> Gap {
 
 /// A workload that was read without its numbers.
 fn unscaled(workload: &WorkloadImpact<'_>) -> Option<Gap> {
-    let (kind, _) = workload.workload.filter(|(kind, _)| is_replicated(*kind))?;
+    let (kind, _) = workload
+        .workload
+        .filter(|(kind, _)| kind.has_interchangeable_pods())?;
     Some(Gap::of(
         kind,
         &format!("{kind} {} does not report its ready pods", workload.name),

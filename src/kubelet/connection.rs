@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tonic::body::Body;
 use tower::Service;
 
-use super::KubeletError;
+use super::error::KubeletError;
 
 /// The most that headers take, and trailers: a kubelet sends some hundred bytes of them.
 const LONGEST_HEADERS: u32 = 64 << 10;

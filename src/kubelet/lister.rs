@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::client::Grpc;
 use tonic::{Code, Request, Status, Streaming};
 
-use super::KubeletError;
 use super::codec::Raw;
 use super::connection::{Connection, Ended, chain, hung_up};
-use crate::model::{Allocatable, Dialect, InUse, NamespacedName, PodInUse};
+use super::error::KubeletError;
+use crate::model::{Allocatable, InUse, NamespacedName, PodInUse};
 use crate::wire::podresources::{
     AllocatableResourcesResponse, Everything, GetPodResourcesRequest, GetPodResourcesResponse,
     ListPodResourcesResponse, Weighed,
@@ -34,7 +34,6 @@ const HEAVIEST: usize = 32 << 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
 const LIST: &str = "/v1.PodResourcesLister/List";
-const LIST_ALPHA: &str = "/v1alpha1.PodResourcesLister/List";
 const GET: &str = "/v1.PodResourcesLister/Get";
 const ALLOCATABLE: &str = "/v1.PodResourcesLister/GetAllocatableResources";
 
@@ -67,29 +66,23 @@ impl Lister {
         Self::new(&self.path, self.limit.min(limit))
     }
 
-    /// Everything that is in use; very old kubelets say less, which the answer tells.
+    /// Everything that is in use.
     ///
     /// # Errors
     ///
     /// When nobody answers, or not a kubelet, or not in time.
     pub async fn list(&self) -> Result<InUse, KubeletError> {
-        let response = self.call::<_, ListPodResourcesResponse>(LIST, Everything {});
-        let status = match response.await? {
-            Answered::Said(response) => return Ok(response.into_facts(Dialect::V1)),
-            Answered::Refused(status) => status,
-        };
-        // gRPC returns UNIMPLEMENTED for a service that the server lacks: such a kubelet has only v1alpha1.
-        if status.code() != Code::Unimplemented {
-            return Err(self.refused(&status));
-        }
-        let response = self.call::<_, ListPodResourcesResponse>(LIST_ALPHA, Everything {});
+        let deadline = self.deadline();
+        self.list_until(deadline).await
+    }
+
+    async fn list_until(&self, deadline: Instant) -> Result<InUse, KubeletError> {
+        let response = self.call::<_, ListPodResourcesResponse>(LIST, Everything {}, deadline);
         match response.await? {
-            Answered::Said(response) => Ok(response.into_facts(Dialect::V1Alpha1)),
+            Answered::Said(response) => Ok(response.into_facts()),
+            // gRPC returns UNIMPLEMENTED for a service that the server lacks.
             Answered::Refused(status) if status.code() == Code::Unimplemented => {
-                Err(KubeletError::Foreign {
-                    path: self.path.clone(),
-                    why: "it supports neither v1 nor v1alpha1".to_owned(),
-                })
+                Err(self.foreign("it does not support v1".to_owned()))
             }
             Answered::Refused(status) => Err(self.refused(&status)),
         }
@@ -105,11 +98,12 @@ impl Lister {
             pod_name: pod.name.to_string(),
             pod_namespace: pod.namespace.to_string(),
         };
-        let response = self.call::<_, GetPodResourcesResponse>(GET, request);
+        let deadline = self.deadline();
+        let response = self.call::<_, GetPodResourcesResponse>(GET, request, deadline);
         let found: Option<PodInUse> = match response.await? {
             Answered::Said(response) => response.pod_resources.map(|found| found.into_fact()),
             Answered::Refused(status) if is_off(&status) => {
-                let mut all = self.list().await?;
+                let mut all = self.list_until(deadline).await?;
                 all.pods.retain(|known| known.name == *pod);
                 // Since 1.34 `List` omits inactive pods, so a missing pod is unknown, not a pod without devices.
                 return if all.pods.is_empty() {
@@ -124,12 +118,9 @@ impl Lister {
         let found = found.ok_or_else(|| self.no_pod(pod))?;
         // This API has no pod UIDs: the name is all that ties the response to the request.
         if found.name != *pod {
-            return Err(self.foreign(format!("it answers with pod {}", found.name)));
+            return Err(self.foreign(format!("it returned pod {}", found.name)));
         }
-        Ok(InUse {
-            dialect: Dialect::V1,
-            pods: vec![found],
-        })
+        Ok(InUse { pods: vec![found] })
     }
 
     /// What the kubelet can give to containers.
@@ -138,7 +129,9 @@ impl Lister {
     ///
     /// As [`Lister::list`], and when the kubelet does not have that question.
     pub async fn allocatable(&self) -> Result<Allocatable, KubeletError> {
-        let response = self.call::<_, AllocatableResourcesResponse>(ALLOCATABLE, Everything {});
+        let deadline = self.deadline();
+        let response =
+            self.call::<_, AllocatableResourcesResponse>(ALLOCATABLE, Everything {}, deadline);
         match response.await? {
             Answered::Said(response) => Ok(response.into_fact()),
             Answered::Refused(status) if is_off(&status) => Err(KubeletError::NotServed {
@@ -149,25 +142,30 @@ impl Lister {
         }
     }
 
-    /// One call, in the time that there is; again after a moment where the kubelet is asked too often.
+    /// Until when a question is answered, however many calls it takes.
+    fn deadline(&self) -> Instant {
+        Instant::now()
+            .checked_add(self.limit)
+            .unwrap_or_else(Instant::now)
+    }
+
+    /// One call, until `deadline`; again after a moment where the kubelet is asked too often.
     async fn call<Q, A>(
         &self,
         method: &'static str,
         question: Q,
+        deadline: Instant,
     ) -> Result<Answered<A>, KubeletError>
     where
         Q: Message + Clone + 'static,
         A: Message + Weighed + Default + 'static,
     {
-        let end = Instant::now()
-            .checked_add(self.limit)
-            .unwrap_or_else(Instant::now);
         let late = |_| KubeletError::TimedOut {
             path: self.path.clone(),
             limit: self.limit,
         };
         loop {
-            let answered = timeout_at(end, self.once(method, question.clone()))
+            let answered = timeout_at(deadline, self.once(method, question.clone()))
                 .await
                 .map_err(late)??;
             let is_busy = match &answered {
@@ -178,7 +176,7 @@ impl Lister {
                 return Ok(answered);
             }
             // Sleeping past the deadline would be reported as a timeout, with the hint for a kubelet that hangs.
-            if end.saturating_duration_since(Instant::now()) <= PAUSE {
+            if deadline.saturating_duration_since(Instant::now()) <= PAUSE {
                 return Err(KubeletError::Busy {
                     path: self.path.clone(),
                     limit: self.limit,
@@ -304,12 +302,15 @@ const TOO_LARGE: &str = "message length too large";
 async fn only(mut answer: Streaming<Bytes>) -> Result<Bytes, Status> {
     let missing = || Status::internal("Missing response message");
     let message = answer.message().await?.ok_or_else(missing)?;
-    match answer.message().await? {
-        None => Ok(message),
-        Some(_) => Err(Status::internal(
-            "more than one message without a grpc-status",
-        )),
+    // tonic ends a stream at its trailers, and finds bytes that belong to no message only when it is read once more.
+    for _ in 0..2 {
+        if answer.message().await?.is_some() {
+            return Err(Status::internal(
+                "more than one message without a grpc-status",
+            ));
+        }
     }
+    Ok(message)
 }
 
 /// Whether the status was made here, of what went wrong on the way, and not said by the kubelet.
@@ -319,6 +320,7 @@ fn is_transport(status: &Status) -> bool {
     let words = [
         "protobuf",
         "Missing response message",
+        "Unexpected EOF",
         "grpc-status",
         "HTTP status",
     ];

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{NamespacedName, Pod};
+use super::ids::NamespacedName;
+use super::pod::Pod;
 
 /// A `PodDisruptionBudget`, which the eviction API respects and the device-taint-eviction controller
 /// does not.

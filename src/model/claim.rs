@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ClaimSpec, DeviceId, NamespacedName, NodeName, ObjectName, Toleration, Uid};
+use super::ids::{DeviceId, NamespacedName, NodeName, ObjectName, Uid};
+use super::request::ClaimSpec;
+use super::toleration::Toleration;
 
 /// A `ResourceClaim`. Once devices are allocated the spec plays no part for them, but for their replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::ops::Deref;
 
 use jiff::Timestamp;
 
-use super::{ObjectName, Uid};
+use super::ids::{ObjectName, Uid};
 
 /// Who an object is, and what is noted on it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use litemap::LiteMap;
 
-use super::{
-    DeviceId, DeviceName, DeviceTerms, DriverName, Lazy, NodeName, ObjectName, PoolName,
-    SliceTerms, Taint,
-};
+use super::ids::{DeviceId, DeviceName, DriverName, NodeName, ObjectName, PoolName};
+use super::lazy::Lazy;
+use super::taint::Taint;
+use super::terms::{DeviceTerms, SliceTerms};
 
 /// Part of a pool, as one object.
 #[derive(Clone, Debug, PartialEq, Eq)]

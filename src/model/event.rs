@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{NamespacedName, Uid};
+use super::ids::{NamespacedName, Uid};
 
 /// Something that a component noted about a rule, or about the eviction of a pod; other events are of no
 /// interest and never kept. The server forgets them after an hour.

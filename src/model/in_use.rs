@@ -1,35 +1,12 @@
 //! What a kubelet says is in use on its node.
 
-use super::{DeviceId, DriverName, NamespacedName, Uid};
+use super::ids::{DeviceId, DriverName, NamespacedName, Uid};
 
 /// What a kubelet says is in use on its node: its own word, whatever the API says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InUse {
-    /// How it was said.
-    pub dialect: Dialect,
     /// The pods that the kubelet counts as active, by namespace and name.
     pub pods: Vec<PodInUse>,
-}
-
-/// The version of the API in which a kubelet has answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dialect {
-    /// The current one.
-    #[default]
-    V1,
-    /// The one of very old kubelets: it has no words for claims, processors and memory.
-    V1Alpha1,
-}
-
-impl Dialect {
-    /// The version as it is spelled in the API.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V1Alpha1 => "v1alpha1",
-        }
-    }
 }
 
 /// A pod on the node, and what is its own.
@@ -39,10 +16,6 @@ pub struct PodInUse {
     pub name: NamespacedName,
     /// Its containers, without those that have prepared it and ended.
     pub containers: Vec<ContainerInUse>,
-    /// Processors that are the pod's alone (since 1.37).
-    pub cpus: Vec<i64>,
-    /// Memory that is the pod's alone (since 1.37).
-    pub memory: Vec<PinnedMemory>,
 }
 
 /// A container, and what is its own.
@@ -52,10 +25,6 @@ pub struct ContainerInUse {
     pub name: String,
     /// Devices of device plugins.
     pub plugin_devices: Vec<PluginDevices>,
-    /// Processors that are its alone.
-    pub cpus: Vec<i64>,
-    /// Memory that is its alone.
-    pub memory: Vec<PinnedMemory>,
     /// Claims that it uses. Empty too where the kubelet could not look them up: it does not say so.
     pub claims: Vec<ClaimInUse>,
 }
@@ -67,19 +36,6 @@ pub struct PluginDevices {
     pub resource: String,
     /// As the plugin calls them.
     pub ids: Vec<String>,
-    /// NUMA nodes of the devices, by number; empty if the device plugin reports none.
-    pub numa_nodes: Vec<i64>,
-}
-
-/// Memory or huge pages of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PinnedMemory {
-    /// Such as `memory` or `hugepages-1Gi`.
-    pub kind: String,
-    /// How many bytes.
-    pub bytes: u64,
-    /// NUMA nodes of the memory, by number.
-    pub numa_nodes: Vec<i64>,
 }
 
 /// A claim that a container uses.
@@ -109,10 +65,6 @@ pub struct DeviceInUse {
 pub struct Allocatable {
     /// Devices of device plugins.
     pub plugin_devices: Vec<PluginDevices>,
-    /// Processors.
-    pub cpus: Vec<i64>,
-    /// Memory.
-    pub memory: Vec<PinnedMemory>,
 }
 
 impl InUse {

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use super::Affects;
+use super::affects::Affects;
 
 /// Hands the table to the macro `$with`: one row per kind, in the order in which kinds depend on each
 /// other. It is a macro since enums and structs are made from it, which no constant can do.
@@ -17,6 +17,9 @@ use super::Affects;
 /// - `versions`: the newest first: group and version as in objects; the first minor version of
 ///   Kubernetes that has it; the first that has it no longer, where that is known; and how its objects
 ///   are laid out, which is `wire`'s business
+/// - `workload`, of kinds that make or group pods alone: the function of `wire` that reads how many pods there are,
+///   and [`PodRoles`]
+/// - `redacted`, of kinds that a redacted snapshot keeps: the fields that it keeps, which are `cluster`'s business
 /// - `spelled`: the kind, as it is spelled in objects
 /// - `plural`: the resource, as it is spelled in URLs and permissions, with its group where another group
 ///   has one of the same name
@@ -27,6 +30,8 @@ use super::Affects;
 /// - `without`: what its absence means, to follow a reason and a colon
 /// - `read`: [`Encoding`] of live reads
 /// - `saved`: [`Saving`]
+/// - `served`: [`Serving`], how its API is enabled
+/// - `counted`: [`Counted`], which counts of an answer depend on it
 ///
 /// Upstream of the versions: `zz_generated.prerelease-lifecycle.go` of each.
 macro_rules! for_each_kind {
@@ -39,10 +44,12 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Basic;
                 ],
+                redacted: SLICE,
                 spelled: "ResourceSlice", plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
                 // Since 1.35 a rule reaches what claims hold without any slice; for versions before see
                 // `Semantics::affects` in `engine`.
                 need: Always, affects: Details, read: Protobuf, saved: Always,
+                served: Devices, counted: Slices,
                 without: "unallocated devices and taints set by drivers are unknown",
             }
             /// All claims, allocated or not.
@@ -52,8 +59,10 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Basic;
                 ],
+                redacted: CLAIM,
                 spelled: "ResourceClaim", plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
+                served: Devices, counted: Claims,
                 without: "allocated devices and the pods that use them are unknown",
             }
             /// All rules.
@@ -63,16 +72,20 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 36, Some(42), Usual;
                     "resource.k8s.io/v1alpha3", 33, Some(39), Usual;
                 ],
+                redacted: RULE,
                 spelled: "DeviceTaintRule", plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
                 // No server before 1.37 serves rules by default, and one that does not has none.
                 need: WhereServed, affects: Details, read: Json, saved: Always,
+                served: Rules, counted: Rules,
                 without: "taints of existing rules are not counted",
             }
             /// The pods that use a claim.
             Pod in pods {
                 versions: [ "v1", 0, None, Usual; ],
+                redacted: POD,
                 spelled: "Pod", plural: "pods", group: "", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
+                served: Always, counted: Pods,
                 without: "the pods that would be evicted are not all known",
             }
             /// All device classes; only rules of 1.33 and 1.34 need them.
@@ -82,8 +95,10 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Usual;
                 ],
+                redacted: CLASS,
                 spelled: "DeviceClass", plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
                 need: WhenReferredTo, affects: Evictions, read: Protobuf, saved: Always,
+                served: Devices, counted: Classes,
                 without: "the devices selected by rules with a DeviceClass are unknown",
             }
             /// What was noted about rules, and about evictions from devices.
@@ -91,90 +106,115 @@ macro_rules! for_each_kind {
                 versions: [ "v1", 0, None, Usual; ],
                 spelled: "Event", plural: "events", group: "", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Never,
+                served: Always, counted: Nothing,
                 without: "past evictions are unknown",
             }
             /// All nodes.
             Node in nodes {
                 versions: [ "v1", 0, None, Usual; ],
+                redacted: NODE,
                 spelled: "Node", plural: "nodes", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: Always, counted: Nodes,
                 without: "whether nodes can stop their pods is unknown",
             }
             /// All budgets.
             PodDisruptionBudget in budgets {
                 versions: [ "policy/v1", 21, None, Usual; ],
+                redacted: BUDGET,
                 spelled: "PodDisruptionBudget", plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: Always, counted: Budgets,
                 without: "the PodDisruptionBudgets that evictions would exceed are unknown",
             }
             /// The replica sets above pods of interest.
             ReplicaSet in replica_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
+                workload: replicated(Interchangeable), redacted: workload!("replicaset"),
                 spelled: "ReplicaSet", plural: "replicasets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: Always, counted: Workloads,
                 without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The deployments above pods of interest.
             Deployment in deployments {
                 versions: [ "apps/v1", 9, None, Usual; ],
+                workload: deployment(Interchangeable), redacted: workload!("deployment"),
                 spelled: "Deployment", plural: "deployments", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: Always, counted: Workloads,
                 without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The stateful sets above pods of interest.
             StatefulSet in stateful_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
+                workload: replicated(Interchangeable), redacted: workload!("statefulset"),
                 spelled: "StatefulSet", plural: "statefulsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: Always, counted: Workloads,
                 without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The daemon sets above pods of interest.
             DaemonSet in daemon_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
+                workload: daemon(Distinct), redacted: workload!("daemonset"),
                 spelled: "DaemonSet", plural: "daemonsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: Always, counted: Workloads,
                 without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The jobs above pods of interest.
             Job in jobs {
                 versions: [ "batch/v1", 2, None, Usual; ],
+                workload: job(Distinct), redacted: workload!("job"),
                 spelled: "Job", plural: "jobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: Always, counted: Workloads,
                 without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The cron jobs above pods of interest.
             CronJob in cron_jobs {
                 versions: [ "batch/v1", 21, None, Usual; ],
+                workload: none(Distinct), redacted: workload!("cronjob"),
                 spelled: "CronJob", plural: "cronjobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: Always, counted: Workloads,
                 without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The leader worker sets above pods of interest.
             LeaderWorkerSet in leader_worker_sets {
                 versions: [ "leaderworkerset.x-k8s.io/v1", 0, None, Usual; ],
+                workload: leader_workers(Distinct), redacted: workload!("leaderworkerset"),
                 spelled: "LeaderWorkerSet", plural: "leaderworkersets", group: "leaderworkerset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: ByController, counted: Workloads,
                 without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The job sets above pods of interest.
             JobSet in job_sets {
                 versions: [ "jobset.x-k8s.io/v1alpha2", 0, None, Usual; ],
+                workload: none(Distinct), redacted: workload!("jobset"),
                 spelled: "JobSet", plural: "jobsets", group: "jobset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: ByController, counted: Workloads,
                 without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The groups of pods of interest; only since 1.37.
             PodGroup in pod_groups {
                 versions: [ "scheduling.k8s.io/v1beta1", 37, None, Usual; ],
+                workload: group(Distinct), redacted: workload!("podgroup"),
                 spelled: "PodGroup", plural: "podgroups", group: "scheduling.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: PodGroups, counted: Workloads,
                 without: "whether pod groups lose members that they require is unknown",
             }
             /// The groups of pods of interest, of the coscheduling plugin, which is another API.
             CoschedulingPodGroup in coscheduling_pod_groups {
                 versions: [ "scheduling.x-k8s.io/v1alpha1", 0, None, Usual; ],
+                workload: coscheduled(Distinct), redacted: workload!("podgroup"),
                 spelled: "PodGroup", plural: "podgroups.scheduling.x-k8s.io", group: "scheduling.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
+                served: ByController, counted: Workloads,
                 without: "whether pod groups lose members that they require is unknown",
             }
             /// The templates of claims of pods that may still come.
@@ -183,8 +223,10 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1", 34, None, Usual;
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                 ],
+                redacted: TEMPLATE,
                 spelled: "ResourceClaimTemplate", plural: "resourceclaimtemplates", group: "resource.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Protobuf, saved: Always,
+                served: Devices, counted: Nothing,
                 without: "tolerations of future pods are unknown",
             }
             /// The policies that change objects while they are stored.
@@ -196,6 +238,7 @@ macro_rules! for_each_kind {
                 ],
                 spelled: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
+                served: MutatingPolicies, counted: Nothing,
                 without: "which new claims get a toleration is unknown",
             }
             /// Where those policies act.
@@ -207,6 +250,7 @@ macro_rules! for_each_kind {
                 ],
                 spelled: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
+                served: MutatingPolicies, counted: Nothing,
                 without: "which new claims get a toleration is unknown",
             }
             /// The policies that refuse objects.
@@ -214,6 +258,7 @@ macro_rules! for_each_kind {
                 versions: [ "admissionregistration.k8s.io/v1", 30, None, Usual; ],
                 spelled: "ValidatingAdmissionPolicy", plural: "validatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
+                served: Always, counted: Nothing,
                 without: "the tolerations that policies reject are unknown",
             }
             /// Where those policies act.
@@ -221,6 +266,7 @@ macro_rules! for_each_kind {
                 versions: [ "admissionregistration.k8s.io/v1", 30, None, Usual; ],
                 spelled: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
+                served: Always, counted: Nothing,
                 without: "the tolerations that policies reject are unknown",
             }
             /// The namespaces that devices can be dedicated to.
@@ -228,6 +274,7 @@ macro_rules! for_each_kind {
                 versions: [ "v1", 0, None, Usual; ],
                 spelled: "Namespace", plural: "namespaces", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
+                served: Always, counted: Nothing,
                 without: "the existing namespaces are unknown",
             }
         }
@@ -275,13 +322,81 @@ pub enum Saving {
     Never,
 }
 
+/// What the pods of a workload are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodRoles {
+    /// They stand in for each other.
+    Interchangeable,
+    /// Each has work of its own.
+    Distinct,
+}
+
+/// How a server comes to serve a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serving {
+    /// Every server does.
+    Always,
+    /// With the API of devices.
+    Devices,
+    /// With that of device taints.
+    Rules,
+    /// With that of mutating admission policies.
+    MutatingPolicies,
+    /// With that of pod groups.
+    PodGroups,
+    /// Where the controller of the kind is installed.
+    ByController,
+}
+
+/// What an answer counts from a kind, so that it may be more where that was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Devices that are published, and all that follows from them.
+    Slices,
+    /// Devices that are allocated, and who uses them.
+    Claims,
+    /// Taints, and what they do.
+    Rules,
+    /// Pods.
+    Pods,
+    /// Devices that rules select by class.
+    Classes,
+    /// Budgets.
+    Budgets,
+    /// Workloads and groups.
+    Workloads,
+    /// Nodes.
+    Nodes,
+    /// Nothing.
+    Nothing,
+}
+
+/// What an optional column holds.
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+
+/// The kind of a row that has the column of workloads, which `$pods` shows.
+macro_rules! of_workload {
+    ($pods:ident: $kind:expr) => {
+        $kind
+    };
+}
+
 macro_rules! kinds {
     ($(
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
             versions: [ $($version:tt)* ],
+            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
             spelled: $spelled:literal, plural: $plural:literal, group: $group:literal, scope: $scope:ident,
             need: $need:ident, affects: $affects:ident, read: $read:ident, saved: $saved:ident,
+            served: $served:ident, counted: $counted:ident,
             without: $without:literal,
         }
     )*) => {
@@ -299,6 +414,39 @@ macro_rules! kinds {
 
             /// Every kind, in the order in which they depend on each other.
             pub const ALL: [Self; Self::COUNT] = [$(Self::$kind),*];
+
+            /// The kinds of workloads, in the same order.
+            pub const WORKLOADS: &'static [Self] = &[$($(of_workload!($pods: Self::$kind),)?)*];
+
+            /// What its pods are to each other; nothing for what is no workload.
+            #[must_use]
+            pub fn pod_roles(self) -> Option<PodRoles> {
+                match self { $(Self::$kind => optional!($(PodRoles::$pods)?),)* }
+            }
+
+            /// Whether it is a workload whose pods stand in for each other.
+            #[must_use]
+            pub fn has_interchangeable_pods(self) -> bool {
+                self.pod_roles() == Some(PodRoles::Interchangeable)
+            }
+
+            /// Whether it makes or groups pods.
+            #[must_use]
+            pub fn is_workload(self) -> bool {
+                self.pod_roles().is_some()
+            }
+
+            /// How a server comes to serve it.
+            #[must_use]
+            pub fn serving(self) -> Serving {
+                match self { $(Self::$kind => Serving::$served,)* }
+            }
+
+            /// Which counts of an answer depend on it.
+            #[must_use]
+            pub fn counted(self) -> Counted {
+                match self { $(Self::$kind => Counted::$counted,)* }
+            }
 
             /// The kind as it is spelled in objects; two groups may have one of the same name.
             #[must_use]
@@ -350,7 +498,7 @@ macro_rules! kinds {
                 self.group() == "admissionregistration.k8s.io"
             }
 
-            /// How it is asked for.
+            /// How it is requested.
             #[must_use]
             pub fn encoding(self) -> Encoding {
                 match self { $(Self::$kind => Encoding::$read,)* }

@@ -59,10 +59,10 @@ pub use ids::{
     Uid,
 };
 pub use in_use::{
-    Allocatable, ClaimInUse, ContainerInUse, DeviceInUse, Dialect, InUse, PinnedMemory,
-    PluginDevices, PodInUse, PreparedClaim, UsedDevice,
+    Allocatable, ClaimInUse, ContainerInUse, DeviceInUse, InUse, PluginDevices, PodInUse,
+    PreparedClaim, UsedDevice,
 };
-pub use kind::{Encoding, Kind, Need, Saving, Scope};
+pub use kind::{Counted, Encoding, Kind, Need, PodRoles, Saving, Scope, Serving};
 pub use lazy::Lazy;
 pub use manager::{FieldManager, ManagerOperation};
 pub use minor::Minor;
@@ -85,7 +85,5 @@ pub use terms::{
     NodeSelector, NodeTerm, SliceTerms,
 };
 pub use toleration::{Operator, Toleration};
-pub use workload::{
-    CoschedulingPodGroup, CronJob, DaemonSet, Deployment, DisruptionAction, FailurePolicy, Job,
-    JobEnd, JobSet, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet, Workload,
-};
+pub use workload::kinds::*;
+pub use workload::{DisruptionAction, FailurePolicy, JobEnd, Workload};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{NodeHealth, NodeName};
+use super::ids::NodeName;
+use super::pod::NodeHealth;
 
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Controller, NamespacedName, NodeName, NodeSelector, ObjectName, Uid};
+use super::claim::Controller;
+use super::ids::{NamespacedName, NodeName, ObjectName, Uid};
+use super::terms::NodeSelector;
+use super::toleration::Toleration;
 
 /// A pod that uses at least one claim; others are of no interest and never kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +138,8 @@ pub struct Scheduling {
     pub gates: Vec<Arc<str>>,
     /// Which nodes the pod insists on, all of which have to hold; none once it has a node.
     pub nodes: Vec<NodeSelector>,
+    /// The taints of nodes that it tolerates; none once it has a node.
+    pub tolerations: Vec<Toleration>,
 }
 
 /// The condition `PodScheduled`.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ObjectName, Toleration};
+use super::ids::ObjectName;
+use super::toleration::Toleration;
 
 /// What stands in a redacted snapshot in place of an expression.
 pub const REDACTED: &str = "redacted";

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::Amount;
+use super::budget::Amount;
 
 /// How a Deployment replaces its pods, and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

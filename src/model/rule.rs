@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::group::in_group;
-use super::{
-    DeviceId, DeviceName, DriverName, Effect, FieldManager, ObjectName, PoolName, Taint, Uid,
-};
+use super::ids::{DeviceId, DeviceName, DriverName, ObjectName, PoolName, Uid};
+use super::manager::FieldManager;
+use super::taint::{Effect, Taint};
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::affects::Affects;
+use super::kind::Kind;
 use super::kind::for_each_kind;
-use super::{Affects, Kind, Minor};
+use super::minor::Minor;
 
 macro_rules! snapshot {
     ($(
@@ -144,7 +146,7 @@ impl Gap {
     /// What is missing from an answer to files in which there is nothing of `kind`.
     #[must_use]
     pub fn not_in_input(kind: Kind) -> Self {
-        Self::of(kind, &format!("the input holds no {kind}"))
+        Self::of(kind, &format!("the input contains no {kind}"))
     }
 
     /// What is missing from an answer without `kind`, for this reason.

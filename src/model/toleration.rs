@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Effect, Taint};
+use super::taint::{Effect, Taint};
 
 /// How a toleration compares values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

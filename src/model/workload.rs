@@ -6,7 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
-use super::{Controller, Kind, NamespacedName, Pod, Rollout, Snapshot, Uid};
+use super::claim::Controller;
+use super::ids::{NamespacedName, Uid};
+use super::kind::Kind;
+use super::kind::for_each_kind;
+use super::pod::Pod;
+use super::rollout::Rollout;
+use super::snapshot::Snapshot;
 
 /// What makes pods, directly or through others, or groups them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,65 +166,53 @@ impl Kind {
 }
 
 macro_rules! workloads {
-    ($($(#[$about:meta])* $kind:ident in $field:ident),*) => {
-        impl Kind {
-            /// The kinds of workloads, as they stand in [`Kind::ALL`].
-            pub const WORKLOADS: &'static [Self] = &[$(Self::$kind),*];
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident {
+            versions: [ $($version:tt)* ],
+            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
+            spelled: $($columns:tt)*
         }
-
+    )*) => {
         impl Snapshot {
             /// All workloads, each with its kind.
             #[must_use]
             pub fn workloads(&self) -> Vec<(Kind, &Workload)> {
                 let mut all = Vec::new();
-                $(all.extend(self.$field.iter().map(|workload| (Kind::$kind, &workload.0)));)*
+                $($(all.extend(workloads!(@each $fill, self.$field, Kind::$kind));)?)*
                 all
             }
         }
 
-        $(
-            $(#[$about])*
-            #[derive(Clone, Debug, PartialEq, Eq)]
-            // A type for each kind, though all hold the same: the table of kinds makes a field of the snapshot of
-            // each name.
-            pub struct $kind(pub Workload);
+        /// The kinds of workloads, as types.
+        pub mod kinds {
+            use super::{Deref, Workload};
 
-            impl Deref for $kind {
-                type Target = Workload;
+            $($(workloads!(@fact $fill, $kind);)?)*
+        }
+    };
+    (@each $fill:ident, $all:expr, $kind:expr) => {
+        $all.iter().map(|workload| ($kind, &workload.0))
+    };
+    (@fact $fill:ident, $kind:ident) => {
+        #[doc = concat!("`", stringify!($kind), "`, as any workload.")]
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $kind(pub Workload);
 
-                fn deref(&self) -> &Workload {
-                    &self.0
-                }
+        impl Deref for $kind {
+            type Target = Workload;
+
+            fn deref(&self) -> &Workload {
+                &self.0
             }
+        }
 
-            impl From<Workload> for $kind {
-                fn from(workload: Workload) -> Self {
-                    Self(workload)
-                }
+        impl From<Workload> for $kind {
+            fn from(workload: Workload) -> Self {
+                Self(workload)
             }
-        )*
+        }
     };
 }
 
-workloads!(
-    /// `ReplicaSet` of apps.
-    ReplicaSet in replica_sets,
-    /// `Deployment` of apps.
-    Deployment in deployments,
-    /// `StatefulSet` of apps.
-    StatefulSet in stateful_sets,
-    /// `DaemonSet` of apps.
-    DaemonSet in daemon_sets,
-    /// `Job` of batch.
-    Job in jobs,
-    /// `CronJob` of batch.
-    CronJob in cron_jobs,
-    /// `LeaderWorkerSet`, whose groups of pods start again together.
-    LeaderWorkerSet in leader_worker_sets,
-    /// `JobSet`, several Jobs that belong together.
-    JobSet in job_sets,
-    /// `PodGroup` of scheduling, whose pods are scheduled together.
-    PodGroup in pod_groups,
-    /// `PodGroup` of the coscheduling plugin, whose pods are scheduled together.
-    CoschedulingPodGroup in coscheduling_pod_groups
-);
+for_each_kind!(workloads);

@@ -7,6 +7,33 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 365 * DAY;
 
+/// A unit of an age.
+struct Unit {
+    seconds: u64,
+    letter: char,
+}
+
+const SECONDS: Unit = Unit {
+    seconds: 1,
+    letter: 's',
+};
+const MINUTES: Unit = Unit {
+    seconds: MINUTE,
+    letter: 'm',
+};
+const HOURS: Unit = Unit {
+    seconds: HOUR,
+    letter: 'h',
+};
+const DAYS: Unit = Unit {
+    seconds: DAY,
+    letter: 'd',
+};
+const YEARS: Unit = Unit {
+    seconds: YEAR,
+    letter: 'y',
+};
+
 /// A length of time as kubectl writes ages: `90s`, `5m`, `2h30m`, `3d`; never more than two units.
 ///
 /// Rounded down to what is shown; its sign does not matter.
@@ -17,23 +44,24 @@ pub fn human_duration(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().unsigned_abs();
     match seconds {
         0..120 => format!("{seconds}s"),
-        120..600 => two_units(seconds, (MINUTE, "m"), (1, "s")),
+        120..600 => two_units(seconds, &MINUTES, &SECONDS),
         600..10_800 => format!("{}m", seconds / MINUTE),
-        10_800..28_800 => two_units(seconds, (HOUR, "h"), (MINUTE, "m")),
+        10_800..28_800 => two_units(seconds, &HOURS, &MINUTES),
         28_800..172_800 => format!("{}h", seconds / HOUR),
-        172_800..691_200 => two_units(seconds, (DAY, "d"), (HOUR, "h")),
+        172_800..691_200 => two_units(seconds, &DAYS, &HOURS),
         691_200..63_072_000 => format!("{}d", seconds / DAY),
-        63_072_000..252_288_000 => two_units(seconds, (YEAR, "y"), (DAY, "d")),
+        63_072_000..252_288_000 => two_units(seconds, &YEARS, &DAYS),
         _ => format!("{}y", seconds / YEAR),
     }
 }
 
-fn two_units(seconds: u64, large: (u64, &str), small: (u64, &str)) -> String {
+fn two_units(seconds: u64, large: &Unit, small: &Unit) -> String {
     let part = |seconds: u64, unit: u64| seconds.checked_div(unit).unwrap_or_default();
-    let whole = format!("{}{}", part(seconds, large.0), large.1);
-    match part(seconds.checked_rem(large.0).unwrap_or_default(), small.0) {
+    let whole = format!("{}{}", part(seconds, large.seconds), large.letter);
+    let rest = seconds.checked_rem(large.seconds).unwrap_or_default();
+    match part(rest, small.seconds) {
         0 => whole,
-        rest => format!("{whole}{rest}{}", small.1),
+        rest => format!("{whole}{rest}{}", small.letter),
     }
 }
 

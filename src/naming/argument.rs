@@ -1,6 +1,7 @@
 //! Splitting of arguments into devices and a taint.
 
-use super::{NamingError, device, taint};
+use super::error::NamingError;
+use super::{device, taint};
 use crate::model::{DeviceSelector, Effect, Taint};
 
 /// The arguments of a command that takes devices and a taint whose value and effect may be left out.

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{NamingError, validate};
+use super::error::NamingError;
+use super::validate;
 use crate::model::DeviceSelector;
 
 /// Reads a DEVICE argument.

@@ -59,7 +59,5 @@ pub enum NamingError {
         argument: String,
         /// The effect that was given.
         effect: String,
-        /// The effect that it probably was meant as.
-        nearest: Option<&'static str>,
     },
 }

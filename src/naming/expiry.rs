@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-use super::NamingError;
+use super::error::NamingError;
 
 /// When a rule should be gone, as it was typed.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use super::NamingError;
+use super::error::NamingError;
 use super::validate::{taint_key, taint_value};
 
 /// What the labels of an object have to be.

@@ -6,7 +6,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{NamingError, device};
+use super::device;
+use super::error::NamingError;
 use crate::model::{DeviceSelector, Taint};
 
 /// The API group of rules.

@@ -1,6 +1,7 @@
 //! What is to be explained: a pod, a device or a rule, as it is typed and as commands print it.
 
-use super::{NamingError, device, rule};
+use super::error::NamingError;
+use super::{device, rule};
 use crate::model::{DeviceId, Namespace, NamespacedName, ObjectName};
 
 /// What an argument of `explain` names.
@@ -143,7 +144,7 @@ fn one_device(text: &str) -> Result<Subject, NamingError> {
         (Some(_) | None, _, _) => Err(NamingError::Invalid {
             field: "device",
             value: text.to_owned(),
-            problem: "it has to be one device, DRIVER/POOL/DEVICE".to_owned(),
+            problem: "it must be one device, DRIVER/POOL/DEVICE".to_owned(),
         }),
     }
 }

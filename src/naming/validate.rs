@@ -3,7 +3,7 @@
 //! Upstream: `pkg/apis/resource/validation/validation.go` and `apimachinery`'s
 //! `util/validation/validation.go`, whose wording the messages follow.
 
-use super::NamingError;
+use super::error::NamingError;
 
 const MAX_DRIVER: usize = 63;
 const MAX_POOL: usize = 253;

@@ -1,7 +1,7 @@
 //! What people call a command who know it from elsewhere.
 
 /// Words of other programs, and the commands that do here what they do there.
-const MEANT: [(&[&str], &[&str]); 11] = [
+const MEANT: [(&[&str], &[&str]); 12] = [
     (&["taint", "cordon", "apply"], &["add"]),
     (
         &["untaint", "uncordon", "rm", "del", "clear", "destroy"],
@@ -11,10 +11,8 @@ const MEANT: [(&[&str], &[&str]); 11] = [
         &["evict", "kick", "execute", "enforce"],
         &["drain", "escalate"],
     ),
-    (
-        &["simulate", "impact", "who", "diff", "check"],
-        &["preview"],
-    ),
+    (&["simulate", "impact", "who", "diff"], &["preview"]),
+    (&["check"], &["preview", "podresources check"]),
     (
         &["show", "status", "explain", "info", "inspect"],
         &["describe", "list"],
@@ -65,6 +63,7 @@ mod tests {
             ("undo", Some("use `deescalate`")),
             ("pull", Some("use `podresources check`")),
             ("verify", Some("use `podresources check`")),
+            ("check", Some("use `preview` or `podresources check`")),
             ("previw", None),
         ] {
             assert_eq!(advice(word).as_deref(), advised, "{word}");

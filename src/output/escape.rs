@@ -48,6 +48,7 @@ pub fn layout(text: &str) -> Cow<'_, str> {
 }
 
 fn replace(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
+    // Nearly all text is harmless, and needs no copy.
     if !text.chars().any(&hostile) {
         return Cow::Borrowed(text);
     }

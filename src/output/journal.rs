@@ -118,6 +118,7 @@ impl Journal {
     ///
     /// When a line could not be written, also because nobody read it for too long.
     pub fn close(&self) -> Result<(), JournalError> {
+        // Dropping the sender ends the thread once it has written all lines.
         let lines = self
             .lines
             .lock()
@@ -145,6 +146,7 @@ impl Journal {
 }
 
 fn write_whole(sink: &mut impl Sink, line: &str) -> io::Result<()> {
+    // A line that is written half would make the whole file unreadable as JSON Lines.
     let before = sink.length();
     let written = sink.write_all(line.as_bytes()).and_then(|()| sink.flush());
     if written.is_err() {

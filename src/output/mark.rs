@@ -35,6 +35,7 @@ impl MarkColor {
 pub(super) fn marked(text: &str, marks: &[Mark]) -> String {
     let mut colored = String::with_capacity(text.len());
     let mut rest = text;
+    // Marks follow each other in any order, so the first of all of them is looked for each time.
     let next = |rest: &str| {
         let found = marks
             .iter()
@@ -45,6 +46,7 @@ pub(super) fn marked(text: &str, marks: &[Mark]) -> String {
         let (before, found) = rest.split_at(at);
         let (word, after) = found.split_at(mark.word.len());
         colored.push_str(before);
+        // `danger` in the name of a pod is no severity.
         let alone = !colored.ends_with(is_inner) && !after.starts_with(is_inner);
         if alone {
             colored.push_str(mark.color.sequence());

@@ -8,8 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::AutoStream;
 
+use super::environment::{ColorChoice, Environment, Verbosity};
+use super::escape;
 use super::mark::{Mark, marked};
-use super::{ColorChoice, Environment, Progress, Repeated, Verbosity, escape};
+use super::progress::Progress;
+use super::question::columns;
+use super::repeated::Repeated;
+use super::wrap::hanging;
 
 /// A result that could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +33,8 @@ pub struct Printer<'a> {
     progress: Progress,
     colored: bool,
     colored_results: bool,
+    /// Columns of the terminal of standard error; absent where messages go elsewhere.
+    columns: Option<u16>,
     verbosity: Verbosity,
     repeated: Repeated,
 }
@@ -62,6 +69,7 @@ impl Printer<'static> {
         Self {
             colored,
             colored_results: choice.on_stdout(environment),
+            columns: environment.stderr_is_terminal.then(columns).flatten(),
             progress,
             verbosity,
             ..Self::plain(results, stream)
@@ -80,6 +88,7 @@ impl<'a> Printer<'a> {
             progress: Progress::default(),
             colored: false,
             colored_results: false,
+            columns: None,
             verbosity: Verbosity::Normal,
             repeated: Repeated::default(),
         }
@@ -203,13 +212,13 @@ impl<'a> Printer<'a> {
     fn say(&self, prefix: Prefix, text: &str) {
         let (word, color) = prefix.parts();
         let text = self.repeated.in_commands_of(text);
-        let text = escape::line(&text);
-        let line = if self.colored && !color.is_empty() {
-            format!("{color}{word}\u{1b}[0m{text}\n")
-        } else {
-            format!("{word}{text}\n")
-        };
-        self.write_aside(&line);
+        let text = format!("{word}{}", escape::line(&text));
+        let lines = hanging(&text, self.columns).join("\n");
+        let colored = lines
+            .strip_prefix(word)
+            .filter(|_| self.colored && !color.is_empty())
+            .map(|rest| format!("{color}{word}\u{1b}[0m{rest}"));
+        self.write_aside(&format!("{}\n", colored.unwrap_or(lines)));
     }
 
     fn write_aside(&self, text: &str) {
@@ -340,6 +349,26 @@ mod tests {
             printer.note("by the way");
         }
         assert_eq!(stderr, b"\x1b[1;31merror: \x1b[0mbroken\nby the way\n");
+    }
+
+    #[test]
+    fn a_message_that_is_wider_than_the_terminal_hangs_below_its_prefix() {
+        let mut stderr = Vec::new();
+        {
+            let printer = Printer {
+                columns: Some(24),
+                colored: true,
+                ..Printer::plain(io::sink(), &mut stderr)
+            };
+            printer.error("timed out after three seconds");
+            printer.detail("left: serving/rerank, which tolerates");
+            printer.hint("kubectl devicetaint describe drain-node-7");
+        }
+        assert_eq!(
+            String::from_utf8(stderr).unwrap(),
+            "\x1b[1;31merror: \x1b[0mtimed out after\n  three seconds\n  left: serving/rerank,\n    which \
+             tolerates\nhint:\n  kubectl devicetaint describe drain-node-7\n"
+        );
     }
 
     #[test]

@@ -11,11 +11,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use textwrap::core::display_width;
 
 use super::escape;
+use super::question::columns;
+use super::wrap::hanging;
 
 /// What lasts less than this is not worth a line.
 const UNNOTICED: Duration = Duration::from_millis(500);
 /// From one picture to the next.
 const PICTURE: Duration = Duration::from_millis(100);
+/// Columns of the spinner, with the space behind it.
+const SPINNER: u16 = 2;
 /// Columns of a line of a view: a narrow terminal has 80, and the spinner takes two of them.
 const COLUMNS: usize = 78;
 
@@ -67,7 +71,7 @@ impl Progress {
         if since.elapsed() >= UNNOTICED {
             show(bar, &mut state);
         }
-        bar.set_message(escape::line(text).into_owned());
+        bar.set_message(status(text, columns()));
     }
 
     /// Shows a view of work that lasts, at once; the next view replaces it. Single lines do not, until it is taken
@@ -131,10 +135,17 @@ fn show(bar: &ProgressBar, state: &mut State) {
     }
 }
 
+/// The text as one message, broken between words behind the spinner and a space: why work lasts and until when
+/// stand at its end, so nothing is left out.
+fn status(text: &str, columns: Option<u16>) -> String {
+    let columns = columns.map(|columns| columns.saturating_sub(SPINNER));
+    hanging(&escape::line(text), columns).join("\n")
+}
+
 /// The lines as one message. Each is escaped by itself, so that none has a line break of its own.
 fn view(lines: &[String]) -> String {
-    let lines = lines.iter();
     let lines: Vec<String> = lines
+        .iter()
         .map(|line| shortened(&escape::line(line), COLUMNS))
         .collect();
     lines.join("\n")
@@ -166,8 +177,7 @@ fn clear(bar: &ProgressBar, state: &mut State) {
 }
 
 fn style() -> ProgressStyle {
-    // What is too long for a line goes on in the next: why it lasts and until when stand at its end. The
-    // template is a constant, and a wrong one only looks different.
+    // The template is a constant, and a wrong one only looks different.
     ProgressStyle::with_template("{spinner} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
@@ -227,6 +237,16 @@ mod tests {
         let wide = format!("{}…", "大".repeat(38));
         assert_eq!(shown, ["a\\nb\\x1b[2J", &wide, &"x".repeat(78)]);
         assert!(shown.iter().all(|line| display_width(line) <= COLUMNS));
+    }
+
+    #[test]
+    fn a_status_that_is_wider_than_the_terminal_is_broken_between_words() {
+        let text = "2 gone, 1 left; slowest: serving/rerank tolerates the taint until 10:35";
+        assert_eq!(
+            status(text, Some(40)),
+            "2 gone, 1 left; slowest:\n  serving/rerank tolerates the taint\n  until 10:35"
+        );
+        assert_eq!(status(text, None), text);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Reading of answers to confirmations.
 //!
 //! Questions stand on standard error and are asked on a terminal only; whoever asks has made sure
-//! that there is one. Ctrl-C breaks one off, Ctrl-D is a no, and after Ctrl-Z it is asked again.
+//! that there is one. Ctrl-C breaks one off, Ctrl-D is a no, and after Ctrl-Z it is asked again. In the background
+//! nothing is asked: the terminal stops whoever reads from it there, and a stopped program does not end by SIGTERM.
 
 use std::io;
 
@@ -71,6 +72,7 @@ fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     let width = columns();
     let (above, prompt) = placed(&escape::line(prompt), choices, width);
     loop {
+        wait_for_foreground(&terminal)?;
         for line in &above {
             // A terminal that takes nothing has no answer either, which is told then.
             let _ = terminal.write_line(line);
@@ -130,6 +132,45 @@ fn ended(key: &Key, line: &str) -> Option<Typed> {
         return Some(Typed::Line(String::new()));
     }
     (cfg!(unix) && *key == Key::Char(SUSPEND)).then_some(Typed::Suspended)
+}
+
+/// Waits until the terminal takes what is typed to the program. A signal ends that as it ends a question.
+#[cfg(unix)]
+fn wait_for_foreground(terminal: &Term) -> io::Result<()> {
+    use rustix::event::{Timespec, poll};
+
+    /// How long it takes to see that the shell has brought the program to the foreground.
+    const PAUSE: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    let mut is_told = false;
+    while is_in_background() {
+        if !is_told {
+            // A terminal that takes nothing has no answer either, which is told then.
+            let _ = terminal
+                .write_line("waiting in the background for an answer: to give it, use `fg`");
+            is_told = true;
+        }
+        // Of nothing, only for the time: unlike a sleep, it ends early if a signal comes.
+        poll(&mut [], Some(&PAUSE))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn wait_for_foreground(_terminal: &Term) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether the terminal belongs to another job of the shell.
+#[cfg(unix)]
+fn is_in_background() -> bool {
+    use rustix::process::getpgrp;
+    use rustix::termios::tcgetpgrp;
+
+    // What cannot be found out is left to the terminal.
+    tcgetpgrp(io::stdin()).is_ok_and(|foreground| foreground != getpgrp())
 }
 
 /// Stops the program and all that runs with it, as the terminal does at Ctrl-Z elsewhere; returns when

@@ -48,6 +48,7 @@ impl Repeated {
         let mut parts = text.split(PROGRAM);
         let mut complete = parts.next().unwrap_or_default().to_owned();
         for part in parts {
+            // Which flags a command takes depends on its subcommand.
             let subcommand: String = part.chars().take_while(is_of_name).collect();
             complete.push_str(PROGRAM);
             complete.push_str(&subcommand);
@@ -67,6 +68,7 @@ impl Repeated {
     fn in_commands_of_kubectl(&self, text: &str) -> String {
         let flags = self.0.iter().filter(|flag| flag.of == Owner::Kubectl);
         let words: String = flags.map(|flag| format!(" {}", flag.words)).collect();
+        // Only verbs of commands: a sentence about kubectl itself takes no flags.
         VERBS.iter().fold(text.to_owned(), |text, verb| {
             [' ', '`'].into_iter().fold(text, |text, end| {
                 let command = format!("kubectl {verb}{end}");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Printer;
+use super::printer::Printer;
 
 /// How long nothing new is worth no line of its own.
 const REMINDER: Duration = Duration::from_secs(30);

@@ -1,6 +1,8 @@
 //! Rendering of a report in the requested format.
 
-use super::{Format, Page, RenderError, html, json, markdown, text, yaml};
+use super::error::RenderError;
+use super::format::{Format, Page};
+use super::{html, json, markdown, text, yaml};
 use crate::output::{Mark, MarkColor, escape};
 use crate::report::View;
 use crate::report::table::Tone;

@@ -1,6 +1,6 @@
 //! What follows from what, indented, each line with where it stands.
 
-use super::Page;
+use super::format::Page;
 use super::lines::escaped_line;
 use crate::report::table::ChainLine;
 

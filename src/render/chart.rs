@@ -39,11 +39,13 @@ fn strip(chart: &Chart, most: usize) -> String {
     let last = chart.moments.iter().map(|moment| moment.seconds);
     let end = chart.end.iter().map(|(seconds, _)| *seconds);
     let span = last.chain(end).max().unwrap_or_default();
+    // A single moment needs no line of time: its bar shows all of it.
     if span == 0 {
         return String::new();
     }
     let place = |seconds| percent(2, u128::from(seconds), u128::from(span), 96);
     let dots = chart.moments.iter().map(|moment| {
+        // Few sizes, since more of them could not be told apart.
         let share = moment.number.saturating_mul(6).div_ceil(most);
         let (x, radius) = (place(moment.seconds), share.saturating_add(3));
         format!("<circle cx=\"{x}\" cy=\"14\" r=\"{radius}\"/>")
@@ -80,6 +82,7 @@ fn bar(moment: &Moment, middle: usize, most: usize) -> String {
 
 /// `part` of `whole`, where the whole is `room` percent behind the first `from`, to a tenth.
 fn percent(from: u128, part: u128, whole: u128, room: u128) -> String {
+    // In integers: the same page on every machine.
     let tenths = part
         .saturating_mul(room)
         .saturating_mul(10)

@@ -1,7 +1,7 @@
 //! Text for people: tables in groups, and tables that are folded.
 
+use super::format::{Format, Page};
 use super::lines::{escaped_line, layout, shows, wrapped};
-use super::{Format, Page};
 use crate::report::table::{Folding, Grouped, NONE, Table};
 
 /// What stands before the rows of a group.

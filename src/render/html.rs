@@ -1,7 +1,8 @@
 //! A page of its own: one file that loads nothing and can be read without script.
 
+use super::chart;
+use super::format::Format;
 use super::markup::text;
-use super::{Format, chart};
 use crate::report::table::{
     Body, ChainLine, Column, Content, Grouped, Heading, NONE, Section, Table, Tone,
 };

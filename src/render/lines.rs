@@ -4,7 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, Width};
 use textwrap::core::display_width;
 
-use super::{Format, Page};
+use super::format::{Format, Page};
 use crate::output::escape;
 use crate::report::table::{Column, Content, Table};
 
@@ -33,6 +33,7 @@ pub(super) fn wrapped(text: &str, indent: &str, width: Option<u16>) -> Vec<Strin
         let length = line.chars().chain([' ']).chain(word.chars()).count();
         width.is_some_and(|width| length > usize::from(width))
     };
+    // Single spaces, since more of them align what stands behind them and have to stay.
     for (place, word) in text.split(' ').enumerate() {
         if place > 0 && is_too_long(&line, word) {
             lines.push(std::mem::replace(&mut line, indent.repeat(2)));
@@ -88,6 +89,7 @@ impl Grid {
         let cells = self.rows.iter().filter_map(|row| row.get(index));
         let words = cells.flat_map(|cell| cell.split(' '));
         let longest = words.map(display_width).max().unwrap_or_default();
+        // One long path must not push out other columns, and three letters are no line of words.
         longest.clamp(NARROWEST_PROSE, LONGEST_WORD)
     }
 
@@ -112,6 +114,7 @@ impl Grid {
     /// Leaves columns out until the others fit, or until none is left that may go.
     fn leave_out_for(&mut self, width: u16) {
         while self.least_width() > usize::from(width) {
+            // The widths change with every column, so the next one is chosen anew.
             let leaving = self
                 .columns
                 .iter()
@@ -165,6 +168,7 @@ impl Grid {
         }
         text.add_rows(self.rows);
         let contents: Vec<Content> = self.columns.iter().map(|column| column.content).collect();
+        // Numbers stand below each other by their last digit, so that they can be compared.
         for (content, column) in contents.iter().zip(text.column_iter_mut()) {
             column.set_padding((0, GAP));
             column.set_cell_alignment(match content {

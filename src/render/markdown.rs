@@ -3,7 +3,7 @@
 //! A document is at most [`LIMIT`] characters long: of tables, lists and chains that are too long the first
 //! rows stay, which are the most important, and a line says how many were left out.
 
-use super::Format;
+use super::format::Format;
 use crate::output::escape;
 use crate::report::table::{Body, ChainLine, Column, Content, Grouped, Section, Table};
 
@@ -85,6 +85,7 @@ impl Part {
         let mut text: String = kept.map(|line| format!("{line}\n")).collect();
         let left_out = self.rows.len().saturating_sub(most);
         if left_out > 0 {
+            // The number shows how much is missing where a reader cannot count.
             let rows = if left_out == 1 { "row is" } else { "rows are" };
             text.push_str(&format!(
                 "\n… {left_out} more {rows} omitted to fit a comment (all: `-o json`)\n"

@@ -1,7 +1,8 @@
 //! Sentences and tables for a terminal.
 
+use super::format::Page;
 use super::lines::{escaped_line, layout, wrapped};
-use super::{Page, chain, grouped};
+use super::{chain, grouped};
 use crate::report::table::{Body, Section, Table};
 
 /// The sections, one after the other with an empty line between them, the verdict last; empty ones are left out.

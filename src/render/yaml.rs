@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::RenderError;
+use super::error::RenderError;
 use super::json::escaped;
 use crate::output::escape::is_hostile;
 

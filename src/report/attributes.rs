@@ -86,13 +86,17 @@ impl AttributeView {
 }
 
 pub(super) fn attributes_of(device: &Device) -> BTreeMap<String, AttributeView> {
-    let attributes = device.attributes.iter();
-    let attributes = attributes.map(|(name, value)| (name.to_string(), value.into()));
+    let attributes = device
+        .attributes
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.into()));
     attributes.collect()
 }
 
 pub(super) fn capacity_of(device: &Device) -> BTreeMap<String, String> {
-    let capacity = device.capacity.iter();
-    let capacity = capacity.map(|(name, written)| (name.to_string(), written.to_string()));
+    let capacity = device
+        .capacity
+        .iter()
+        .map(|(name, written)| (name.to_string(), written.to_string()));
     capacity.collect()
 }

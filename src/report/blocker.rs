@@ -117,7 +117,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "nothing is left to wait for, but for less than {}s so far (--settle)",
+                    "the condition has not been met for {}s yet (--settle)",
                     settle.as_secs_f64()
                 ),
             ),
@@ -183,7 +183,15 @@ impl Blocker {
     /// A device that a kubelet has not given back, and what shows that.
     #[must_use]
     pub fn held(device: &DeviceId, objection: &RemovalObjection) -> Self {
-        let message = format!("{device}: {}", removal_message(objection));
+        let message = if let RemovalObjection::Unread(kind) = objection {
+            // Slices say which devices are the same hardware.
+            format!(
+                "{device} is not released, and may be the same hardware: {} could not be read",
+                kind.plural()
+            )
+        } else {
+            format!("{device}: {}", removal_message(objection))
+        };
         let held = Self::of(BlockerReason::InUse, message);
         match objection.subject().pod {
             Some(pod) => held.named(pod),
@@ -195,8 +203,8 @@ impl Blocker {
     fn holder(holder: &HoldingClaim<'_>) -> Self {
         let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
         let verb = if devices.len() == 1 { "is" } else { "are" };
-        let pods = holder.pods.iter().map(|pod| pod.name.to_string());
-        let pods: Vec<String> = pods.collect();
+        // Pods are named beside the claim, since people know pods and the API knows claims.
+        let pods: Vec<String> = holder.pods.iter().map(|pod| pod.name.to_string()).collect();
         let users = match &pods[..] {
             [] => String::new(),
             [only] => format!(" for pod {only}"),
@@ -386,6 +394,19 @@ mod tests {
     }
 
     #[test]
+    fn a_device_that_may_be_the_same_hardware_is_told_as_that() {
+        let held = Blocker::held(
+            &testing::device("gpu-9"),
+            &RemovalObjection::Unread(crate::model::Kind::ResourceSlice),
+        );
+        assert_eq!(
+            held.message,
+            "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware: \
+             resourceslices could not be read"
+        );
+    }
+
+    #[test]
     fn what_is_left_has_a_code_and_words() {
         let mut pod = testing::pod("team-a", "train-0");
         pod.node = Some("node-7".into());
@@ -424,7 +445,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "nothing is left to wait for, but for less than 10s so far (--settle)".to_owned()
+                "the condition has not been met for 10s yet (--settle)".to_owned()
             )
         );
     }

@@ -19,25 +19,29 @@ use crate::naming::phrase::few;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Card {
-    /// Serial number, as published by the driver; null if it does not publish one.
+    /// Serial number, as published by the driver; null if it does not publish one, and if the device could not be read.
     pub serial: Option<String>,
-    /// UUID of the device; null if the driver does not publish one.
+    /// UUID of the device; null if the driver does not publish one, and if the device could not be read.
     pub uuid: Option<String>,
-    /// PCI address of the device; null if the driver does not publish one.
+    /// PCI address of the device; null if the driver does not publish one, and if the device could not be
+    /// read.
     pub pci_address: Option<String>,
-    /// Slot of the device; null if the driver does not publish one.
+    /// Slot of the device; null if the driver does not publish one, and if the device could not be read.
     pub slot: Option<String>,
     /// Devices that consume the same counter sets: the partitions of the device, or the device of
-    /// which it is a partition.
-    pub partitions: Vec<String>,
-    /// Other devices on the same hardware, each with the attribute that they share.
-    pub aliases: Vec<SameHardware>,
-    /// Devices on the same PCIe root or in the same NVLink domain.
-    pub peers: Vec<Peers>,
+    /// which it is a partition; null if unknown.
+    pub partitions: Option<Vec<String>>,
+    /// Other devices on the same hardware, each with the attribute that they share; null if unknown.
+    pub aliases: Option<Vec<SameHardware>>,
+    /// Devices on the same PCIe root or in the same NVLink domain; null if unknown.
+    pub peers: Option<Vec<Peers>>,
     /// Taints of the device, each with the time at which it was added.
     pub taints: Vec<Taint>,
     /// Claims and claim templates that tolerate the device's taints for scheduling.
     pub tolerated_by: Vec<String>,
+    /// Whether what the device is could not be read.
+    #[serde(skip)]
+    device_unread: bool,
     /// Whether there may be more taints than could be read.
     #[serde(skip)]
     taints_unread: bool,
@@ -82,28 +86,34 @@ impl Card {
             .partition(|alias| alias.link == HardwareLink::Counters);
         let close = peers(&basis.reading.snapshot.slices, &testimony.device).into_iter();
         let taints = state.map_or(&[][..], |state| &state.taints);
+        // Of a device that no slice has, only its name is known; of one that is read, not all that is beside it may be.
+        let is_read = device.is_some() && basis.reading.without(Kind::ResourceSlice).is_none();
+        let partitions: Vec<String> = partitions
+            .iter()
+            .map(|one| one.device.to_string())
+            .collect();
+        let aliases: Vec<SameHardware> = aliases
+            .iter()
+            .map(|alias| SameHardware {
+                device: alias.device.to_string(),
+                shares: alias.link.to_string(),
+            })
+            .collect();
+        let peers: Vec<Peers> = close
+            .map(|((nearness, value), devices)| Peers {
+                shares: format!("{} {value}", nearness.as_str()),
+                devices: devices.iter().map(ToString::to_string).collect(),
+            })
+            .collect();
         Self {
             serial: number(HardwareNumber::Serial),
             uuid: number(HardwareNumber::Uuid),
             pci_address: number(HardwareNumber::PciAddress),
             slot: device.and_then(|device| attribute(device, "slot")),
-            partitions: partitions
-                .iter()
-                .map(|one| one.device.to_string())
-                .collect(),
-            aliases: aliases
-                .iter()
-                .map(|alias| SameHardware {
-                    device: alias.device.to_string(),
-                    shares: alias.link.to_string(),
-                })
-                .collect(),
-            peers: close
-                .map(|((nearness, value), devices)| Peers {
-                    shares: format!("{} {value}", nearness.as_str()),
-                    devices: devices.iter().map(ToString::to_string).collect(),
-                })
-                .collect(),
+            partitions: (is_read || !partitions.is_empty()).then_some(partitions),
+            aliases: (is_read || !aliases.is_empty()).then_some(aliases),
+            peers: (is_read || !peers.is_empty()).then_some(peers),
+            device_unread: device.is_none(),
             taints: taints
                 .iter()
                 .map(|taint| Taint::present(taint, &[]))
@@ -120,20 +130,34 @@ impl Card {
 
     /// The block that is shown of it, looked at then.
     pub(super) fn lines(&self, looked_at: Time) -> Vec<String> {
-        let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NONE.to_owned());
-        let aliases = self.aliases.iter();
-        let aliases = aliases.map(|one| format!("{} ({})", one.device, one.shares));
-        let peers = self.peers.iter();
-        let peers = peers.map(|one| format!("{} ({})", few(&one.devices), one.shares));
+        let none = if self.device_unread { UNKNOWN } else { NONE };
+        let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| none.to_owned());
+        let aliases = self
+            .aliases
+            .iter()
+            .flatten()
+            .map(|one| format!("{} ({})", one.device, one.shares));
+        let peers = self
+            .peers
+            .iter()
+            .flatten()
+            .map(|one| format!("{} ({})", few(&one.devices), one.shares));
+        let partitions = self.partitions.as_deref().unwrap_or_default();
         let taints = self.taints.iter().map(|one| since(one, looked_at));
         let facts = [
             ("Serial", or_none(&self.serial)),
             ("UUID", or_none(&self.uuid)),
             ("PCI address", or_none(&self.pci_address)),
             ("Slot", or_none(&self.slot)),
-            ("Partitions", some(&self.partitions)),
-            ("Other names", some(&aliases.collect::<Vec<_>>())),
-            ("Peers", some(&peers.collect::<Vec<_>>())),
+            ("Partitions", known(partitions, self.partitions.is_none())),
+            (
+                "Other names",
+                known(&aliases.collect::<Vec<_>>(), self.aliases.is_none()),
+            ),
+            (
+                "Peers",
+                known(&peers.collect::<Vec<_>>(), self.peers.is_none()),
+            ),
             (
                 "Tainted",
                 known(&taints.collect::<Vec<_>>(), self.taints_unread),

@@ -143,11 +143,14 @@ impl<A: Answer> ClusterReport<A> {
     }
 
     fn incomplete(&self) -> Vec<Incomplete> {
-        let gaps = self.report.iter().flat_map(|report| report.incomplete());
-        let gaps = gaps.map(|gap| Incomplete {
-            missing: format!("{}: {}", self.context, gap.missing),
-            ..gap.clone()
-        });
+        let gaps = self
+            .report
+            .iter()
+            .flat_map(|report| report.incomplete())
+            .map(|gap| Incomplete {
+                missing: format!("{}: {}", self.context, gap.missing),
+                ..gap.clone()
+            });
         gaps.chain(self.absence()).collect()
     }
 
@@ -188,8 +191,12 @@ impl<A: Answer> Answer for ClusterReports<A> {
         let alone = self
             .reports()
             .filter_map(|(context, report)| Some(format!("{context}: {}", report.refusal()?)));
-        let together = self.together.iter().filter(|guard| guard.tripped);
-        let together: Vec<String> = together.map(GuardOutcome::reason).collect();
+        let together: Vec<String> = self
+            .together
+            .iter()
+            .filter(|guard| guard.tripped)
+            .map(GuardOutcome::reason)
+            .collect();
         let together = (!together.is_empty()).then(|| {
             format!(
                 "guard tripped for the total of all clusters: {}",
@@ -236,8 +243,11 @@ impl<A: Answer> View for ClusterReports<A> {
         for section in guard::sections(&self.together) {
             add(of_context("total of all clusters", section));
         }
-        let absent = self.items.iter().filter_map(ClusterReport::absence);
-        let absent: Vec<Incomplete> = absent.collect();
+        let absent: Vec<Incomplete> = self
+            .items
+            .iter()
+            .filter_map(ClusterReport::absence)
+            .collect();
         if self.says_what_is_not_known() {
             add(
                 Section::list("Incomplete", absent.iter().map(Incomplete::line).collect())
@@ -262,10 +272,10 @@ impl<A: Answer> View for ClusterReports<A> {
     }
 
     fn heading(&self) -> Heading {
-        let headings = self
+        let headings: Vec<(&str, Heading)> = self
             .reports()
-            .map(|(context, report)| (context, report.heading()));
-        let headings: Vec<(&str, Heading)> = headings.collect();
+            .map(|(context, report)| (context, report.heading()))
+            .collect();
         let title = headings.first();
         let title = title.map_or("No cluster responded", |(_, heading)| {
             heading.title.as_str()

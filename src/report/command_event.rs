@@ -81,7 +81,7 @@ pub enum EventDetail {
         /// The stage as text, with what is left.
         message: String,
     },
-    /// A drain asked the Eviction API to evict a pod. A refusal with an unchanged message is reported once.
+    /// A drain requested the eviction of a pod from the Eviction API. A refusal with an unchanged message is reported once.
     PodEviction {
         /// The drain, by name.
         drain: String,
@@ -131,7 +131,7 @@ pub enum EventDetail {
     },
 }
 
-/// Whether the server did what it was asked for.
+/// Whether the server carried out the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RequestResult {
     /// It did.

@@ -79,6 +79,9 @@ pub struct RuleDescription {
     pub evicted_pod_count: usize,
     /// Pods that use devices of the rule and are already terminating, for any reason.
     pub terminating_pod_count: usize,
+    /// Pods that use the hardware of the devices through partitions; null if unknown.
+    #[serde(default)]
+    pub partition_pod_count: Option<usize>,
     /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
@@ -171,6 +174,9 @@ pub struct Subject<'a> {
     pub impact: &'a Impact<'a>,
     /// Whom it has not got rid of.
     pub remaining: &'a [PendingEviction<'a>],
+    /// How many pods use the hardware of its devices through others, such as partitions; absent where that was not
+    /// looked at.
+    pub beside: Option<usize>,
     /// What was odd about what was read.
     pub warnings: &'a [model::Warning],
     /// Data that could not be read.
@@ -226,6 +232,11 @@ impl RuleDescription {
             allocation_count: counts.allocated_devices,
             evicted_pod_count: counts.pods,
             terminating_pod_count: terminating,
+            partition_pod_count: pods.exact().and(subject.beside).filter(|_| {
+                // Which devices are partitions of others is known from slices.
+                let inventory = assess::CountSubject::Inventory;
+                subject.completeness.is_complete(inventory)
+            }),
             bounds: Bounds::of(&[
                 ("publishedDeviceCount", published),
                 ("allocationCount", allocated),
@@ -370,9 +381,11 @@ impl View for RuleDescription {
 
 impl RuleDescription {
     fn events_of(&self, attribution: Attribution) -> Vec<String> {
-        let events = self.events.iter();
-        let events = events.filter(|event| event.attribution == attribution);
-        let events: Vec<&Event> = events.collect();
+        let events: Vec<&Event> = self
+            .events
+            .iter()
+            .filter(|event| event.attribution == attribution)
+            .collect();
         let earlier = events.len().saturating_sub(EVENTS);
         let before = (earlier > 0).then(|| format!("{earlier} earlier ones: -o json has all"));
         let last = events.into_iter().skip(earlier).map(event);
@@ -380,8 +393,10 @@ impl RuleDescription {
     }
 
     fn lines(&self) -> Vec<String> {
-        let facts = self.facts().into_iter();
-        let facts = facts.map(|(name, value)| format!("{:<12} {value}", format!("{name}:")));
+        let facts = self
+            .facts()
+            .into_iter()
+            .map(|(name, value)| format!("{:<12} {value}", format!("{name}:")));
         facts.collect()
     }
 
@@ -435,8 +450,11 @@ impl RuleDescription {
     /// When the pods that are left are evicted, as far as they are not on their way out.
     fn evictions(&self) -> Option<Chart> {
         let now = self.metadata.observed().0;
-        let due = self.remaining_pods.iter().filter_map(|pod| pod.due(now));
-        let due: Vec<Timestamp> = due.collect();
+        let due: Vec<Timestamp> = self
+            .remaining_pods
+            .iter()
+            .filter_map(|pod| pod.due(now))
+            .collect();
         let pods = self.known.pods;
         let note = pods.exact().map_or(event_chart::PARTIAL, |_| "");
         event_chart::picture(&due, "pod", note, now)
@@ -494,13 +512,24 @@ impl RuleDescription {
         }
     }
 
-    /// Those who are to be evicted, and those who are on their way.
+    /// Those who are to be evicted, those who are on their way, and those who use parts of the same hardware.
     fn pods_in_words(&self) -> String {
         let pods = self.known.pods;
-        match self.terminating_pod_count {
-            0 => pods.to_string(),
-            terminating => format!("{pods} (+{terminating} terminating)"),
+        let more = [
+            (self.terminating_pod_count, "terminating"),
+            (
+                self.partition_pod_count.unwrap_or_default(),
+                "on partitions",
+            ),
+        ];
+        let more = more.into_iter().filter(|(count, _)| *count > 0);
+        let more: Vec<String> = more
+            .map(|(count, what)| format!("+{count} {what}"))
+            .collect();
+        if more.is_empty() {
+            return pods.to_string();
         }
+        format!("{pods} ({})", more.join(", "))
     }
 
     fn frozen_line(&self, condition: &Condition, check: &ConditionCheck) -> String {
@@ -590,6 +619,15 @@ mod tests {
     }
 
     fn described(rule: &DeviceTaintRule, gaps: &[Gap], terminating: usize) -> RuleDescription {
+        described_beside(rule, gaps, (terminating, 0))
+    }
+
+    /// With so many pods that terminate, and so many on partitions.
+    fn described_beside(
+        rule: &DeviceTaintRule,
+        gaps: &[Gap],
+        (terminating, beside): (usize, usize),
+    ) -> RuleDescription {
         let proposed = ProposedTaint::of_rule(rule, testing::now());
         let impact = Impact {
             rules: vec![RuleImpact {
@@ -612,6 +650,7 @@ mod tests {
             rule,
             impact: &impact,
             remaining: &[],
+            beside: Some(beside),
             warnings: &[],
             completeness: &ReportCompleteness::new(gaps, &testing::semantics(37)),
         };
@@ -632,6 +671,22 @@ mod tests {
         let text = render(description, page).unwrap();
         let found = text.lines().find(|line| line.contains(field));
         found.unwrap_or_default().trim().to_owned()
+    }
+
+    #[test]
+    fn pods_on_partitions_of_the_devices_are_counted_apart() {
+        let rule = rule("NoExecute", None);
+        let pods = |counts, gaps: &[Gap]| line(&described_beside(&rule, gaps, counts), "Pods:");
+        assert_eq!(pods((0, 0), &[]), "Pods:        92");
+        assert_eq!(pods((0, 3), &[]), "Pods:        92 (+3 on partitions)");
+        assert_eq!(
+            pods((1, 3), &[]),
+            "Pods:        92 (+1 terminating, +3 on partitions)"
+        );
+        let data = |gaps: &[Gap]| described_beside(&rule, gaps, (0, 3)).partition_pod_count;
+        assert_eq!(data(&[]), Some(3));
+        assert_eq!(data(&[Gap::of(Kind::ResourceSlice, "denied")]), None);
+        assert_eq!(data(&[Gap::of(Kind::Pod, "denied")]), None);
     }
 
     fn manager(name: &str, seconds: i64) -> FieldManager {

@@ -62,8 +62,10 @@ impl RuleDescriptions {
         let mut seen = BTreeSet::new();
         let warnings = rules.iter().flat_map(|rule| &rule.warnings);
         // By the line: rules that were read together share most gaps, and what reads the same is the same to people.
-        let warnings = warnings.filter(|warning| seen.insert(warning.line()));
-        let warnings = warnings.cloned().collect();
+        let warnings = warnings
+            .filter(|warning| seen.insert(warning.line()))
+            .cloned()
+            .collect();
         let gaps = rules.iter().flat_map(|rule| &rule.incomplete);
         let incomplete = gaps
             .filter(|gap| seen.insert(gap.line()))

@@ -408,6 +408,42 @@ mod tests {
     use crate::report::testing;
 
     #[test]
+    fn what_could_not_be_read_of_a_device_is_unknown_and_not_none() {
+        let check = |device: &str| RemovalCheck {
+            device: testing::device(device),
+            is_tainted: Some(true),
+            aliases: Vec::new(),
+            objections: Vec::new(),
+        };
+        let semantics = testing::semantics(37);
+        let mut reading = testing::reading();
+        reading.known.insert(crate::model::Kind::ResourceSlice);
+        reading.snapshot.slices = vec![testing::slice(vec![testing::published("gpu-0", &[])])];
+        let told = |reading: &crate::model::Reading, device: &str| {
+            let basis = Basis {
+                reading,
+                semantics: &semantics,
+                now: testing::now(),
+            };
+            let report = DeviceRemovalReport::new("node-7", &[check(device)], &basis).of_chosen();
+            let lines = report.items[0].card.lines(report.metadata.observed());
+            lines
+                .iter()
+                .filter(|line| line.ends_with("<unknown>"))
+                .count()
+        };
+        assert_eq!(told(&reading, "gpu-0"), 0);
+        // Its driver is away.
+        assert_eq!(told(&reading, "gpu-9"), 7);
+        reading.snapshot.slices.clear();
+        reading.gaps.push(crate::model::Gap::of(
+            crate::model::Kind::ResourceSlice,
+            "denied",
+        ));
+        assert_eq!(told(&reading, "gpu-0"), 7);
+    }
+
+    #[test]
     fn reasons_stand_below_the_devices_on_a_narrow_terminal_with_their_names_whole() {
         let pod = testing::name("training", "llama-405b-pretrain-worker-0");
         let claim = testing::name("training", "llama-405b-pretrain-worker-0-gpus-d52p4");

@@ -21,7 +21,8 @@ pub struct DeviceRow {
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
     /// Whether the device is free: not allocated to any claim, ignoring allocations with admin
-    /// access. Null if unknown.
+    /// access, and its hardware is not in use through partitions or under the name of another driver.
+    /// Null if unknown.
     pub free: Option<bool>,
     /// Number of allocation results that name the device; more than one with shares or admin access. Null if
     /// unknown.
@@ -50,6 +51,10 @@ pub struct DeviceRow {
     /// are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition_pods: Vec<ObjectReference>,
+    /// Devices of other drivers that are the same hardware, by UUID, serial number or PCI address, and that
+    /// claims hold, by name; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_use_by: Vec<String>,
     /// Pods that use the device with admin access only, such as monitors.
     pub admin_pods: Vec<ObjectReference>,
     /// Attributes by name, as published by the driver: a name without a domain belongs to the

@@ -8,8 +8,7 @@ use crate::model::Count;
 /// A row for each node: how many devices it has, how many of them are allocated, free and tainted.
 pub(super) fn table(devices: &[DeviceRow], nodes: &[NodeCounts]) -> Table {
     let rows = nodes.iter().map(|node| {
-        let here = devices.iter().filter(|row| is_on(row, node));
-        let here: Vec<&DeviceRow> = here.collect();
+        let here: Vec<&DeviceRow> = devices.iter().filter(|row| is_on(row, node)).collect();
         let [devices, allocated, tainted] = node.counts.known();
         // Counted and not subtracted: a device whose counters its partitions use is neither allocated nor free.
         // Devices whose slices were not read may be free.
@@ -17,8 +16,9 @@ pub(super) fn table(devices: &[DeviceRow], nodes: &[NodeCounts]) -> Table {
             Some(_) => free(&here),
             None => free(&here).or_more(),
         };
-        let cells = [devices, allocated, free, tainted];
-        let cells = cells.iter().map(ToString::to_string);
+        let cells = [devices, allocated, free, tainted]
+            .into_iter()
+            .map(|count| count.to_string());
         [node.named().to_owned()].into_iter().chain(cells).collect()
     });
     Table {

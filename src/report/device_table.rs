@@ -9,7 +9,7 @@ use super::reference::ObjectReference;
 use super::table::{Column, Group, Grouped, NONE, Table, optional};
 use super::taint::Taint;
 use crate::model::UNKNOWN;
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// What is listed.
 pub(super) struct Listed<'a> {
@@ -103,8 +103,10 @@ fn header(name: &str) -> String {
 fn cells(row: &DeviceRow, report: &Listed<'_>) -> Vec<String> {
     let claims = row.claims.as_deref().map(named);
     let claims = users(claims.as_deref(), &named(&row.admin_claims));
-    let groups = row.pod_groups.iter();
-    let groups = groups.map(|group| format!("podgroups:{group}"));
+    let groups = row
+        .pod_groups
+        .iter()
+        .map(|group| format!("podgroups:{group}"));
     let pods = row.pods.as_deref().map(named);
     let pods: Option<Vec<String>> = pods.map(|pods| pods.into_iter().chain(groups).collect());
     let pods = users(pods.as_deref(), &named(&row.admin_pods));
@@ -158,6 +160,7 @@ fn allocated(row: &DeviceRow) -> String {
         (working > 1).then(|| working.to_string()),
         (admin > 0).then(|| format!("+{admin} admin")),
         by_partitions(row),
+        under_other_names(row),
     ]
     .into_iter()
     .flatten()
@@ -174,6 +177,11 @@ fn allocated(row: &DeviceRow) -> String {
 fn by_partitions(row: &DeviceRow) -> Option<String> {
     let pods = row.partition_pods.len();
     (pods > 0).then(|| format!("{} on partitions", counted(pods, "pod")))
+}
+
+/// By which device of another driver the hardware is in use.
+fn under_other_names(row: &DeviceRow) -> Option<String> {
+    (!row.in_use_by.is_empty()).then(|| format!("in use by {}", few(&row.in_use_by)))
 }
 
 /// The names of objects, as text has them.
@@ -206,9 +214,10 @@ fn users(all: Option<&[String]>, admin: &[String]) -> Users {
         (None, Some(first)) => (first.as_str(), Some("admin"), admin.len().saturating_sub(1)),
         (None, None) => (NONE, None, 0),
     };
-    let others = [(working.len().saturating_sub(1), ""), (admins, " admin")];
-    let others = others.into_iter().filter(|(number, _)| *number > 0);
-    let others = others.map(|(number, what)| format!("+{number}{what}"));
+    let others = [(working.len().saturating_sub(1), ""), (admins, " admin")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("+{number}{what}"));
     let more: Vec<String> = mark.map(str::to_owned).into_iter().chain(others).collect();
     let short = if more.is_empty() {
         first.to_owned()
@@ -234,10 +243,16 @@ fn yes_or_no(answer: bool) -> &'static str {
 
 /// Everything that a device has by name, attributes first.
 fn all(row: &DeviceRow) -> Option<Vec<(&str, String)>> {
-    let attributes = row.attributes.as_ref()?.iter();
-    let attributes = attributes.map(|(name, value)| (name.as_str(), value.cell()));
-    let capacity = row.capacity.iter().flatten();
-    let capacity = capacity.map(|(name, written)| (name.as_str(), written.clone()));
+    let attributes = row
+        .attributes
+        .as_ref()?
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.cell()));
+    let capacity = row
+        .capacity
+        .iter()
+        .flatten()
+        .map(|(name, written)| (name.as_str(), written.clone()));
     Some(attributes.chain(capacity).collect())
 }
 
@@ -311,6 +326,7 @@ mod tests {
             pod_groups: Vec::new(),
             admin_pods: Vec::new(),
             partition_pods: Vec::new(),
+            in_use_by: Vec::new(),
             attributes: published.then(|| attributes.into()),
             capacity: published.then(|| capacity.into()),
         }

@@ -16,7 +16,7 @@ use super::reference::ObjectReference;
 use super::table::{Section, Shown, View};
 use super::taint::Taint;
 use crate::assess::{Basis, CountSubject, ReportCompleteness};
-use crate::engine::allocator::{blocked_partitions, users_beside};
+use crate::engine::allocator::{blocked_partitions, used_under_other_names, users_beside};
 use crate::engine::unpublished_devices::away;
 use crate::engine::{Consumer, DeviceState, Origin};
 use crate::model::{self, Device, Gap, Kind, ResourceClaim};
@@ -116,21 +116,29 @@ impl DeviceReport {
         let mut devices: Vec<_> = devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
         // Who uses a device is named in the claims, so that no pod is needed.
-        let read = basis.reading.gaps.iter();
-        let read = read.filter(|gap| gap.kind() != Some(Kind::Pod));
+        let read = basis
+            .reading
+            .gaps
+            .iter()
+            .filter(|gap| gap.kind() != Some(Kind::Pod));
         let completeness = ReportCompleteness::new(read.chain(gaps), basis.semantics);
         let snapshot = &basis.reading.snapshot;
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
         let blocked = blocked_partitions(snapshot);
+        let elsewhere = used_under_other_names(snapshot, &listed);
         let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {
             let row = row(device, &completeness);
             let pods = parts.get(&device.id).into_iter().flatten();
-            let is_blocked = blocked.contains(&device.id);
+            let names = elsewhere.get(&device.id).into_iter().flatten();
+            let names: Vec<String> = names.map(ToString::to_string).collect();
+            let is_in_use = blocked.contains(&device.id) || !names.is_empty();
             DeviceRow {
-                // No claim holds such a device, and yet it is not free: too little of its counters is left.
-                free: if is_blocked { Some(false) } else { row.free },
+                // No claim holds such a device, and yet it is not free: too little of its counters is left, or another
+                // driver has given the hardware away.
+                free: if is_in_use { Some(false) } else { row.free },
+                in_use_by: names,
                 partition_pods: pods.map(ObjectReference::from).collect(),
                 ..row
             }
@@ -280,6 +288,7 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
         pods: held.then(|| consumers(|consumer| consumer.is_pod())),
         pod_groups: consumers(|consumer| !consumer.is_pod()),
         partition_pods: Vec::new(),
+        in_use_by: Vec::new(),
         admin_pods: consumers(|consumer| consumer.is_pod() && consumer.admin),
         attributes: None,
         capacity: None,

@@ -66,8 +66,7 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
         format!(" {age} ago")
     });
     format!(
-        "begun{since}; whether a command still drains it is not recorded: the same command continues, \
-         also after an interruption"
+        "started{since}; it is not recorded whether a command is still running: to continue, run the same command again"
     )
 }
 
@@ -236,6 +235,9 @@ mod tests {
         assert_eq!(shown.ticket.as_deref(), Some("OPS-1"));
         let unit = &shown.units[0];
         assert_eq!(unit.unit_stage_time, Some(Time(now() - minute)));
-        assert!(unit.messages[0].starts_with("begun 60s ago; "), "{unit:?}");
+        assert!(
+            unit.messages[0].starts_with("started 60s ago; "),
+            "{unit:?}"
+        );
     }
 }

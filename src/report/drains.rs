@@ -120,11 +120,14 @@ impl DrainList {
     }
 
     fn messages(&self) -> Vec<String> {
-        let units = self.items.iter().flat_map(|drain| &drain.units);
-        let units = units.flat_map(|unit| {
-            let messages = unit.messages.iter();
-            messages.map(|message| format!("{}: {message}", unit.name))
-        });
+        let units = self
+            .items
+            .iter()
+            .flat_map(|drain| &drain.units)
+            .flat_map(|unit| {
+                let messages = unit.messages.iter();
+                messages.map(|message| format!("{}: {message}", unit.name))
+            });
         let drains = self.items.iter().filter_map(Drain::notes);
         drains.chain(units).collect()
     }

@@ -19,13 +19,15 @@ pub(super) fn picture(
     note: &str,
     now: Timestamp,
 ) -> Option<Chart> {
-    let seconds = falling
+    let mut seconds: Vec<i64> = falling
         .iter()
-        .map(|at| at.duration_since(now).as_secs().max(0));
-    let mut seconds: Vec<i64> = seconds.collect();
+        .map(|at| at.duration_since(now).as_secs().max(0))
+        .collect();
     seconds.sort_unstable();
-    let moments = moments(&seconds).into_iter().map(|one| moment(one, noun));
-    let moments: Vec<Moment> = moments.collect();
+    let moments: Vec<Moment> = moments(&seconds)
+        .into_iter()
+        .map(|(seconds, number)| moment(seconds, number, noun))
+        .collect();
     (!moments.is_empty()).then_some(Chart {
         note: note.to_owned(),
         moments,
@@ -34,7 +36,7 @@ pub(super) fn picture(
 }
 
 /// So many of them at that moment.
-pub(super) fn moment((seconds, number): (i64, usize), noun: &str) -> Moment {
+pub(super) fn moment(seconds: i64, number: usize, noun: &str) -> Moment {
     Moment {
         seconds: seconds.unsigned_abs(),
         when: when(seconds),

@@ -39,7 +39,7 @@ pub struct RuleHistory {
     /// Whether eviction events could be read; otherwise evicted pods are unknown.
     pub events_known: bool,
     /// Number of pods that the rule has evicted since the eviction controller started, according to the rule's
-    /// status; null if the status does not say.
+    /// status; null if the status has no count.
     pub controller_evicted_pod_count: Option<usize>,
     /// The evicted pods, first to last.
     pub evicted_pods: Vec<EvictedPod>,
@@ -219,6 +219,11 @@ impl RuleHistory {
                 "{} evicted, according to existing events",
                 counted(certain, "pod")
             )),
+            (0, possible) if self.controller_evicted_pod_count == Some(0) => Some(format!(
+                "no eviction is known to be by this rule; {} evicted by another taint, or by this \
+                 rule and not counted in its status, according to existing events",
+                counted(possible, "pod")
+            )),
             (0, possible) => Some(format!(
                 "{} evicted by this rule or another taint, according to existing events",
                 counted(possible, "pod")
@@ -309,6 +314,7 @@ impl<'a> HistorySources<'a> {
         let may_have = self.may_have_evicted();
         let is_ours = |event: &&Event| {
             let uid = &event.about.uid;
+            // A pod that still exists shows which taints evict it; of one that is gone, only the past of the rule is known.
             event.message.starts_with(EVICTS)
                 && match known.there.get(uid) {
                     Some(_) => known.hit.contains_key(uid),
@@ -340,8 +346,11 @@ impl<'a> HistorySources<'a> {
 
     fn known(&self) -> KnownPods<'a> {
         let there = self.reading.snapshot.pods.iter();
-        let hit = self.impact.pods.iter();
-        let hit = hit.filter(|pod| pod.causes.iter().any(Cause::is_proposed));
+        let hit = self
+            .impact
+            .pods
+            .iter()
+            .filter(|pod| pod.causes.iter().any(Cause::is_proposed));
         KnownPods {
             there: there.map(|pod| (&pod.uid, pod)).collect(),
             hit: hit.map(|pod| (&pod.pod.uid, pod)).collect(),
@@ -376,11 +385,7 @@ impl<'a> HistorySources<'a> {
                 .or_else(|| maker.map(|(kind, workload)| name_of(kind, workload))),
             after_eviction: match there {
                 Some(_) => EvictedOutcome::Terminating,
-                None => self.outcome(
-                    (name, event.last),
-                    maker.map(|(_, workload)| workload),
-                    gone,
-                ),
+                None => self.outcome(event, maker.map(|(_, workload)| workload), gone),
             },
             certain: known
                 .hit
@@ -392,7 +397,7 @@ impl<'a> HistorySources<'a> {
     /// What became of a pod that is gone and that the workload made, if any did.
     fn outcome(
         &self,
-        (name, at): (&NamespacedName, Option<Timestamp>),
+        event: &Event,
         maker: Option<&Workload>,
         gone: &BTreeSet<&Uid>,
     ) -> EvictedOutcome {
@@ -406,10 +411,11 @@ impl<'a> HistorySources<'a> {
         };
         // A StatefulSet gives the name to the next pod, which may have been evicted since as well.
         let mut others = pods.iter().filter(|pod| !gone.contains(&pod.uid));
-        if let Some(again) = others.find(|pod| pod.name == *name) {
+        if let Some(again) = others.find(|pod| pod.name == event.about.name) {
             return running(again);
         }
         let Some(maker) = maker else {
+            // The workload of the pod may be among those that were not read.
             let is_all_known = self.unread().is_empty();
             return if is_all_known {
                 EvictedOutcome::NotCreatedAgain
@@ -430,7 +436,7 @@ impl<'a> HistorySources<'a> {
         let of_it: Vec<&Pod> = pods.iter().filter(is_of_it).collect();
         // A pod that was pending before the eviction replaces another one.
         let is_later = |pod: &Pod| {
-            let times = at.zip(pending_since(pod));
+            let times = event.last.zip(pending_since(pod));
             is_pending(pod) && times.is_none_or(|(at, since)| since >= at)
         };
         let wanted = maker
@@ -740,7 +746,7 @@ mod tests {
         let history = history(&reading, &[]);
         assert_eq!(
             history.lines(),
-            ["unknown: past evictions, because the input holds no Event"]
+            ["unknown: past evictions, because the input contains no Event"]
         );
         assert_eq!(
             history.lines_without_event_gap(),
@@ -813,8 +819,22 @@ mod tests {
             history(&reading, &events()).lines().join("\n")
         };
         let line = "counts 0 pods evicted by this rule since the eviction controller started";
-        assert!(lines(counted.clone()).contains(line), "{}", lines(counted));
-        assert!(!lines(rule("drain", -60)).contains("controller started"));
+        let none = "no eviction is known to be by this rule; 5 pods evicted by another taint, or";
+        let told = lines(counted.clone());
+        assert!(told.contains(line) && told.contains(none), "{told}");
+        let condition = counted.condition.as_mut().unwrap();
+        condition.message = "2 pods evicted since starting the controller.".to_owned();
+        let told = lines(counted);
+        assert!(
+            told.contains("5 pods evicted by this rule or another"),
+            "{told}"
+        );
+        let told = lines(rule("drain", -60));
+        assert!(!told.contains("controller started"), "{told}");
+        assert!(
+            told.contains("5 pods evicted by this rule or another"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Devices in use and allocatable resources, by a kubelet.
+//! Devices in use and allocatable devices of device plugins, by a kubelet.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
-use super::kubelet_resources::{MemoryRow, PluginDevicesRow, ResourcesRow, memory, plugin_devices};
+use super::kubelet_resources::{PluginDevicesRow, ResourcesRow, plugin_devices};
 use super::metadata::{API_VERSION, DataSource, Incomplete, Metadata, Warning};
 use super::reference::ObjectReference;
 use super::table::{Column, NONE, Section, Table, View, optional};
 use crate::model::{
-    Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, Dialect, InUse, NamespacedName,
+    Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, InUse, NamespacedName,
     PodInUse, PreparedClaim,
 };
 
@@ -30,22 +30,19 @@ pub struct PodResourcesReport {
     pub kind: String,
     /// Source of the report: a kubelet, so context and server are null.
     pub metadata: Metadata,
-    /// Version of the kubelet's pod resources API: v1, or v1alpha1, which has no claims.
-    pub pod_resources_version: String,
-    /// The pods and the resources that they use, by namespace and name; empty if only `allocatable` was
+    /// The pods and the devices that they use, by namespace and name; empty if only `allocatable` was
     /// requested.
     pub items: Vec<PodRow>,
     /// Prepared claims in the kubelet's checkpoint, including those of force-deleted pods; null if
     /// the checkpoint was not requested, or could not be read.
     pub prepared_claims: Option<Vec<PreparedRow>>,
-    /// Resources that the kubelet can allocate to containers, except DRA devices; null if not
-    /// requested.
+    /// Devices of device plugins that the kubelet can allocate to containers; null if not requested.
     pub allocatable: Option<ResourcesRow>,
     /// Warnings about the data of the kubelet.
     pub warnings: Vec<Warning>,
 }
 
-/// A pod and its resources. The kubelet does not report the UID of the pod.
+/// A pod and its devices. The kubelet does not report the UID of the pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodRow {
@@ -58,13 +55,9 @@ pub struct PodRow {
     pub uid: Option<String>,
     /// The containers of the pod.
     pub containers: Vec<ContainerRow>,
-    /// CPU IDs of the whole pod, including its containers (since 1.37).
-    pub cpus: Vec<i64>,
-    /// Memory of the whole pod, including its containers (since 1.37).
-    pub memory: Vec<MemoryRow>,
 }
 
-/// A container and its resources.
+/// A container and its devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerRow {
@@ -74,10 +67,6 @@ pub struct ContainerRow {
     pub dynamic_resources: Vec<DeviceInUseRow>,
     /// Devices of device plugins.
     pub plugin_devices: Vec<PluginDevicesRow>,
-    /// CPU IDs.
-    pub cpus: Vec<i64>,
-    /// Memory.
-    pub memory: Vec<MemoryRow>,
 }
 
 /// A DRA device that a container uses.
@@ -116,19 +105,9 @@ impl PodResourcesReport {
     /// What a kubelet lists.
     #[must_use]
     pub fn of_pods(in_use: &InUse) -> Self {
-        let old = match in_use.dialect {
-            Dialect::V1 => None,
-            Dialect::V1Alpha1 => Some(Warning {
-                reason: "OldKubelet".to_owned(),
-                message: "this kubelet supports only v1alpha1: claims, CPUs and memory are unknown"
-                    .to_owned(),
-                fix: None,
-            }),
-        };
         Self {
             items: in_use.pods.iter().map(pod).collect(),
-            warnings: old.into_iter().collect(),
-            ..Self::empty(in_use.dialect)
+            ..Self::empty()
         }
     }
 
@@ -146,9 +125,7 @@ impl PodResourcesReport {
                 .collect(),
         };
         let mut warnings = self.warnings;
-        // v1alpha1 never lists claims, and has a warning of its own.
-        if self.pod_resources_version == Dialect::V1.as_str()
-            && prepared.is_some_and(|claims| !claims.is_empty())
+        if prepared.is_some_and(|claims| !claims.is_empty())
             && !self.items.iter().any(PodRow::has_devices)
         {
             warnings.push(Warning {
@@ -167,13 +144,7 @@ impl PodResourcesReport {
     /// What the kubelet has said, again as facts: the report of another node, as it was printed there.
     #[must_use]
     pub fn facts(&self) -> (InUse, Option<Vec<PreparedClaim>>) {
-        let dialect = match self.pod_resources_version.as_str() {
-            "v1" => Dialect::V1,
-            // An unknown version is taken for the one that says less: then its silence does not make devices idle.
-            _ => Dialect::V1Alpha1,
-        };
         let in_use = InUse {
-            dialect,
             pods: self.items.iter().map(PodRow::fact).collect(),
         };
         let claim = |row: &PreparedRow| PreparedClaim {
@@ -200,15 +171,12 @@ impl PodResourcesReport {
         Self {
             allocatable: Some(ResourcesRow {
                 plugin_devices: plugin_devices(&allocatable.plugin_devices),
-                cpus: allocatable.cpus.clone(),
-                memory: memory(&allocatable.memory),
             }),
-            // Only v1 has this call.
-            ..Self::empty(Dialect::V1)
+            ..Self::empty()
         }
     }
 
-    fn empty(dialect: Dialect) -> Self {
+    fn empty() -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "PodResourcesList".to_owned(),
@@ -216,7 +184,6 @@ impl PodResourcesReport {
                 data_source: Some(DataSource::Kubelet),
                 ..Metadata::default()
             },
-            pod_resources_version: dialect.as_str().to_owned(),
             items: Vec::new(),
             prepared_claims: None,
             allocatable: None,
@@ -236,7 +203,6 @@ impl PodRow {
     }
 
     fn fact(&self) -> PodInUse {
-        let memory = |rows: &[MemoryRow]| rows.iter().map(MemoryRow::fact).collect();
         let containers = self.containers.iter().map(|row| ContainerInUse {
             name: row.name.clone(),
             plugin_devices: row
@@ -244,8 +210,6 @@ impl PodRow {
                 .iter()
                 .map(PluginDevicesRow::fact)
                 .collect(),
-            cpus: row.cpus.clone(),
-            memory: memory(&row.memory),
             claims: row
                 .dynamic_resources
                 .iter()
@@ -258,8 +222,6 @@ impl PodRow {
                 name: self.name.as_str().into(),
             },
             containers: containers.collect(),
-            cpus: self.cpus.clone(),
-            memory: memory(&self.memory),
         }
     }
 }
@@ -314,8 +276,6 @@ fn pod(pod: &PodInUse) -> PodRow {
         name: pod.name.name.to_string(),
         uid: None,
         containers: pod.containers.iter().map(container).collect(),
-        cpus: pod.cpus.clone(),
-        memory: memory(&pod.memory),
     }
 }
 
@@ -333,8 +293,6 @@ fn container(container: &ContainerInUse) -> ContainerRow {
         name: container.name.clone(),
         dynamic_resources: devices.collect(),
         plugin_devices: plugin_devices(&container.plugin_devices),
-        cpus: container.cpus.clone(),
-        memory: memory(&container.memory),
     }
 }
 
@@ -395,7 +353,6 @@ fn pods_table(pods: &[PodRow]) -> Table {
             Column::text("CONTAINER"),
             Column::text("DEVICE"),
             Column::text("CLAIM"),
-            Column::text("NUMA").leaves(1),
             Column::prose("CDI").wide(),
         ],
         rows: pods.iter().flat_map(pod_lines).collect(),
@@ -403,7 +360,7 @@ fn pods_table(pods: &[PodRow]) -> Table {
 }
 
 fn pod_lines(pod: &PodRow) -> Vec<Vec<String>> {
-    let line = |container: &str, cells: [String; 4]| {
+    let line = |container: &str, cells: [String; 3]| {
         let names = [
             pod.namespace.clone(),
             pod.name.clone(),
@@ -420,68 +377,35 @@ fn pod_lines(pod: &PodRow) -> Vec<Vec<String>> {
             [
                 format!("{}{share}", device.device),
                 device.claim.to_string(),
-                NONE.to_owned(),
                 cdi,
             ]
         });
-        let own = own.chain(others(
-            &container.plugin_devices,
-            &container.cpus,
-            &container.memory,
-        ));
-        lines.extend(own.map(|cells| line(&container.name, cells)));
+        let plugins = container.plugin_devices.iter().map(|one| {
+            let devices = format!("{}: {}", one.resource, one.ids.join(", "));
+            [devices, NONE.to_owned(), NONE.to_owned()]
+        });
+        let all = own.chain(plugins);
+        lines.extend(all.map(|cells| line(&container.name, cells)));
     }
-    let whole = others(&[], &pod.cpus, &pod.memory);
-    lines.extend(whole.into_iter().map(|cells| line("(pod)", cells)));
     // Without a line it would look as if the kubelet did not list the pod.
     if lines.is_empty() {
-        lines.push(line(NONE, [NONE, NONE, NONE, NONE].map(str::to_owned)));
+        lines.push(line(NONE, [NONE, NONE, NONE].map(str::to_owned)));
     }
     lines
 }
 
-/// What is no device of DRA: DEVICE, CLAIM, NUMA and CDI of each.
-fn others(plugins: &[PluginDevicesRow], cpus: &[i64], memory: &[MemoryRow]) -> Vec<[String; 4]> {
-    let cells =
-        |what: String, numa: &[i64]| [what, NONE.to_owned(), numbers(numa), NONE.to_owned()];
-    let plugins = plugins.iter().map(|one| {
-        cells(
-            format!("{}: {}", one.resource, one.ids.join(", ")),
-            &one.numa_nodes,
-        )
-    });
-    let cpus = (!cpus.is_empty()).then(|| cells(format!("cpus: {}", numbers(cpus)), &[]));
-    let memory = memory.iter().map(|one| {
-        cells(
-            format!("{}: {} bytes", one.memory_type, one.bytes),
-            &one.numa_nodes,
-        )
-    });
-    plugins.chain(cpus).chain(memory).collect()
-}
-
 fn allocatable_table(resources: &ResourcesRow) -> Table {
-    let rows = others(
-        &resources.plugin_devices,
-        &resources.cpus,
-        &resources.memory,
-    );
-    let row = |[what, _, numa, _]: [String; 4]| vec![what, numa];
+    let row = |one: &PluginDevicesRow| vec![one.resource.clone(), one.ids.join(", ")];
     Table {
-        columns: vec![Column::prose("RESOURCE"), Column::text("NUMA")],
-        rows: rows.into_iter().map(row).collect(),
+        columns: vec![Column::text("RESOURCE"), Column::prose("DEVICES")],
+        rows: resources.plugin_devices.iter().map(row).collect(),
     }
-}
-
-fn numbers(numbers: &[i64]) -> String {
-    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-    optional(Some(&numbers.join(",")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{PinnedMemory, PluginDevices};
+    use crate::model::PluginDevices;
     use crate::report::testing;
 
     #[test]
@@ -491,13 +415,7 @@ mod tests {
             share_id: Some("s".to_owned()),
             cdi_devices: vec!["c".to_owned()],
         };
-        let memory = vec![PinnedMemory {
-            kind: "memory".to_owned(),
-            bytes: 7,
-            numa_nodes: vec![1],
-        }];
         let facts = InUse {
-            dialect: Dialect::V1,
             pods: vec![PodInUse {
                 name: testing::full_name("ml/train"),
                 containers: vec![ContainerInUse {
@@ -505,17 +423,12 @@ mod tests {
                     plugin_devices: vec![PluginDevices {
                         resource: "example.com/nic".to_owned(),
                         ids: vec!["a".to_owned()],
-                        numa_nodes: vec![0],
                     }],
-                    cpus: vec![2],
-                    memory: memory.clone(),
                     claims: vec![ClaimInUse {
                         name: testing::full_name("ml/gpu"),
                         devices: vec![device("gpu-0")],
                     }],
                 }],
-                cpus: vec![2, 3],
-                memory,
             }],
         };
         let prepared = vec![
@@ -550,26 +463,17 @@ mod tests {
         assert_eq!(silent.clone().with_notes(Some(&[])).warnings, []);
         let silent = silent.with_notes(again.facts().1.as_deref());
         assert_eq!(silent.warnings[0].reason, "NoClaimsListed");
-        let old = PodResourcesReport::of_pods(&InUse {
-            dialect: Dialect::V1Alpha1,
-            ..InUse::default()
-        });
-        assert_eq!(old.facts().0.dialect, Dialect::V1Alpha1);
-        assert_eq!(old.warnings.len(), 1);
     }
 
     #[test]
     fn names_stand_whole_on_a_narrow_terminal() {
         let pod = testing::full_name("training/llama-405b-pretrain-worker-0-6944747796");
         let facts = InUse {
-            dialect: Dialect::V1,
             pods: vec![PodInUse {
                 name: pod.clone(),
                 containers: vec![ContainerInUse {
                     name: "main".to_owned(),
                     plugin_devices: Vec::new(),
-                    cpus: Vec::new(),
-                    memory: Vec::new(),
                     claims: vec![ClaimInUse {
                         name: pod,
                         devices: vec![DeviceInUse {
@@ -579,8 +483,6 @@ mod tests {
                         }],
                     }],
                 }],
-                cpus: Vec::new(),
-                memory: Vec::new(),
             }],
         };
         let report = PodResourcesReport::of_pods(&facts);

@@ -80,7 +80,7 @@ pub struct Room {
     pub devices: Vec<String>,
     /// Devices that evicted pods leave: they get a taint with effect NoExecute.
     pub emptied_devices: Vec<String>,
-    /// Free devices that others must not get meanwhile: they get a taint with effect NoSchedule.
+    /// Free devices that other pods must not get in the meantime: they get a taint with effect NoSchedule.
     pub reserved_devices: Vec<String>,
     /// Which PodDisruptionBudgets and grace periods the evictions respect.
     pub cost_tier: CostTier,
@@ -104,7 +104,7 @@ pub struct RoomEviction {
     pub priority: i32,
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
-    /// Whether the Eviction API is asked first, because a PodDisruptionBudget matches the pod.
+    /// Whether a PodDisruptionBudget matches the pod, so that it is evicted through the Eviction API first.
     pub asks_budgets: bool,
     /// Flags that allowed or would allow to evict it although it is protected.
     pub protection_flags: Vec<String>,

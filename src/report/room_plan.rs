@@ -4,7 +4,8 @@ use super::change::DryRun;
 use super::reference::ObjectReference;
 use super::room::{Room, RoomCompetitor, RoomEviction, RoomOutcome, RoomReport};
 use crate::decide::make_room::{
-    Competitor, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan, StageEnd,
+    ClosedNode, Competitor, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan, StageEnd,
+    closed_line,
 };
 use crate::model::{Pod, Uid};
 
@@ -16,9 +17,15 @@ pub fn planned_report(pod: &Pod, plan: &RoomPlan, dry_run: DryRun) -> RoomReport
         chosen_room: Some(room(&plan.chosen, &[])),
         other_rooms: plan.runner_up.iter().map(|next| room(next, &[])).collect(),
         proved: plan.is_proved,
-        messages: plan.unknown.clone(),
+        messages: left_out(&plan.unknown, &plan.closed),
         ..RoomReport::new(RoomOutcome::Planned, dry_run)
     }
+}
+
+/// What was not looked at, and why.
+fn left_out(unknown: &[String], closed: &[ClosedNode]) -> Vec<String> {
+    let closed = closed_line(closed);
+    unknown.iter().cloned().chain(closed).collect()
 }
 
 /// That no set may be chosen for this pod.
@@ -29,7 +36,7 @@ pub fn nothing_report(pod: &Pod, nothing: &NothingHelps, dry_run: DryRun) -> Roo
         waiting_pod: Some(ObjectReference::from(pod)),
         other_rooms: nearest.map(|near| room(&near.room, &near.flags)).collect(),
         proved: nothing.is_proved,
-        messages: nothing.unknown.clone(),
+        messages: left_out(&nothing.unknown, &nothing.closed),
         ..RoomReport::new(RoomOutcome::NothingHelps, dry_run)
     }
 }

@@ -165,9 +165,9 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
     // Pods that are no longer evicted are still there, and not gone.
     let there = remaining.len().saturating_add(seen.spared);
     let gone = seen.all.saturating_sub(there).saturating_sub(seen.ended);
-    let more = [(seen.ended, "ended"), (seen.spared, "no longer evicted")];
-    let more = more.into_iter().filter(|(count, _)| *count > 0);
-    let more: String = more
+    let more: String = [(seen.ended, "ended"), (seen.spared, "no longer evicted")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
     format!("{gone} gone, {terminating} terminating, {waiting} left{more}")
@@ -261,6 +261,11 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     }
     if device.is_blocked_partition {
         return Some("and other devices of the same hardware use its counters".to_owned());
+    }
+    if !device.in_use_by.is_empty() {
+        let names = device.in_use_by.iter().map(ToString::to_string);
+        let names: Vec<String> = names.collect();
+        return Some(format!("hardware in use by {}", few(&names)));
     }
     let node = device.node.as_ref()?;
     let name = &node.name;
@@ -575,6 +580,7 @@ mod tests {
             claims,
             partition_pods: BTreeSet::new(),
             is_blocked_partition: false,
+            in_use_by: BTreeSet::new(),
             node: None,
         };
         let on = |placing| DeviceRelease {
@@ -616,11 +622,17 @@ mod tests {
             partition_pods: [testing::pod("team-a", "train-0").name].into(),
             ..release("gpu-3", vec![])
         };
+        let elsewhere = DeviceRelease {
+            in_use_by: [testing::device("gpu-9")].into(),
+            ..release("gpu-4", vec![])
+        };
         assert_eq!(
-            release_lines(&[spent, parted], true),
+            release_lines(&[spent, parted, elsewhere], true),
             [
                 "1 device untainted, and other devices of the same hardware use its counters: \
                  gpu.example.com/node-7/gpu-2",
+                "1 device untainted, hardware in use by gpu.example.com/node-7/gpu-9: \
+                 gpu.example.com/node-7/gpu-4",
                 "1 device untainted, still in use by 1 pod on its partitions: gpu.example.com/node-7/gpu-3",
             ]
         );

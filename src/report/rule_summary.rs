@@ -40,7 +40,7 @@ pub enum Evicting {
     Idle,
     /// The condition is of an earlier generation of the rule.
     Outdated,
-    /// The condition says that pods are being evicted, but none is left.
+    /// The condition reports pending evictions, but no pod is left.
     NoPodsLeft,
 }
 

@@ -434,10 +434,9 @@ fn pods(row: &RuleRow) -> String {
     ];
     let knows_pods = !row.pods.is_unknown();
     // Beside an unknown number another one says nothing.
-    let more = more
-        .into_iter()
-        .filter(|(count, _)| count.map_or(knows_pods, |count| count > 0));
     let more: Vec<String> = more
+        .into_iter()
+        .filter(|(count, _)| count.map_or(knows_pods, |count| count > 0))
         .map(|(count, what)| match count {
             Some(count) if least.is_empty() => format!("+{count} {what}"),
             Some(count) => format!("{least}{count} {what}"),

@@ -8,13 +8,23 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
+use super::change::ChangeReport;
 use super::clusters::{AnyReport, ClusterReports};
 use super::command_event::CommandEvent;
-use super::{
-    ChangeReport, DedicationList, DeviceRemovalReport, DeviceReport, DrainList, Explanation,
-    ImpactReport, PlanReport, PodResourcesReport, RoomReport, RuleDescription, RuleDescriptions,
-    TolerationReport, VersionReport, WaitReport,
-};
+use super::dedications::DedicationList;
+use super::description::RuleDescription;
+use super::descriptions::RuleDescriptions;
+use super::device_removal::DeviceRemovalReport;
+use super::devices::DeviceReport;
+use super::drains::DrainList;
+use super::explain::view::Explanation;
+use super::impact::view::ImpactReport;
+use super::in_use::PodResourcesReport;
+use super::plan::view::PlanReport;
+use super::room::RoomReport;
+use super::tolerations::TolerationReport;
+use super::version::VersionReport;
+use super::wait::WaitReport;
 use crate::decide::policy::DeviceTaintPolicy;
 
 /// Every schema with the name of the file that it is shipped in.

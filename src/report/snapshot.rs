@@ -58,8 +58,8 @@ fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomp
     let counted = gaps
         .iter()
         .filter(|gap| gap.affects != model::Affects::Nothing);
-    let kinds = counted.filter_map(model::Gap::kind);
-    let kinds: Vec<model::Kind> = kinds
+    let kinds: Vec<model::Kind> = counted
+        .filter_map(model::Gap::kind)
         .filter(|kind| kind.without() == without)
         .filter(|kind| gaps.contains(&model::Gap::not_in_input(*kind)))
         .collect();
@@ -67,7 +67,7 @@ fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomp
     let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
     Incomplete {
         missing: plurals.join(", "),
-        message: format!("the input holds no {}: {without}", names.join(", no ")),
+        message: format!("the input contains no {}: {without}", names.join(", no ")),
         affects,
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(told, ["pods", "replicasets, jobs", "nodes"]);
         let why = &account.incomplete[1].message;
         assert!(
-            why.starts_with("the input holds no ReplicaSet, no Job: "),
+            why.starts_with("the input contains no ReplicaSet, no Job: "),
             "{why}"
         );
         assert_eq!(account.incomplete[0].affects, super::Affects::Evictions);

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::impact::view::ImpactReport;
 use crate::assess::{Basis, ImpactFacts, Limits};
 use crate::engine::{
     Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,
@@ -17,7 +18,6 @@ use crate::model::{
     ReplicaSet, ResourceClaim, ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint,
     Workload,
 };
-use crate::report::ImpactReport;
 use crate::report::reference::ObjectReference;
 
 pub use crate::model::Pod;

@@ -168,7 +168,7 @@ impl View for TolerationReport {
         if self.items.is_empty() {
             return sections;
         }
-        sections.push(Section::table(Table {
+        let table = Table {
             columns: vec![
                 Column::text("TOLERANCE"),
                 Column::text("KIND"),
@@ -180,7 +180,9 @@ impl View for TolerationReport {
                 Column::long("DEVICES").leaves(1),
             ],
             rows: self.items.iter().map(TolerantReport::row).collect(),
-        }));
+        };
+        // On a narrow terminal: namespace, name, tolerance, and for what.
+        sections.push(Section::folded(table, &[2, 3, 0, 5]));
         sections
     }
 

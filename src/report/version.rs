@@ -155,8 +155,11 @@ impl Build {
         };
         let short: String = commit.chars().take(SHORT).collect();
         let changed = if self.modified { " with changes" } else { "" };
-        let date = self.commit_date.iter().map(|date| format!(", {date}"));
-        let date: String = date.collect();
+        let date: String = self
+            .commit_date
+            .iter()
+            .map(|date| format!(", {date}"))
+            .collect();
         let Self {
             version, target, ..
         } = self;
@@ -238,16 +241,25 @@ impl VersionReport {
     }
 }
 
+/// What a server reports about its release.
+#[derive(Clone, Debug, Default)]
+pub struct ServerRelease {
+    /// The version as the server reports it, such as `v1.37.0`; absent if it is unknown.
+    pub git_version: Option<String>,
+    /// The minor version that decides its behaviour; absent if it is unknown.
+    pub minor: Option<Minor>,
+}
+
 impl Server {
     /// A server at this address with these resources, and with these `findings` about it.
     #[must_use]
     pub fn new(
         address: String,
-        version: (Option<String>, Option<Minor>),
+        release: ServerRelease,
         resources: Vec<Resource>,
         findings: &[model::Warning],
     ) -> Self {
-        let (git_version, minor) = version;
+        let ServerRelease { git_version, minor } = release;
         let semantics = match minor {
             Some(minor) => Semantics::of(minor),
             // As every command treats a server of unknown version: the report says what they do.
@@ -277,8 +289,10 @@ impl Server {
 
     fn table(&self) -> Table {
         let row = |it: &Resource| {
-            let version = it.api_version.clone();
-            let version = version.unwrap_or_else(|| "not served".to_owned());
+            let version = it
+                .api_version
+                .clone()
+                .unwrap_or_else(|| "not served".to_owned());
             vec![it.name.clone(), version]
         };
         Table {
@@ -294,7 +308,7 @@ impl View for VersionReport {
         let mut sections = vec![Section::sentences(vec![
             format!("kubectl-devicetaint {}", client.build.line()),
             format!(
-                "Supports Kubernetes {} to {}; reports are {API_VERSION}",
+                "Supports Kubernetes {} to {}; apiVersion of reports: {API_VERSION}",
                 client.oldest_kubernetes, client.newest_kubernetes
             ),
         ])];
@@ -402,7 +416,10 @@ mod tests {
             let version = Minor { minor, patch: None };
             Server::new(
                 "https://prod".to_owned(),
-                (None, Some(version)),
+                ServerRelease {
+                    git_version: None,
+                    minor: Some(version),
+                },
                 vec![resource("devicetaintrules", rules)],
                 &[],
             )
@@ -419,7 +436,12 @@ mod tests {
     fn what_is_missing_stands_beside_what_is_served() {
         let served = resource("resourceslices", Some("resource.k8s.io/v1"));
         let missing = resource("devicetaintrules", None);
-        let server = Server::new(String::new(), (None, None), vec![served, missing], &[]);
+        let server = Server::new(
+            String::new(),
+            ServerRelease::default(),
+            vec![served, missing],
+            &[],
+        );
         let rows = server.table().rows;
         assert_eq!(rows[0], ["resourceslices", "resource.k8s.io/v1"]);
         assert_eq!(rows[1], ["devicetaintrules", "not served"]);

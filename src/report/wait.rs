@@ -119,8 +119,10 @@ impl View for WaitReport {
                 counted(self.seen_pod_count, "pod")
             )
         });
-        let lines = lines.chain(pods).chain(left);
-        let lines = lines.chain(not_evicted_line(&self.not_evicted_pods));
+        let lines = lines
+            .chain(pods)
+            .chain(left)
+            .chain(not_evicted_line(&self.not_evicted_pods));
         vec![Section::sentences(lines.collect())]
     }
 

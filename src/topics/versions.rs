@@ -33,6 +33,7 @@ pub(super) fn versions() -> String {
             it.stale_reservation_hides
         }),
     ];
+    // The first column is as wide as its longest row, so that the table fits 80 columns.
     let mut text = format!(
         "Device taints exist since Kubernetes {}. Versions newer than {} are treated\nlike \
          {}.\n\n{:31}",
@@ -50,6 +51,7 @@ pub(super) fn versions() -> String {
             let shown = match semantics {
                 Some(semantics) if holds(semantics) => "yes",
                 Some(_) => "-",
+                // A release of which this program has no semantics.
                 None => "?",
             };
             text.push_str(&format!("{shown:>7}"));
@@ -66,9 +68,13 @@ pub(super) fn versions() -> String {
 
 /// The table of what releases do wrong.
 fn defects() -> String {
-    let width = Defect::ALL.map(|defect| releases(defect).len());
-    let width = width.into_iter().max().unwrap_or_default();
+    let width = Defect::ALL
+        .map(|defect| releases(defect).len())
+        .into_iter()
+        .max()
+        .unwrap_or_default();
     let line = |defect: Defect| {
+        // Padded, so that all meanings begin in the same column.
         let term = format!("{:width$}", releases(defect));
         let meaning = format!("{} ({})", defect.meaning(), upstream(defect));
         explained(&term, &meaning)

@@ -32,19 +32,6 @@ pub struct ServerStatus {
     pub reason: String,
     /// In words; empty when it says none.
     pub message: String,
-    /// What it is about; absent when it does not say, and empty when it is about no object.
-    pub details: Option<StatusDetails>,
-}
-
-/// The object that a [`ServerStatus`] is about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StatusDetails {
-    /// Name of the object.
-    pub name: String,
-    /// API group; empty for the core group.
-    pub group: String,
-    /// The resource (`nodes`); at times the kind (`Node`).
-    pub kind: String,
 }
 
 /// What `body` says it is, in either encoding; `None` when it is no Kubernetes object.
@@ -120,21 +107,8 @@ struct Fields {
     message: Option<String>,
     #[prost(string, optional, tag = "4")]
     reason: Option<String>,
-    #[prost(message, optional, tag = "5")]
-    details: Option<DetailFields>,
     #[prost(int32, optional, tag = "6")]
     code: Option<i32>,
-}
-
-/// `metav1.StatusDetails`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-struct DetailFields {
-    #[prost(string, optional, tag = "1")]
-    name: Option<String>,
-    #[prost(string, optional, tag = "2")]
-    group: Option<String>,
-    #[prost(string, optional, tag = "3")]
-    kind: Option<String>,
 }
 
 impl From<Fields> for ServerStatus {
@@ -148,11 +122,6 @@ impl From<Fields> for ServerStatus {
                 .and_then(|code| u16::try_from(code).ok()),
             reason: fields.reason.unwrap_or_default(),
             message: fields.message.unwrap_or_default(),
-            details: fields.details.map(|details| StatusDetails {
-                name: details.name.unwrap_or_default(),
-                group: details.group.unwrap_or_default(),
-                kind: details.kind.unwrap_or_default(),
-            }),
         }
     }
 }
@@ -167,7 +136,7 @@ mod tests {
     fn status_is_read_from_both_encodings() {
         let json = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",
             "message":"nodes \"x\" not found","reason":"NotFound",
-            "details":{"name":"x","kind":"nodes"},"code":404}"#;
+            "code":404}"#;
         let fields: Fields = serde_json::from_slice(json).expect("a status");
         let protobuf = envelope("v1", "Status", &fields.encode_to_vec());
         for body in [&json[..], &protobuf] {
@@ -175,8 +144,6 @@ mod tests {
             assert_eq!(found.code, Some(404));
             assert_eq!(found.reason, "NotFound");
             assert!(!found.success);
-            let details = found.details.expect("details");
-            assert_eq!((&*details.name, &*details.kind), ("x", "nodes"));
         }
     }
 

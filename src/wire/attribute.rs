@@ -4,48 +4,39 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use litemap::LiteMap;
-use serde::Deserialize;
 
-use super::Quantity;
 use super::capacity::CapacityRequestPolicy;
 use super::context::Context;
+use super::message::message;
 use super::nullable::{MapEntry, or_default};
+use super::quantity::Quantity;
 use crate::model::{AttributeValue, CapacityPolicy, Lazy};
 
-/// `DeviceAttribute`: exactly one field is set, unless a newer API has added another.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceAttribute {
-    /// A number.
-    #[prost(int64, optional, tag = "2")]
-    pub int: Option<i64>,
-    /// A truth value.
-    #[prost(bool, optional, tag = "3")]
-    pub bool: Option<bool>,
-    /// A text.
-    #[prost(string, optional, tag = "4")]
-    pub string: Option<String>,
-    /// A semantic version.
-    #[prost(string, optional, tag = "5")]
-    pub version: Option<String>,
-    /// Several numbers.
-    // generated.proto is proto2, where repeated numbers are packed only if it says so.
-    #[prost(int64, repeated, packed = "false", tag = "6")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub ints: Vec<i64>,
-    /// Several truth values.
-    #[prost(bool, repeated, packed = "false", tag = "7")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub bools: Vec<bool>,
-    /// Several texts.
-    #[prost(string, repeated, tag = "8")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub strings: Vec<String>,
-    /// Several semantic versions.
-    #[prost(string, repeated, tag = "9")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub versions: Vec<String>,
+message! {
+    /// `DeviceAttribute`: exactly one field is set, unless a newer API has added another.
+    pub struct DeviceAttribute {
+        /// A number.
+        int: optional int64 = 2,
+        /// A truth value.
+        bool: optional bool = 3,
+        /// A text.
+        string: optional string = 4,
+        /// A semantic version.
+        version: optional string = 5,
+        /// Several numbers.
+        // generated.proto is proto2, where repeated numbers are packed only if it says so.
+        #[prost(int64, repeated, packed = "false", tag = "6")]
+        #[serde(default, deserialize_with = "or_default")]
+        pub ints: Vec<i64>,
+        /// Several truth values.
+        #[prost(bool, repeated, packed = "false", tag = "7")]
+        #[serde(default, deserialize_with = "or_default")]
+        pub bools: Vec<bool>,
+        /// Several texts.
+        strings: repeated string = 8,
+        /// Several semantic versions.
+        versions: repeated string = 9,
+    }
 }
 
 impl DeviceAttribute {
@@ -105,17 +96,14 @@ impl MapEntry for AttributeEntry {
     }
 }
 
-/// `DeviceCapacity`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceCapacity {
-    /// How much there is.
-    #[prost(message, optional, tag = "1")]
-    pub value: Option<Quantity>,
-    /// In which portions.
-    #[prost(message, optional, tag = "2")]
-    pub request_policy: Option<CapacityRequestPolicy>,
+message! {
+    /// `DeviceCapacity`.
+    pub struct DeviceCapacity {
+        /// How much there is.
+        value: optional Quantity = 1,
+        /// In which portions.
+        request_policy: optional CapacityRequestPolicy = 2,
+    }
 }
 
 /// An entry of `capacity`.

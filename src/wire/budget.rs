@@ -4,10 +4,10 @@ use k8s_openapi::api::policy::v1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::ObjectMeta;
 use super::context::Context;
 use super::error::FieldError;
 use super::generated_kinds::{GeneratedKind, ToFact};
+use super::meta::ObjectMeta;
 use super::object::Object;
 use crate::model;
 

@@ -3,53 +3,40 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
-
-use super::Quantity;
 use super::context::Context;
-use super::nullable::{or_default, unique};
+use super::message::message;
+use super::nullable::unique;
+use super::quantity::Quantity;
 use crate::model;
 
-/// `CapacityRequestPolicy`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct CapacityRequestPolicy {
-    /// The portion of whoever asks for none.
-    #[prost(message, optional, tag = "1")]
-    pub default: Option<Quantity>,
-    /// The portions that there are.
-    #[prost(message, repeated, tag = "3")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub valid_values: Vec<Quantity>,
-    /// The portions that there are, as a range.
-    #[prost(message, optional, tag = "4")]
-    pub valid_range: Option<CapacityRequestPolicyRange>,
-}
+message! {
+    /// `CapacityRequestPolicy`.
+    pub struct CapacityRequestPolicy {
+        /// The portion of whoever asks for none.
+        default: optional Quantity = 1,
+        /// The portions that there are.
+        valid_values: repeated Quantity = 3,
+        /// The portions that there are, as a range.
+        valid_range: optional CapacityRequestPolicyRange = 4,
+    }
 
-/// `CapacityRequestPolicyRange`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct CapacityRequestPolicyRange {
-    /// The smallest.
-    #[prost(message, optional, tag = "1")]
-    pub min: Option<Quantity>,
-    /// The largest.
-    #[prost(message, optional, tag = "2")]
-    pub max: Option<Quantity>,
-    /// By how much they differ.
-    #[prost(message, optional, tag = "3")]
-    pub step: Option<Quantity>,
-}
+    /// `CapacityRequestPolicyRange`.
+    pub struct CapacityRequestPolicyRange {
+        /// The smallest.
+        min: optional Quantity = 1,
+        /// The largest.
+        max: optional Quantity = 2,
+        /// By how much they differ.
+        step: optional Quantity = 3,
+    }
 
-/// `CapacityRequirements`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct CapacityRequirements {
-    /// How much of each.
-    #[prost(btree_map = "string, message", tag = "1")]
-    #[serde(default, deserialize_with = "unique")]
-    pub requests: BTreeMap<String, Quantity>,
+    /// `CapacityRequirements`.
+    pub struct CapacityRequirements {
+        /// How much of each.
+        #[prost(btree_map = "string, message", tag = "1")]
+        #[serde(default, deserialize_with = "unique")]
+        pub requests: BTreeMap<String, Quantity>,
+    }
 }
 
 /// Quantities by name.

@@ -6,126 +6,90 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::capacity::quantities;
 use super::context::Context;
 use super::error::{FieldError, each};
+use super::message::message;
+use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
-use super::nullable::{or_default, unique};
+use super::nullable::unique;
 use super::object::{Object, ToObject};
+use super::quantity::Quantity;
 use super::request::ResourceClaimSpec;
-use super::{DeviceToleration, ObjectMeta, Quantity, Time};
+use super::taint::DeviceToleration;
+use super::time::Time;
 use crate::model;
 
-/// Who holds which devices.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceClaim {
-    /// Who it is.
-    #[prost(message, optional, tag = "1")]
-    pub metadata: Option<ObjectMeta>,
-    /// What is asked for.
-    #[prost(message, optional, tag = "2")]
-    pub spec: Option<ResourceClaimSpec>,
-    /// What was given.
-    #[prost(message, optional, tag = "3")]
-    pub status: Option<ResourceClaimStatus>,
-}
+message! {
+    /// Who holds which devices.
+    pub struct ResourceClaim {
+        /// Who it is.
+        metadata: optional ObjectMeta = 1,
+        /// What is asked for.
+        spec: optional ResourceClaimSpec = 2,
+        /// What was given.
+        status: optional ResourceClaimStatus = 3,
+    }
 
-/// What was given, and to whom.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceClaimStatus {
-    /// The devices.
-    #[prost(message, optional, tag = "1")]
-    pub allocation: Option<AllocationResult>,
-    /// Who may use them.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub reserved_for: Vec<ResourceClaimConsumerReference>,
-}
+    /// What was given, and to whom.
+    pub struct ResourceClaimStatus {
+        /// The devices.
+        allocation: optional AllocationResult = 1,
+        /// Who may use them.
+        reserved_for: repeated ResourceClaimConsumerReference = 2,
+    }
 
-/// What the allocator decided.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct AllocationResult {
-    /// The devices.
-    #[prost(message, optional, tag = "1")]
-    pub devices: Option<DeviceAllocationResult>,
-    /// Which nodes can use them.
-    #[prost(message, optional, tag = "3")]
-    pub node_selector: Option<NodeSelector>,
-    /// When; behind a feature gate.
-    #[prost(message, optional, tag = "5")]
-    pub allocation_timestamp: Option<Time>,
-}
+    /// What the allocator decided.
+    pub struct AllocationResult {
+        /// The devices.
+        devices: optional DeviceAllocationResult = 1,
+        /// Which nodes can use them.
+        node_selector: optional NodeSelector = 3,
+        /// When; behind a feature gate.
+        allocation_timestamp: optional Time = 5,
+    }
 
-/// The devices that were given.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceAllocationResult {
-    /// One per device or share.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub results: Vec<DeviceRequestAllocationResult>,
-}
+    /// The devices that were given.
+    pub struct DeviceAllocationResult {
+        /// One per device or share.
+        results: repeated DeviceRequestAllocationResult = 1,
+    }
 
-/// One device or share that was given.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceRequestAllocationResult {
-    /// What it was given for.
-    #[prost(string, optional, tag = "1")]
-    pub request: Option<String>,
-    /// Whose device.
-    #[prost(string, optional, tag = "2")]
-    pub driver: Option<String>,
-    /// From which pool.
-    #[prost(string, optional, tag = "3")]
-    pub pool: Option<String>,
-    /// Which one.
-    #[prost(string, optional, tag = "4")]
-    pub device: Option<String>,
-    /// Whether for administration.
-    #[prost(bool, optional, tag = "5")]
-    pub admin_access: Option<bool>,
-    /// What is put up with.
-    #[prost(message, repeated, tag = "6")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub tolerations: Vec<DeviceToleration>,
-    /// Which share.
-    #[prost(string, optional, tag = "9")]
-    #[serde(rename = "shareID")]
-    pub share_id: Option<String>,
-    /// How much of a shared device.
-    #[prost(btree_map = "string, message", tag = "10")]
-    #[serde(default, deserialize_with = "unique")]
-    pub consumed_capacity: BTreeMap<String, Quantity>,
-}
+    /// One device or share that was given.
+    pub struct DeviceRequestAllocationResult {
+        /// What it was given for.
+        request: optional string = 1,
+        /// Whose device.
+        driver: optional string = 2,
+        /// From which pool.
+        pool: optional string = 3,
+        /// Which one.
+        device: optional string = 4,
+        /// Whether for administration.
+        admin_access: optional bool = 5,
+        /// What is put up with.
+        tolerations: repeated DeviceToleration = 6,
+        /// Which share.
+        #[prost(string, optional, tag = "9")]
+        #[serde(rename = "shareID")]
+        pub share_id: Option<String>,
+        /// How much of a shared device.
+        #[prost(btree_map = "string, message", tag = "10")]
+        #[serde(default, deserialize_with = "unique")]
+        pub consumed_capacity: BTreeMap<String, Quantity>,
+    }
 
-/// Who may use a claim.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceClaimConsumerReference {
-    /// Empty for the core group.
-    #[prost(string, optional, tag = "1")]
-    pub api_group: Option<String>,
-    /// Such as `pods`.
-    #[prost(string, optional, tag = "3")]
-    pub resource: Option<String>,
-    /// The consumer's name.
-    #[prost(string, optional, tag = "4")]
-    pub name: Option<String>,
-    /// The consumer's identity.
-    #[prost(string, optional, tag = "5")]
-    pub uid: Option<String>,
+    /// Who may use a claim.
+    pub struct ResourceClaimConsumerReference {
+        /// Empty for the core group.
+        api_group: optional string = 1,
+        /// Such as `pods`.
+        resource: optional string = 3,
+        /// The consumer's name.
+        name: optional string = 4,
+        /// The consumer's identity.
+        uid: optional string = 5,
+    }
 }
 
 impl ToObject for ResourceClaim {

@@ -3,8 +3,8 @@
 //! Only the question for a replacement needs it. For live reads, which are protobuf: a decoder that
 //! does not know a field passes over it.
 
-use super::ObjectMeta;
 use super::claim::{self, ResourceClaimStatus};
+use super::meta::ObjectMeta;
 
 /// As [`claim::ResourceClaim`].
 #[derive(Clone, PartialEq, prost::Message)]

@@ -4,127 +4,82 @@
 //! asks for exactly one thing says so itself, and not under `exactly`, with other protobuf numbers. Drop
 //! this file when the oldest supported Kubernetes no longer serves it (see `model::kind`).
 
-use serde::Deserialize;
-
 use super::capacity::CapacityRequirements;
 use super::claim::{self, ResourceClaimStatus};
 use super::class::DeviceSelector;
-use super::nullable::or_default;
+use super::message::message;
+use super::meta::ObjectMeta;
 use super::request::{self, DerivedAttribute, DeviceConstraint};
-use super::{DeviceToleration, ObjectMeta};
+use super::taint::DeviceToleration;
 
-/// Who holds which devices, and who asks for which.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceClaim {
-    /// Who it is.
-    #[prost(message, optional, tag = "1")]
-    pub metadata: Option<ObjectMeta>,
-    /// What is asked for.
-    #[prost(message, optional, tag = "2")]
-    pub spec: Option<ResourceClaimSpec>,
-    /// What was given.
-    #[prost(message, optional, tag = "3")]
-    pub status: Option<ResourceClaimStatus>,
-}
+message! {
+    /// Who holds which devices, and who asks for which.
+    pub struct ResourceClaim {
+        /// Who it is.
+        metadata: optional ObjectMeta = 1,
+        /// What is asked for.
+        spec: optional ResourceClaimSpec = 2,
+        /// What was given.
+        status: optional ResourceClaimStatus = 3,
+    }
 
-/// `ResourceClaimSpec`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct ResourceClaimSpec {
-    /// What is asked for.
-    #[prost(message, optional, tag = "1")]
-    pub devices: Option<DeviceClaim>,
-}
+    /// `ResourceClaimSpec`.
+    pub struct ResourceClaimSpec {
+        /// What is asked for.
+        devices: optional DeviceClaim = 1,
+    }
 
-/// `DeviceClaim`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct DeviceClaim {
-    /// All have to be served.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub requests: Vec<DeviceRequest>,
-    /// What has to hold between the devices.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub constraints: Vec<DeviceConstraint>,
-}
+    /// `DeviceClaim`.
+    pub struct DeviceClaim {
+        /// All have to be served.
+        requests: repeated DeviceRequest = 1,
+        /// What has to hold between the devices.
+        constraints: repeated DeviceConstraint = 2,
+    }
 
-/// `DeviceRequest`: exactly this, or the first of the alternatives.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceRequest {
-    /// Unique within the claim.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// The class.
-    #[prost(string, optional, tag = "2")]
-    pub device_class_name: Option<String>,
-    /// All have to hold.
-    #[prost(message, repeated, tag = "3")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub selectors: Vec<DeviceSelector>,
-    /// Such as `ExactCount`.
-    #[prost(string, optional, tag = "4")]
-    pub allocation_mode: Option<String>,
-    /// How many.
-    #[prost(int64, optional, tag = "5")]
-    pub count: Option<i64>,
-    /// Whether for administration.
-    #[prost(bool, optional, tag = "6")]
-    pub admin_access: Option<bool>,
-    /// Or the first of these.
-    #[prost(message, repeated, tag = "7")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub first_available: Vec<DeviceSubRequest>,
-    /// What is put up with.
-    #[prost(message, repeated, tag = "8")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub tolerations: Vec<DeviceToleration>,
-    /// How much of a device.
-    #[prost(message, optional, tag = "9")]
-    pub capacity: Option<CapacityRequirements>,
-    /// Attributes that the scheduler works out.
-    #[prost(message, repeated, tag = "10")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub derived_attributes: Vec<DerivedAttribute>,
-}
+    /// `DeviceRequest`: exactly this, or the first of the alternatives.
+    pub struct DeviceRequest {
+        /// Unique within the claim.
+        name: optional string = 1,
+        /// The class.
+        device_class_name: optional string = 2,
+        /// All have to hold.
+        selectors: repeated DeviceSelector = 3,
+        /// Such as `ExactCount`.
+        allocation_mode: optional string = 4,
+        /// How many.
+        count: optional int64 = 5,
+        /// Whether for administration.
+        admin_access: optional bool = 6,
+        /// Or the first of these.
+        first_available: repeated DeviceSubRequest = 7,
+        /// What is put up with.
+        tolerations: repeated DeviceToleration = 8,
+        /// How much of a device.
+        capacity: optional CapacityRequirements = 9,
+        /// Attributes that the scheduler works out.
+        derived_attributes: repeated DerivedAttribute = 10,
+    }
 
-/// `DeviceSubRequest`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceSubRequest {
-    /// Unique within the request.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// The class.
-    #[prost(string, optional, tag = "2")]
-    pub device_class_name: Option<String>,
-    /// All have to hold.
-    #[prost(message, repeated, tag = "3")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub selectors: Vec<DeviceSelector>,
-    /// Such as `ExactCount`.
-    #[prost(string, optional, tag = "4")]
-    pub allocation_mode: Option<String>,
-    /// How many.
-    #[prost(int64, optional, tag = "5")]
-    pub count: Option<i64>,
-    /// What is put up with.
-    #[prost(message, repeated, tag = "7")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub tolerations: Vec<DeviceToleration>,
-    /// How much of a device.
-    #[prost(message, optional, tag = "8")]
-    pub capacity: Option<CapacityRequirements>,
-    /// Attributes that the scheduler works out.
-    #[prost(message, repeated, tag = "9")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub derived_attributes: Vec<DerivedAttribute>,
+    /// `DeviceSubRequest`.
+    pub struct DeviceSubRequest {
+        /// Unique within the request.
+        name: optional string = 1,
+        /// The class.
+        device_class_name: optional string = 2,
+        /// All have to hold.
+        selectors: repeated DeviceSelector = 3,
+        /// Such as `ExactCount`.
+        allocation_mode: optional string = 4,
+        /// How many.
+        count: optional int64 = 5,
+        /// What is put up with.
+        tolerations: repeated DeviceToleration = 7,
+        /// How much of a device.
+        capacity: optional CapacityRequirements = 8,
+        /// Attributes that the scheduler works out.
+        derived_attributes: repeated DerivedAttribute = 9,
+    }
 }
 
 impl From<ResourceClaim> for claim::ResourceClaim {

@@ -2,55 +2,39 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-
-use super::ObjectMeta;
 use super::context::Context;
 use super::error::FieldError;
-use super::nullable::or_default;
+use super::message::message;
+use super::meta::ObjectMeta;
 use super::object::{Object, ToObject};
 use crate::model;
 
-/// A choice of devices that claims can name.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceClass {
-    /// Who it is.
-    #[prost(message, optional, tag = "1")]
-    pub metadata: Option<ObjectMeta>,
+message! {
+    /// A choice of devices that claims can name.
+    pub struct DeviceClass {
+        /// Who it is.
+        metadata: optional ObjectMeta = 1,
+        /// Which devices.
+        spec: optional DeviceClassSpec = 2,
+    }
+
     /// Which devices.
-    #[prost(message, optional, tag = "2")]
-    pub spec: Option<DeviceClassSpec>,
-}
+    pub struct DeviceClassSpec {
+        /// All must hold.
+        selectors: repeated DeviceSelector = 1,
+    }
 
-/// Which devices.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceClassSpec {
-    /// All must hold.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub selectors: Vec<DeviceSelector>,
-}
+    /// A condition on a device.
+    pub struct DeviceSelector {
+        /// The only sort of condition that there is.
+        cel: optional CelDeviceSelector = 1,
+    }
 
-/// A condition on a device.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct DeviceSelector {
-    /// The only sort of condition that there is.
-    #[prost(message, optional, tag = "1")]
-    pub cel: Option<CelDeviceSelector>,
-}
-
-/// A condition on a device, as an expression.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct CelDeviceSelector {
-    /// In the Common Expression Language.
-    #[prost(string, optional, tag = "1")]
-    pub expression: Option<String>,
+    /// A condition on a device, as an expression.
+    pub struct CelDeviceSelector {
+        /// In the Common Expression Language.
+        expression: optional string = 1,
+    }
 }
 
 /// The expressions of those selectors that have one; upstream skips the others too.

@@ -9,8 +9,9 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use super::context::Context;
 use super::error::FieldError;
 use super::generated_kinds::{GeneratedKind, ToFact};
+use super::meta::ObjectMeta;
 use super::object::Object;
-use super::{ObjectMeta, Time};
+use super::time::Time;
 use crate::model;
 
 /// An object that becomes a fact of the kind `K`, whatever its fields are.

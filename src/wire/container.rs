@@ -2,30 +2,24 @@
 
 use serde::Deserialize;
 
-use super::Time;
+use super::message::message;
+use super::time::Time;
 use crate::model::Containers;
 
-/// How one container is; its name is not needed.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ContainerStatus {
-    /// Now; earlier runs are not needed.
-    #[prost(message, optional, tag = "2")]
-    pub state: Option<ContainerState>,
-}
+message! {
+    /// How one container is; its name is not needed.
+    pub struct ContainerStatus {
+        /// Now; earlier runs are not needed.
+        state: optional ContainerState = 2,
+    }
 
-/// One of these is set; none of them means that it waits.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ContainerState {
-    /// It runs.
-    #[prost(message, optional, tag = "2")]
-    pub running: Option<Running>,
-    /// It has ended.
-    #[prost(message, optional, tag = "3")]
-    pub terminated: Option<Terminated>,
+    /// One of these is set; none of them means that it waits.
+    pub struct ContainerState {
+        /// It runs.
+        running: optional Running = 2,
+        /// It has ended.
+        terminated: optional Terminated = 3,
+    }
 }
 
 /// A container that runs; since when is not needed.

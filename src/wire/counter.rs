@@ -3,51 +3,40 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
-
-use super::Quantity;
 use super::context::Context;
-use super::nullable::{or_default, unique};
+use super::message::message;
+use super::nullable::unique;
+use super::quantity::Quantity;
 use crate::model;
 
-/// `CounterSet`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct CounterSet {
-    /// Unique within the pool.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// How much there is of each.
-    #[prost(btree_map = "string, message", tag = "2")]
-    #[serde(default, deserialize_with = "unique")]
-    pub counters: BTreeMap<String, Counter>,
-}
+message! {
+    /// `CounterSet`.
+    pub struct CounterSet {
+        /// Unique within the pool.
+        name: optional string = 1,
+        /// How much there is of each.
+        #[prost(btree_map = "string, message", tag = "2")]
+        #[serde(default, deserialize_with = "unique")]
+        pub counters: BTreeMap<String, Counter>,
+    }
 
-/// `Counter`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct Counter {
-    /// How much.
-    #[prost(message, optional, tag = "1")]
-    pub value: Option<Quantity>,
-}
+    /// `Counter`.
+    pub struct Counter {
+        /// How much.
+        value: optional Quantity = 1,
+    }
 
-/// `DeviceCounterConsumption`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceCounterConsumption {
-    /// The set.
-    #[prost(string, optional, tag = "1")]
-    pub counter_set: Option<String>,
-    /// How much of each.
-    #[prost(btree_map = "string, message", tag = "2")]
-    #[serde(default, deserialize_with = "unique")]
-    pub counters: BTreeMap<String, Counter>,
-    /// What may be in use beside it.
-    #[prost(string, repeated, tag = "3")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub compatibility_groups: Vec<String>,
+    /// `DeviceCounterConsumption`.
+    pub struct DeviceCounterConsumption {
+        /// The set.
+        counter_set: optional string = 1,
+        /// How much of each.
+        #[prost(btree_map = "string, message", tag = "2")]
+        #[serde(default, deserialize_with = "unique")]
+        pub counters: BTreeMap<String, Counter>,
+        /// What may be in use beside it.
+        compatibility_groups: repeated string = 3,
+    }
 }
 
 impl CounterSet {

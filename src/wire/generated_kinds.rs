@@ -15,10 +15,11 @@ use super::decode::Decode;
 use super::detail::Detail;
 use super::error::FieldError;
 use super::error_path::{self, FieldsError};
+use super::meta::ObjectMeta;
 use super::object::{Object, ToObject};
+use super::time::Time;
 use super::unambiguous::Unambiguous;
 use super::versions::Layout;
-use super::{ObjectMeta, Time};
 
 /// So many times beyond what can be represented are replaced; an object with more is refused.
 // Each replacement decodes the object again, so an object full of such times would take quadratic time.

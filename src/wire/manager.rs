@@ -3,29 +3,24 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny};
 
-use super::Time;
+use super::message::message;
+use super::time::Time;
 use crate::model;
 
-/// One program and the fields that it is responsible for.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ManagedFieldsEntry {
-    /// The program.
-    #[prost(string, optional, tag = "1")]
-    pub manager: Option<String>,
-    /// `Apply` or `Update`.
-    #[prost(string, optional, tag = "2")]
-    pub operation: Option<String>,
-    /// When it last changed which fields it has, or their values.
-    #[prost(message, optional, tag = "4")]
-    pub time: Option<Time>,
-    /// The fields.
-    #[prost(message, optional, tag = "7")]
-    pub fields_v1: Option<FieldsV1>,
-    /// Empty for the object itself.
-    #[prost(string, optional, tag = "8")]
-    pub subresource: Option<String>,
+message! {
+    /// One program and the fields that it is responsible for.
+    pub struct ManagedFieldsEntry {
+        /// The program.
+        manager: optional string = 1,
+        /// `Apply` or `Update`.
+        operation: optional string = 2,
+        /// When it last changed which fields it has, or their values.
+        time: optional Time = 4,
+        /// The fields.
+        fields_v1: optional FieldsV1 = 7,
+        /// Empty for the object itself.
+        subresource: optional string = 8,
+    }
 }
 
 /// `metav1.FieldsV1`: a set of fields as a tree of JSON objects, whose keys are `f:NAME` and the

@@ -4,79 +4,59 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Time;
 use super::context::Context;
 use super::error::FieldError;
+use super::message::message;
 use super::nullable::{or_default, unique};
+use super::time::Time;
 use crate::model;
 
-/// `metav1.ObjectMeta`, as far as it is needed.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ObjectMeta {
-    /// Unique in the namespace, or in the cluster.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// Absent for objects of the whole cluster.
-    #[prost(string, optional, tag = "3")]
-    pub namespace: Option<String>,
-    /// Unique over time.
-    #[prost(string, optional, tag = "5")]
-    pub uid: Option<String>,
-    /// Opaque, but a growing number in practice.
-    #[prost(string, optional, tag = "6")]
-    pub resource_version: Option<String>,
-    /// Raised by every change of the spec.
-    #[prost(int64, optional, tag = "7")]
-    pub generation: Option<i64>,
-    /// When the server first stored it.
-    #[prost(message, optional, tag = "8")]
-    pub creation_timestamp: Option<Time>,
-    /// When the grace period of its deletion ends.
-    #[prost(message, optional, tag = "9")]
-    pub deletion_timestamp: Option<Time>,
-    /// The grace period that was granted.
-    #[prost(int64, optional, tag = "10")]
-    pub deletion_grace_period_seconds: Option<i64>,
-    /// For selecting; only those of pods are used.
-    #[prost(btree_map = "string, string", tag = "11")]
-    #[serde(default, deserialize_with = "unique")]
-    pub labels: BTreeMap<String, String>,
-    /// For tools; only some of those of pods are used.
-    #[prost(btree_map = "string, string", tag = "12")]
-    #[serde(default, deserialize_with = "unique")]
-    pub annotations: BTreeMap<String, String>,
-    /// Who has to go before it goes.
-    #[prost(message, repeated, tag = "13")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub owner_references: Vec<OwnerReference>,
-    /// Who has to agree before a deleted object is gone.
-    #[prost(string, repeated, tag = "14")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub finalizers: Vec<String>,
-}
+message! {
+    /// `metav1.ObjectMeta`, as far as it is needed.
+    pub struct ObjectMeta {
+        /// Unique in the namespace, or in the cluster.
+        name: optional string = 1,
+        /// Absent for objects of the whole cluster.
+        namespace: optional string = 3,
+        /// Unique over time.
+        uid: optional string = 5,
+        /// Opaque, but a growing number in practice.
+        resource_version: optional string = 6,
+        /// Raised by every change of the spec.
+        generation: optional int64 = 7,
+        /// When the server first stored it.
+        creation_timestamp: optional Time = 8,
+        /// When the grace period of its deletion ends.
+        deletion_timestamp: optional Time = 9,
+        /// The grace period that was granted.
+        deletion_grace_period_seconds: optional int64 = 10,
+        /// For selecting; only those of pods are used.
+        #[prost(btree_map = "string, string", tag = "11")]
+        #[serde(default, deserialize_with = "unique")]
+        pub labels: BTreeMap<String, String>,
+        /// For tools; only some of those of pods are used.
+        #[prost(btree_map = "string, string", tag = "12")]
+        #[serde(default, deserialize_with = "unique")]
+        pub annotations: BTreeMap<String, String>,
+        /// Who has to go before it goes.
+        owner_references: repeated OwnerReference = 13,
+        /// Who has to agree before a deleted object is gone.
+        finalizers: repeated string = 14,
+    }
 
-/// `metav1.OwnerReference`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct OwnerReference {
-    /// Such as `apps/v1`.
-    #[prost(string, optional, tag = "5")]
-    pub api_version: Option<String>,
-    /// Such as `ReplicaSet`.
-    #[prost(string, optional, tag = "1")]
-    pub kind: Option<String>,
-    /// The owner's name.
-    #[prost(string, optional, tag = "3")]
-    pub name: Option<String>,
-    /// The owner's identity.
-    #[prost(string, optional, tag = "4")]
-    pub uid: Option<String>,
-    /// Whether this owner manages the object; at most one does.
-    #[prost(bool, optional, tag = "6")]
-    pub controller: Option<bool>,
+    /// `metav1.OwnerReference`.
+    pub struct OwnerReference {
+        /// Such as `apps/v1`.
+        api_version: optional string = 5,
+        /// Such as `ReplicaSet`.
+        kind: optional string = 1,
+        /// The owner's name.
+        name: optional string = 3,
+        /// The owner's identity.
+        uid: optional string = 4,
+        /// Whether this owner manages the object; at most one does.
+        controller: optional bool = 6,
+    }
 }
 
 /// What a list says about itself.

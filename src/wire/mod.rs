@@ -37,6 +37,7 @@ mod interned_specs;
 mod interner;
 mod locate;
 mod manager;
+mod message;
 mod meta;
 mod node;
 mod node_selector;
@@ -75,7 +76,7 @@ pub mod weight;
 mod workload;
 mod yaml;
 
-pub use answer::{Identity, ServerStatus, StatusDetails, identity, server_status};
+pub use answer::{Identity, ServerStatus, identity, server_status};
 pub use detail::Detail;
 pub use document::{Decoded, Documents};
 pub use error::DecodeError;

@@ -1,52 +1,33 @@
 //! Selectors of nodes, in slices and devices.
 
-use serde::Deserialize;
-
 use super::context::Context;
-use super::nullable::or_default;
+use super::message::message;
 use crate::model;
 
-/// `core/v1` `NodeSelector`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct NodeSelector {
-    /// One has to hold.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub node_selector_terms: Vec<NodeSelectorTerm>,
-}
+message! {
+    /// `core/v1` `NodeSelector`.
+    pub struct NodeSelector {
+        /// One has to hold.
+        node_selector_terms: repeated NodeSelectorTerm = 1,
+    }
 
-/// Requirements that all have to hold.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct NodeSelectorTerm {
-    /// About labels.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub match_expressions: Vec<NodeSelectorRequirement>,
-    /// About fields.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub match_fields: Vec<NodeSelectorRequirement>,
-}
+    /// Requirements that all have to hold.
+    pub struct NodeSelectorTerm {
+        /// About labels.
+        match_expressions: repeated NodeSelectorRequirement = 1,
+        /// About fields.
+        match_fields: repeated NodeSelectorRequirement = 2,
+    }
 
-/// A condition on one label or field.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct NodeSelectorRequirement {
-    /// Label or field.
-    #[prost(string, optional, tag = "1")]
-    pub key: Option<String>,
-    /// Such as `In`.
-    #[prost(string, optional, tag = "2")]
-    pub operator: Option<String>,
-    /// What it is compared with.
-    #[prost(string, repeated, tag = "3")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub values: Vec<String>,
+    /// A condition on one label or field.
+    pub struct NodeSelectorRequirement {
+        /// Label or field.
+        key: optional string = 1,
+        /// Such as `In`.
+        operator: optional string = 2,
+        /// What it is compared with.
+        values: repeated string = 3,
+    }
 }
 
 impl NodeSelector {

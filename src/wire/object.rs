@@ -6,10 +6,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::ObjectMeta;
 use super::context::Context;
 use super::error::{DecodeError, FieldError};
 use super::interned_specs::InternedSpecs;
+use super::meta::ObjectMeta;
 use super::properties::Properties;
 use crate::model::kind::for_each_kind;
 use crate::model::{
@@ -19,7 +19,11 @@ use crate::model::{
 macro_rules! objects {
     ($(
         $(#[$facts:meta])*
-        $kind:ident in $field:ident { $($columns:tt)* }
+        $kind:ident in $field:ident {
+            versions: [ $($version:tt)* ],
+            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
+            spelled: $($columns:tt)*
+        }
     )*) => {
         /// A fact of any kind.
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +35,12 @@ macro_rules! objects {
         }
 
         impl Object {
+            /// The workload that it is, if it is one.
+            #[must_use]
+            pub fn workload(&self) -> Option<&model::Workload> {
+                match self { $(Self::$kind(_fact) => objects!(@workload _fact $($fill)?),)* }
+            }
+
             /// Its kind.
             #[must_use]
             pub fn kind(&self) -> Kind {
@@ -67,42 +77,15 @@ macro_rules! objects {
             }
         )*
     };
+    (@workload $fact:ident) => {
+        None
+    };
+    (@workload $fact:ident $fill:ident) => {
+        Some(&**$fact)
+    };
 }
 
 for_each_kind!(objects);
-
-impl Object {
-    /// The workload that it is, if it is one.
-    #[must_use]
-    pub fn workload(&self) -> Option<&model::Workload> {
-        match self {
-            Self::ReplicaSet(set) => Some(set),
-            Self::Deployment(deployment) => Some(deployment),
-            Self::StatefulSet(set) => Some(set),
-            Self::DaemonSet(set) => Some(set),
-            Self::Job(job) => Some(job),
-            Self::CronJob(job) => Some(job),
-            Self::LeaderWorkerSet(set) => Some(set),
-            Self::JobSet(set) => Some(set),
-            Self::PodGroup(group) => Some(group),
-            Self::CoschedulingPodGroup(group) => Some(group),
-            Self::ResourceSlice(_)
-            | Self::ResourceClaim(_)
-            | Self::DeviceTaintRule(_)
-            | Self::Pod(_)
-            | Self::DeviceClass(_)
-            | Self::Event(_)
-            | Self::Node(_)
-            | Self::PodDisruptionBudget(_)
-            | Self::ResourceClaimTemplate(_)
-            | Self::MutatingAdmissionPolicy(_)
-            | Self::MutatingAdmissionPolicyBinding(_)
-            | Self::ValidatingAdmissionPolicy(_)
-            | Self::ValidatingAdmissionPolicyBinding(_)
-            | Self::NamespaceObject(_) => None,
-        }
-    }
-}
 
 /// A fact of one kind, which a list of that kind is made of.
 pub trait Fact: Sized {

@@ -6,114 +6,86 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::ObjectMeta;
-use super::Time;
 use super::container::{ContainerStatus, containers};
 use super::context::Context;
 use super::error::FieldError;
+use super::message::message;
+use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
-use super::nullable::{or_default, unique};
+use super::nullable::unique;
 use super::object::{Object, ToObject};
+use super::taint::DeviceToleration;
+use super::time::Time;
 use crate::model::{self, ClaimSource, PodClaim};
 
 /// What the server assumes when a pod does not say.
 const DEFAULT_GRACE_PERIOD_SECONDS: i64 = 30;
 
-/// Something that runs on a node and may use devices.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct Pod {
-    /// Who it is.
-    #[prost(message, optional, tag = "1")]
-    pub metadata: Option<ObjectMeta>,
-    /// What it wants.
-    #[prost(message, optional, tag = "2")]
-    pub spec: Option<PodSpec>,
-    /// What it got.
-    #[prost(message, optional, tag = "3")]
-    pub status: Option<PodStatus>,
-}
+message! {
+    /// Something that runs on a node and may use devices.
+    pub struct Pod {
+        /// Who it is.
+        metadata: optional ObjectMeta = 1,
+        /// What it wants.
+        spec: optional PodSpec = 2,
+        /// What it got.
+        status: optional PodStatus = 3,
+    }
 
-/// What a pod wants; containers are not needed.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct PodSpec {
-    /// Where it keeps data.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub volumes: Vec<Volume>,
-    /// How long it gets to stop.
-    #[prost(int64, optional, tag = "4")]
-    pub termination_grace_period_seconds: Option<i64>,
-    /// Labels that its node has to have.
-    #[prost(btree_map = "string, string", tag = "7")]
-    #[serde(default, deserialize_with = "unique")]
-    pub node_selector: BTreeMap<String, String>,
-    /// Where it runs.
-    #[prost(string, optional, tag = "10")]
-    pub node_name: Option<String>,
-    /// Which nodes it wants, and beside whom.
-    #[prost(message, optional, tag = "18")]
-    pub affinity: Option<Affinity>,
-    /// Of its priority.
-    #[prost(string, optional, tag = "24")]
-    pub priority_class_name: Option<String>,
-    /// Filled in by the server.
-    #[prost(int32, optional, tag = "25")]
-    pub priority: Option<i32>,
-    /// Who has to agree before it is scheduled.
-    #[prost(message, repeated, tag = "38")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub scheduling_gates: Vec<PodSchedulingGate>,
-    /// What it uses.
-    #[prost(message, repeated, tag = "39")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub resource_claims: Vec<PodResourceClaim>,
-    /// With whom it is scheduled; since 1.36, behind a feature gate.
-    #[prost(message, optional, tag = "43")]
-    pub scheduling_group: Option<PodSchedulingGroup>,
-}
+    /// What a pod wants; containers are not needed.
+    pub struct PodSpec {
+        /// Where it keeps data.
+        volumes: repeated Volume = 1,
+        /// How long it gets to stop.
+        termination_grace_period_seconds: optional int64 = 4,
+        /// Labels that its node has to have.
+        #[prost(btree_map = "string, string", tag = "7")]
+        #[serde(default, deserialize_with = "unique")]
+        pub node_selector: BTreeMap<String, String>,
+        /// Where it runs.
+        node_name: optional string = 10,
+        /// Which nodes it wants, and beside whom.
+        affinity: optional Affinity = 18,
+        /// Taints of nodes that it tolerates: written as those of devices.
+        tolerations: repeated DeviceToleration = 22,
+        /// Of its priority.
+        priority_class_name: optional string = 24,
+        /// Filled in by the server.
+        priority: optional int32 = 25,
+        /// Who has to agree before it is scheduled.
+        scheduling_gates: repeated PodSchedulingGate = 38,
+        /// What it uses.
+        resource_claims: repeated PodResourceClaim = 39,
+        /// With whom it is scheduled; since 1.36, behind a feature gate.
+        scheduling_group: optional PodSchedulingGroup = 43,
+    }
 
-/// Which nodes a pod wants; beside whom it wants to be is not needed.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct Affinity {
-    /// By what the nodes are.
-    #[prost(message, optional, tag = "1")]
-    pub node_affinity: Option<NodeAffinity>,
-}
+    /// Which nodes a pod wants; beside whom it wants to be is not needed.
+    pub struct Affinity {
+        /// By what the nodes are.
+        node_affinity: optional NodeAffinity = 1,
+    }
 
-/// Which nodes a pod wants, as far as it insists.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct NodeAffinity {
-    /// Those and no others.
-    #[prost(message, optional, tag = "1")]
-    pub required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
-}
+    /// Which nodes a pod wants, as far as it insists.
+    pub struct NodeAffinity {
+        /// Those and no others.
+        required_during_scheduling_ignored_during_execution: optional NodeSelector = 1,
+    }
 
-/// Somebody who has to agree before a pod is scheduled.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct PodSchedulingGate {
-    /// Its name.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-}
+    /// Somebody who has to agree before a pod is scheduled.
+    pub struct PodSchedulingGate {
+        /// Its name.
+        name: optional string = 1,
+    }
 
-/// Where a pod keeps data, as far as that is its node.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct Volume {
-    /// JSON has the fields of this message where the message would be.
-    #[prost(message, optional, tag = "2")]
-    #[serde(default, rename = "emptyDir", deserialize_with = "empty_dir")]
-    #[cfg_attr(test, serde(serialize_with = "super::testing::empty_dir"))]
-    pub source: Option<VolumeSource>,
+    /// Where a pod keeps data, as far as that is its node.
+    pub struct Volume {
+        /// JSON has the fields of this message where the message would be.
+        #[prost(message, optional, tag = "2")]
+        #[serde(default, rename = "emptyDir", deserialize_with = "empty_dir")]
+        #[cfg_attr(test, serde(serialize_with = "super::testing::empty_dir"))]
+        pub source: Option<VolumeSource>,
+    }
 }
 
 /// What a volume is.
@@ -135,114 +107,74 @@ fn empty_dir<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<VolumeS
     }))
 }
 
-/// What a pod uses: one of the two names is set.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct PodResourceClaim {
-    /// Unique within the pod.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// An existing claim.
-    #[prost(string, optional, tag = "3")]
-    pub resource_claim_name: Option<String>,
-    /// What to make a claim from.
-    #[prost(string, optional, tag = "4")]
-    pub resource_claim_template_name: Option<String>,
-}
+message! {
+    /// What a pod uses: one of the two names is set.
+    pub struct PodResourceClaim {
+        /// Unique within the pod.
+        name: optional string = 1,
+        /// An existing claim.
+        resource_claim_name: optional string = 3,
+        /// What to make a claim from.
+        resource_claim_template_name: optional string = 4,
+    }
 
-/// With whom a pod is scheduled.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct PodSchedulingGroup {
-    /// In the pod's namespace.
-    #[prost(string, optional, tag = "1")]
-    pub pod_group_name: Option<String>,
-}
+    /// With whom a pod is scheduled.
+    pub struct PodSchedulingGroup {
+        /// In the pod's namespace.
+        pod_group_name: optional string = 1,
+    }
 
-/// What a pod got.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct PodStatus {
-    /// How far it is.
-    #[prost(string, optional, tag = "1")]
-    pub phase: Option<String>,
-    /// What else is said of it.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub conditions: Vec<PodCondition>,
-    /// How its containers are.
-    #[prost(message, repeated, tag = "8")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub container_statuses: Vec<ContainerStatus>,
-    /// Quality of service.
-    #[prost(string, optional, tag = "9")]
-    pub qos_class: Option<String>,
-    /// How those are that prepare it, or run beside it.
-    #[prost(message, repeated, tag = "10")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub init_container_statuses: Vec<ContainerStatus>,
-    /// Where the scheduler has evicted pods for it.
-    #[prost(string, optional, tag = "11")]
-    pub nominated_node_name: Option<String>,
-    /// How those are that were added to look into it.
-    #[prost(message, repeated, tag = "13")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub ephemeral_container_statuses: Vec<ContainerStatus>,
-    /// Names of generated claims.
-    #[prost(message, repeated, tag = "15")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub resource_claim_statuses: Vec<PodResourceClaimStatus>,
-    /// The claim that stands in for extended resources; since 1.34.
-    #[prost(message, optional, tag = "18")]
-    pub extended_resource_claim_status: Option<PodExtendedResourceClaimStatus>,
-}
+    /// What a pod got.
+    pub struct PodStatus {
+        /// How far it is.
+        phase: optional string = 1,
+        /// What else is said of it.
+        conditions: repeated PodCondition = 2,
+        /// How its containers are.
+        container_statuses: repeated ContainerStatus = 8,
+        /// Quality of service.
+        qos_class: optional string = 9,
+        /// How those are that prepare it, or run beside it.
+        init_container_statuses: repeated ContainerStatus = 10,
+        /// Where the scheduler has evicted pods for it.
+        nominated_node_name: optional string = 11,
+        /// How those are that were added to look into it.
+        ephemeral_container_statuses: repeated ContainerStatus = 13,
+        /// Names of generated claims.
+        resource_claim_statuses: repeated PodResourceClaimStatus = 15,
+        /// The claim that stands in for extended resources; since 1.34.
+        extended_resource_claim_status: optional PodExtendedResourceClaimStatus = 18,
+    }
 
-/// One thing that is said of a pod.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct PodCondition {
-    /// Such as `Ready`.
-    #[prost(string, optional, tag = "1")]
-    pub r#type: Option<String>,
-    /// `True`, `False` or `Unknown`.
-    #[prost(string, optional, tag = "2")]
-    pub status: Option<String>,
-    /// When that last changed.
-    #[prost(message, optional, tag = "4")]
-    pub last_transition_time: Option<Time>,
-    /// Why, in one word.
-    #[prost(string, optional, tag = "5")]
-    pub reason: Option<String>,
-    /// Why, in a sentence.
-    #[prost(string, optional, tag = "6")]
-    pub message: Option<String>,
-}
+    /// One thing that is said of a pod.
+    pub struct PodCondition {
+        /// Such as `Ready`.
+        #[prost(string, optional, tag = "1")]
+        pub r#type: Option<String>,
+        /// `True`, `False` or `Unknown`.
+        #[prost(string, optional, tag = "2")]
+        pub status: Option<String>,
+        /// When that last changed.
+        last_transition_time: optional Time = 4,
+        /// Why, in one word.
+        reason: optional string = 5,
+        /// Why, in a sentence.
+        message: optional string = 6,
+    }
 
-/// Name of a generated claim.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct PodResourceClaimStatus {
-    /// Which entry of the spec it is for.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// Absent when no claim was needed.
-    #[prost(string, optional, tag = "2")]
-    pub resource_claim_name: Option<String>,
-}
+    /// Name of a generated claim.
+    pub struct PodResourceClaimStatus {
+        /// Which entry of the spec it is for.
+        name: optional string = 1,
+        /// Absent when no claim was needed.
+        resource_claim_name: optional string = 2,
+    }
 
-/// The claim that stands in for extended resources.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct PodExtendedResourceClaimStatus {
-    /// In the pod's namespace.
-    #[prost(string, optional, tag = "2")]
-    pub resource_claim_name: Option<String>,
+    /// The claim that stands in for extended resources.
+    pub struct PodExtendedResourceClaimStatus {
+        /// In the pod's namespace.
+        resource_claim_name: optional string = 2,
+    }
 }
 
 impl ToObject for Pod {
@@ -411,11 +343,16 @@ fn scheduling(
         .iter()
         .map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
     let gates = gates.collect();
+    // An operator or effect of a newer version tolerates nothing here; nobody looks at these but for a pod that waits.
+    let mut unheard = Context::default();
+    let tolerations = spec.tolerations.iter();
+    let tolerations = tolerations.map(|it| it.to_model(&mut unheard)).collect();
     let nominated = status.and_then(|status| status.nominated_node_name.as_deref());
     Some(Box::new(model::Scheduling {
         said,
         nominated: context.optional(nominated),
         gates,
+        tolerations,
         // Upstream: `nodeaffinity.GetRequiredNodeAffinity`, which requires both.
         nodes: labels.into_iter().chain(required).collect(),
     }))

@@ -1,4 +1,4 @@
-//! The kubelet's podresources API, v1 and v1alpha1, as far as it is asked.
+//! The kubelet's podresources API, as far as it is about devices.
 //!
 //! Written by hand after `api.proto` of `k8s.io/kubelet/pkg/apis/podresources`; unknown fields are
 //! skipped, since newer kubelets say more. A kubelet says nothing of a pod's identity, and an empty list
@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, Dialect, InUse, NamespacedName,
-    PinnedMemory, PluginDevices, PodInUse,
+    Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, InUse, NamespacedName,
+    PluginDevices, PodInUse,
 };
 use crate::wire::weight::Shape;
 
@@ -32,61 +32,39 @@ fn no_pod<'a>(pods: impl IntoIterator<Item = &'a PodResources>) -> Option<String
     let odd = pods.find(|pod| !is_name(&pod.name) || !is_name(&pod.namespace))?;
     let (namespace, name) = (odd.namespace.escape_debug(), odd.name.escape_debug());
     Some(format!(
-        "it names a pod {namespace}/{name}, which is no name of one"
+        "it names a pod {namespace}/{name}, which is not a valid pod name"
     ))
 }
 
-const NUMA_NODE: Shape = Shape {
-    size: size_of::<NumaNode>(),
-    messages: &[],
-    numbers: &[],
-};
-const TOPOLOGY: Shape = Shape {
-    size: size_of::<TopologyInfo>(),
-    messages: &[(1, &NUMA_NODE)],
-    numbers: &[],
-};
-const MEMORY: Shape = Shape {
-    size: size_of::<ContainerMemory>(),
-    messages: &[(3, &TOPOLOGY)],
-    numbers: &[],
-};
 const DEVICES: Shape = Shape {
     size: size_of::<ContainerDevices>(),
-    messages: &[(3, &TOPOLOGY)],
-    numbers: &[],
+    messages: &[],
 };
 const CDI_DEVICE: Shape = Shape {
     size: size_of::<CdiDevice>(),
     messages: &[],
-    numbers: &[],
 };
 const CLAIM_RESOURCE: Shape = Shape {
     size: size_of::<ClaimResource>(),
     messages: &[(1, &CDI_DEVICE)],
-    numbers: &[],
 };
 const DYNAMIC_RESOURCE: Shape = Shape {
     size: size_of::<DynamicResource>(),
     messages: &[(4, &CLAIM_RESOURCE)],
-    numbers: &[],
 };
 const CONTAINER: Shape = Shape {
     size: size_of::<ContainerResources>(),
-    messages: &[(2, &DEVICES), (4, &MEMORY), (5, &DYNAMIC_RESOURCE)],
-    numbers: &[3],
+    messages: &[(2, &DEVICES), (5, &DYNAMIC_RESOURCE)],
 };
 const POD: Shape = Shape {
     size: size_of::<PodResources>(),
-    messages: &[(3, &CONTAINER), (5, &MEMORY)],
-    numbers: &[4],
+    messages: &[(3, &CONTAINER)],
 };
 
 impl Weighed for ListPodResourcesResponse {
     const SHAPE: Shape = Shape {
         size: size_of::<Self>(),
         messages: &[(1, &POD)],
-        numbers: &[],
     };
 
     fn oddity(&self) -> Option<String> {
@@ -98,7 +76,6 @@ impl Weighed for GetPodResourcesResponse {
     const SHAPE: Shape = Shape {
         size: size_of::<Self>(),
         messages: &[(1, &POD)],
-        numbers: &[],
     };
 
     fn oddity(&self) -> Option<String> {
@@ -109,8 +86,7 @@ impl Weighed for GetPodResourcesResponse {
 impl Weighed for AllocatableResourcesResponse {
     const SHAPE: Shape = Shape {
         size: size_of::<Self>(),
-        messages: &[(1, &DEVICES), (3, &MEMORY)],
-        numbers: &[2],
+        messages: &[(1, &DEVICES)],
     };
 
     /// Resources of device plugins have a domain.
@@ -121,12 +97,12 @@ impl Weighed for AllocatableResourcesResponse {
         let odd = devices.find(|device| !device.resource_name.contains('/'))?;
         let name = odd.resource_name.escape_debug();
         Some(format!(
-            "it names a resource {name}, which is none of a device plugin"
+            "it names a resource {name}, which is not a resource of a device plugin"
         ))
     }
 }
 
-/// Asks for everything; it is the same message in both versions.
+/// Asks for everything.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct Everything {}
 
@@ -141,7 +117,7 @@ pub struct GetPodResourcesRequest {
     pub pod_namespace: String,
 }
 
-/// All pods; v1alpha1 has fewer fields, with the same numbers.
+/// All pods.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ListPodResourcesResponse {
     /// The pods.
@@ -163,12 +139,6 @@ pub struct AllocatableResourcesResponse {
     /// Devices of device plugins.
     #[prost(message, repeated, tag = "1")]
     pub devices: Vec<ContainerDevices>,
-    /// Processors.
-    #[prost(int64, repeated, tag = "2")]
-    pub cpu_ids: Vec<i64>,
-    /// Memory.
-    #[prost(message, repeated, tag = "3")]
-    pub memory: Vec<ContainerMemory>,
 }
 
 /// A pod.
@@ -183,12 +153,6 @@ pub struct PodResources {
     /// Its containers.
     #[prost(message, repeated, tag = "3")]
     pub containers: Vec<ContainerResources>,
-    /// Processors of the whole pod; since 1.37.
-    #[prost(int64, repeated, tag = "4")]
-    pub cpu_ids: Vec<i64>,
-    /// Memory of the whole pod; since 1.37.
-    #[prost(message, repeated, tag = "5")]
-    pub memory: Vec<ContainerMemory>,
 }
 
 /// A container.
@@ -200,29 +164,9 @@ pub struct ContainerResources {
     /// Devices of device plugins.
     #[prost(message, repeated, tag = "2")]
     pub devices: Vec<ContainerDevices>,
-    /// Processors.
-    #[prost(int64, repeated, tag = "3")]
-    pub cpu_ids: Vec<i64>,
-    /// Memory.
-    #[prost(message, repeated, tag = "4")]
-    pub memory: Vec<ContainerMemory>,
     /// Claims.
     #[prost(message, repeated, tag = "5")]
     pub dynamic_resources: Vec<DynamicResource>,
-}
-
-/// Memory of one kind.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct ContainerMemory {
-    /// Which kind.
-    #[prost(string, tag = "1")]
-    pub memory_type: String,
-    /// How many bytes.
-    #[prost(uint64, tag = "2")]
-    pub size: u64,
-    /// Where.
-    #[prost(message, optional, tag = "3")]
-    pub topology: Option<TopologyInfo>,
 }
 
 /// Devices of one resource.
@@ -234,25 +178,6 @@ pub struct ContainerDevices {
     /// Which devices.
     #[prost(string, repeated, tag = "2")]
     pub device_ids: Vec<String>,
-    /// Where they are.
-    #[prost(message, optional, tag = "3")]
-    pub topology: Option<TopologyInfo>,
-}
-
-/// Where something is.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct TopologyInfo {
-    /// The NUMA nodes.
-    #[prost(message, repeated, tag = "1")]
-    pub nodes: Vec<NumaNode>,
-}
-
-/// A NUMA node.
-#[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct NumaNode {
-    /// Its number.
-    #[prost(int64, tag = "1")]
-    pub id: i64,
 }
 
 /// A claim.
@@ -298,16 +223,16 @@ pub struct CdiDevice {
 }
 
 impl ListPodResourcesResponse {
-    /// What is in use, as a kubelet has said it in this dialect.
+    /// What is in use.
     #[must_use]
-    pub fn into_facts(self, dialect: Dialect) -> InUse {
+    pub fn into_facts(self) -> InUse {
         let mut pods: Vec<PodInUse> = self
             .pod_resources
             .into_iter()
             .map(PodResources::into_fact)
             .collect();
         pods.sort_by(|left, right| left.name.cmp(&right.name));
-        InUse { dialect, pods }
+        InUse { pods }
     }
 }
 
@@ -319,8 +244,6 @@ impl PodResources {
         PodInUse {
             name: name(&self.namespace, &self.name),
             containers: containers.map(ContainerResources::into_fact).collect(),
-            cpus: self.cpu_ids,
-            memory: memory(self.memory),
         }
     }
 }
@@ -331,8 +254,6 @@ impl AllocatableResourcesResponse {
     pub fn into_fact(self) -> Allocatable {
         Allocatable {
             plugin_devices: plugin_devices(self.devices),
-            cpus: self.cpu_ids,
-            memory: memory(self.memory),
         }
     }
 }
@@ -343,8 +264,6 @@ impl ContainerResources {
         ContainerInUse {
             name: self.name,
             plugin_devices: plugin_devices(self.devices),
-            cpus: self.cpu_ids,
-            memory: memory(self.memory),
             claims: claims.map(DynamicResource::into_fact).collect(),
         }
     }
@@ -394,23 +313,8 @@ fn plugin_devices(devices: Vec<ContainerDevices>) -> Vec<PluginDevices> {
     let devices = devices.into_iter().map(|devices| PluginDevices {
         resource: devices.resource_name,
         ids: devices.device_ids,
-        numa_nodes: numa_nodes(devices.topology),
     });
     devices.collect()
-}
-
-fn memory(memory: Vec<ContainerMemory>) -> Vec<PinnedMemory> {
-    let memory = memory.into_iter().map(|memory| PinnedMemory {
-        kind: memory.memory_type,
-        bytes: memory.size,
-        numa_nodes: numa_nodes(memory.topology),
-    });
-    memory.collect()
-}
-
-fn numa_nodes(topology: Option<TopologyInfo>) -> Vec<i64> {
-    let nodes = topology.into_iter().flat_map(|topology| topology.nodes);
-    nodes.map(|node| node.id).collect()
 }
 
 fn name(namespace: &str, name: &str) -> NamespacedName {
@@ -505,7 +409,7 @@ mod tests {
         let response = ListPodResourcesResponse {
             pod_resources: vec![pod("b"), pod("a")],
         };
-        let facts = response.into_facts(Dialect::V1);
+        let facts = response.into_facts();
         let names: Vec<String> = facts
             .pods
             .iter()
@@ -538,10 +442,7 @@ mod tests {
             devices: vec![ContainerDevices {
                 resource_name: "example.com/nic".to_owned(),
                 device_ids: vec!["a".to_owned()],
-                topology: None,
             }],
-            cpu_ids: vec![1],
-            memory: Vec::new(),
         };
         assert_eq!(allocatable.oddity(), None);
         let misread = ListPodResourcesResponse::decode(&allocatable.encode_to_vec()[..]).unwrap();
@@ -561,7 +462,6 @@ mod tests {
             pod_resources: vec![PodResources {
                 name: "train-0".to_owned(),
                 containers: vec![ContainerResources {
-                    cpu_ids: vec![1, 2],
                     dynamic_resources: vec![DynamicResource {
                         claim_resources: vec![resource("a", "gpu-0", &["a=0"])],
                         ..DynamicResource::default()

@@ -2,136 +2,87 @@
 
 use serde::Deserialize;
 
-use super::DeviceToleration;
 use super::capacity::{CapacityRequirements, quantities};
 use super::class::DeviceSelector;
 use super::context::Context;
-use super::nullable::or_default;
+use super::message::message;
+use super::taint::DeviceToleration;
 use crate::model;
 
-/// `ResourceClaimSpec`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct ResourceClaimSpec {
-    /// What is asked for.
-    #[prost(message, optional, tag = "1")]
-    pub devices: Option<DeviceClaim>,
-}
+message! {
+    /// `ResourceClaimSpec`.
+    pub struct ResourceClaimSpec {
+        /// What is asked for.
+        devices: optional DeviceClaim = 1,
+    }
 
-/// `DeviceClaim`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-pub struct DeviceClaim {
-    /// All have to be served.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub requests: Vec<DeviceRequest>,
-    /// What has to hold between the devices.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub constraints: Vec<DeviceConstraint>,
-}
+    /// `DeviceClaim`.
+    pub struct DeviceClaim {
+        /// All have to be served.
+        requests: repeated DeviceRequest = 1,
+        /// What has to hold between the devices.
+        constraints: repeated DeviceConstraint = 2,
+    }
 
-/// `DeviceConstraint`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceConstraint {
-    /// For which requests.
-    #[prost(string, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub requests: Vec<String>,
-    /// An attribute that has to be the same.
-    #[prost(string, optional, tag = "2")]
-    pub match_attribute: Option<String>,
-    /// An attribute that has to differ.
-    #[prost(string, optional, tag = "3")]
-    pub distinct_attribute: Option<String>,
-}
+    /// `DeviceConstraint`.
+    pub struct DeviceConstraint {
+        /// For which requests.
+        requests: repeated string = 1,
+        /// An attribute that has to be the same.
+        match_attribute: optional string = 2,
+        /// An attribute that has to differ.
+        distinct_attribute: optional string = 3,
+    }
 
-/// `DeviceRequest`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceRequest {
-    /// Unique within the claim.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// What is asked for.
-    #[prost(message, optional, tag = "2")]
-    pub exactly: Option<ExactDeviceRequest>,
-    /// Or the first of these.
-    #[prost(message, repeated, tag = "3")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub first_available: Vec<DeviceSubRequest>,
-}
+    /// `DeviceRequest`.
+    pub struct DeviceRequest {
+        /// Unique within the claim.
+        name: optional string = 1,
+        /// What is asked for.
+        exactly: optional ExactDeviceRequest = 2,
+        /// Or the first of these.
+        first_available: repeated DeviceSubRequest = 3,
+    }
 
-/// `ExactDeviceRequest`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ExactDeviceRequest {
-    /// The class.
-    #[prost(string, optional, tag = "1")]
-    pub device_class_name: Option<String>,
-    /// All have to hold.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub selectors: Vec<DeviceSelector>,
-    /// Such as `ExactCount`.
-    #[prost(string, optional, tag = "3")]
-    pub allocation_mode: Option<String>,
-    /// How many.
-    #[prost(int64, optional, tag = "4")]
-    pub count: Option<i64>,
-    /// Whether for administration.
-    #[prost(bool, optional, tag = "5")]
-    pub admin_access: Option<bool>,
-    /// What is put up with.
-    #[prost(message, repeated, tag = "6")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub tolerations: Vec<DeviceToleration>,
-    /// How much of a device.
-    #[prost(message, optional, tag = "7")]
-    pub capacity: Option<CapacityRequirements>,
-    /// Attributes that the scheduler works out; alpha in 1.37.
-    #[prost(message, repeated, tag = "8")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub derived_attributes: Vec<DerivedAttribute>,
-}
+    /// `ExactDeviceRequest`.
+    pub struct ExactDeviceRequest {
+        /// The class.
+        device_class_name: optional string = 1,
+        /// All have to hold.
+        selectors: repeated DeviceSelector = 2,
+        /// Such as `ExactCount`.
+        allocation_mode: optional string = 3,
+        /// How many.
+        count: optional int64 = 4,
+        /// Whether for administration.
+        admin_access: optional bool = 5,
+        /// What is put up with.
+        tolerations: repeated DeviceToleration = 6,
+        /// How much of a device.
+        capacity: optional CapacityRequirements = 7,
+        /// Attributes that the scheduler works out; alpha in 1.37.
+        derived_attributes: repeated DerivedAttribute = 8,
+    }
 
-/// `DeviceSubRequest`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceSubRequest {
-    /// Unique within the request.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// The class.
-    #[prost(string, optional, tag = "2")]
-    pub device_class_name: Option<String>,
-    /// All have to hold.
-    #[prost(message, repeated, tag = "3")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub selectors: Vec<DeviceSelector>,
-    /// Such as `ExactCount`.
-    #[prost(string, optional, tag = "4")]
-    pub allocation_mode: Option<String>,
-    /// How many.
-    #[prost(int64, optional, tag = "5")]
-    pub count: Option<i64>,
-    /// What is put up with.
-    #[prost(message, repeated, tag = "6")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub tolerations: Vec<DeviceToleration>,
-    /// How much of a device.
-    #[prost(message, optional, tag = "7")]
-    pub capacity: Option<CapacityRequirements>,
-    /// Attributes that the scheduler works out; alpha in 1.37.
-    #[prost(message, repeated, tag = "8")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub derived_attributes: Vec<DerivedAttribute>,
+    /// `DeviceSubRequest`.
+    pub struct DeviceSubRequest {
+        /// Unique within the request.
+        name: optional string = 1,
+        /// The class.
+        device_class_name: optional string = 2,
+        /// All have to hold.
+        selectors: repeated DeviceSelector = 3,
+        /// Such as `ExactCount`.
+        allocation_mode: optional string = 4,
+        /// How many.
+        count: optional int64 = 5,
+        /// What is put up with.
+        tolerations: repeated DeviceToleration = 6,
+        /// How much of a device.
+        capacity: optional CapacityRequirements = 7,
+        /// Attributes that the scheduler works out; alpha in 1.37.
+        derived_attributes: repeated DerivedAttribute = 8,
+    }
 }
 
 /// `DeviceDerivedAttribute`, of which only its presence matters.

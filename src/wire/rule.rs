@@ -6,79 +6,61 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::context::Context;
 use super::error::FieldError;
 use super::manager::ManagedFieldsEntry;
-use super::nullable::{or_default, unique};
+use super::message::message;
+use super::meta::{ObjectMeta, OwnerReference};
+use super::nullable::unique;
 use super::object::{Object, ToObject};
-use super::{DeviceTaint, DeviceTaintSelector, ObjectMeta, OwnerReference, Time};
+use super::selector::DeviceTaintSelector;
+use super::taint::DeviceTaint;
+use super::time::Time;
 use crate::model;
 
-/// One taint for many devices.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceTaintRule {
-    /// Who it is.
-    #[prost(message, optional, tag = "1")]
-    pub metadata: Option<RuleMeta>,
-    /// What it wants.
-    #[prost(message, optional, tag = "2")]
-    pub spec: Option<DeviceTaintRuleSpec>,
-    /// What the controller says.
-    #[prost(message, optional, tag = "3")]
-    pub status: Option<DeviceTaintRuleStatus>,
-}
+message! {
+    /// One taint for many devices.
+    pub struct DeviceTaintRule {
+        /// Who it is.
+        metadata: optional RuleMeta = 1,
+        /// What it wants.
+        spec: optional DeviceTaintRuleSpec = 2,
+        /// What the controller says.
+        status: optional DeviceTaintRuleStatus = 3,
+    }
 
-/// `metav1.ObjectMeta` of a rule: the one kind whose annotations and writers are read. For all others
-/// they would only cost time.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct RuleMeta {
-    /// Unique in the cluster.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// Unique over time.
-    #[prost(string, optional, tag = "5")]
-    pub uid: Option<String>,
-    /// Opaque, but a growing number in practice.
-    #[prost(string, optional, tag = "6")]
-    pub resource_version: Option<String>,
-    /// Raised by every change of the spec.
-    #[prost(int64, optional, tag = "7")]
-    pub generation: Option<i64>,
-    /// When the server first stored it.
-    #[prost(message, optional, tag = "8")]
-    pub creation_timestamp: Option<Time>,
-    /// When the grace period of its deletion ends.
-    #[prost(message, optional, tag = "9")]
-    pub deletion_timestamp: Option<Time>,
-    /// The grace period that was granted.
-    #[prost(int64, optional, tag = "10")]
-    pub deletion_grace_period_seconds: Option<i64>,
-    /// For selecting.
-    #[prost(btree_map = "string, string", tag = "11")]
-    #[serde(default, deserialize_with = "unique")]
-    pub labels: BTreeMap<String, String>,
-    /// Plain text and programs.
-    #[prost(btree_map = "string, string", tag = "12")]
-    #[serde(default, deserialize_with = "unique")]
-    pub annotations: BTreeMap<String, String>,
-    /// With which objects it goes.
-    #[prost(message, repeated, tag = "13")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub owner_references: Vec<OwnerReference>,
-    /// Who has to agree before it is gone once it is deleted.
-    #[prost(string, repeated, tag = "14")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub finalizers: Vec<String>,
-    /// Who wrote it; absent from objects that were saved without it.
-    #[prost(message, repeated, tag = "17")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub managed_fields: Vec<ManagedFieldsEntry>,
+    /// `metav1.ObjectMeta` of a rule: the one kind whose annotations and writers are read. For all others
+    /// they would only cost time.
+    pub struct RuleMeta {
+        /// Unique in the cluster.
+        name: optional string = 1,
+        /// Unique over time.
+        uid: optional string = 5,
+        /// Opaque, but a growing number in practice.
+        resource_version: optional string = 6,
+        /// Raised by every change of the spec.
+        generation: optional int64 = 7,
+        /// When the server first stored it.
+        creation_timestamp: optional Time = 8,
+        /// When the grace period of its deletion ends.
+        deletion_timestamp: optional Time = 9,
+        /// The grace period that was granted.
+        deletion_grace_period_seconds: optional int64 = 10,
+        /// For selecting.
+        #[prost(btree_map = "string, string", tag = "11")]
+        #[serde(default, deserialize_with = "unique")]
+        pub labels: BTreeMap<String, String>,
+        /// Plain text and programs.
+        #[prost(btree_map = "string, string", tag = "12")]
+        #[serde(default, deserialize_with = "unique")]
+        pub annotations: BTreeMap<String, String>,
+        /// With which objects it goes.
+        owner_references: repeated OwnerReference = 13,
+        /// Who has to agree before it is gone once it is deleted.
+        finalizers: repeated string = 14,
+        /// Who wrote it; absent from objects that were saved without it.
+        managed_fields: repeated ManagedFieldsEntry = 17,
+    }
 }
 
 impl RuleMeta {
@@ -102,53 +84,38 @@ impl RuleMeta {
     }
 }
 
-/// Which devices get which taint.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceTaintRuleSpec {
-    /// Which devices.
-    #[prost(message, optional, tag = "1")]
-    pub device_selector: Option<DeviceTaintSelector>,
-    /// Which taint.
-    #[prost(message, optional, tag = "2")]
-    pub taint: Option<DeviceTaint>,
-}
+message! {
+    /// Which devices get which taint.
+    pub struct DeviceTaintRuleSpec {
+        /// Which devices.
+        device_selector: optional DeviceTaintSelector = 1,
+        /// Which taint.
+        taint: optional DeviceTaint = 2,
+    }
 
-/// What the controller says; since 1.35.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceTaintRuleStatus {
-    /// By type.
-    #[prost(message, repeated, tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub conditions: Vec<Condition>,
-}
+    /// What the controller says; since 1.35.
+    pub struct DeviceTaintRuleStatus {
+        /// By type.
+        conditions: repeated Condition = 1,
+    }
 
-/// `metav1.Condition`.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct Condition {
-    /// Such as `EvictionInProgress`.
-    #[prost(string, optional, tag = "1")]
-    pub r#type: Option<String>,
-    /// `True`, `False` or `Unknown`.
-    #[prost(string, optional, tag = "2")]
-    pub status: Option<String>,
-    /// What the writer had seen.
-    #[prost(int64, optional, tag = "3")]
-    pub observed_generation: Option<i64>,
-    /// When it last changed.
-    #[prost(message, optional, tag = "4")]
-    pub last_transition_time: Option<Time>,
-    /// Why, in one word.
-    #[prost(string, optional, tag = "5")]
-    pub reason: Option<String>,
-    /// Why, in a sentence.
-    #[prost(string, optional, tag = "6")]
-    pub message: Option<String>,
+    /// `metav1.Condition`.
+    pub struct Condition {
+        /// Such as `EvictionInProgress`.
+        #[prost(string, optional, tag = "1")]
+        pub r#type: Option<String>,
+        /// `True`, `False` or `Unknown`.
+        #[prost(string, optional, tag = "2")]
+        pub status: Option<String>,
+        /// What the writer had seen.
+        observed_generation: optional int64 = 3,
+        /// When it last changed.
+        last_transition_time: optional Time = 4,
+        /// Why, in one word.
+        reason: optional string = 5,
+        /// Why, in a sentence.
+        message: optional string = 6,
+    }
 }
 
 impl ToObject for DeviceTaintRule {

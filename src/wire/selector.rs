@@ -12,7 +12,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor, value::MapAccessDe
 
 use super::class::{DeviceSelector, expressions};
 use super::context::Context;
-use super::nullable::or_default;
+use super::message::message;
 use crate::model;
 
 /// Which devices a rule taints.
@@ -27,27 +27,20 @@ pub struct DeviceTaintSelector {
     pub unknown: Vec<String>,
 }
 
-/// The fields of a selector, of all known versions.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct SelectorFields {
-    /// Only in 1.33 and 1.34.
-    #[prost(string, optional, tag = "1")]
-    pub device_class_name: Option<String>,
-    /// Absent means any.
-    #[prost(string, optional, tag = "2")]
-    pub driver: Option<String>,
-    /// Absent means any.
-    #[prost(string, optional, tag = "3")]
-    pub pool: Option<String>,
-    /// Absent means any.
-    #[prost(string, optional, tag = "4")]
-    pub device: Option<String>,
-    /// Only in 1.33 and 1.34.
-    #[prost(message, repeated, tag = "5")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub selectors: Vec<DeviceSelector>,
+message! {
+    /// The fields of a selector, of all known versions.
+    pub struct SelectorFields {
+        /// Only in 1.33 and 1.34.
+        device_class_name: optional string = 1,
+        /// Absent means any.
+        driver: optional string = 2,
+        /// Absent means any.
+        pool: optional string = 3,
+        /// Absent means any.
+        device: optional string = 4,
+        /// Only in 1.33 and 1.34.
+        selectors: repeated DeviceSelector = 5,
+    }
 }
 
 const KNOWN_NAMES: [&str; 5] = ["deviceClassName", "driver", "pool", "device", "selectors"];

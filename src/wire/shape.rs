@@ -23,10 +23,7 @@ use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
 use super::template::ResourceClaimTemplate;
 use super::versions::{Layout, Version};
-use super::workload::{
-    CoschedulingPodGroup, CronJob, DaemonSet, Deployment, Job, JobSet, LeaderWorkerSet, PodGroup,
-    ReplicaSet, StatefulSet,
-};
+use super::workload::kinds::*;
 use super::{claim_status, claim_v1beta1, slice_bare, slice_v1beta1};
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;

@@ -2,119 +2,85 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-
 use super::attribute::{AttributeEntry, CapacityEntry, attributes, capacity, policies};
 use super::context::Context;
 use super::counter::{CounterSet, DeviceCounterConsumption};
 use super::detail::Detail;
 use super::error::{FieldError, each};
+use super::message::message;
+use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
-use super::nullable::{entries, or_default};
+use super::nullable::entries;
 use super::object::{Object, ToObject};
-use super::{DeviceTaint, ObjectMeta};
+use super::taint::DeviceTaint;
 use crate::model;
 
-/// Devices that a driver publishes.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceSlice {
-    /// Who it is.
-    #[prost(message, optional, tag = "1")]
-    pub metadata: Option<ObjectMeta>,
+message! {
+    /// Devices that a driver publishes.
+    pub struct ResourceSlice {
+        /// Who it is.
+        metadata: optional ObjectMeta = 1,
+        /// What is published.
+        spec: optional ResourceSliceSpec = 2,
+    }
+
     /// What is published.
-    #[prost(message, optional, tag = "2")]
-    pub spec: Option<ResourceSliceSpec>,
-}
+    pub struct ResourceSliceSpec {
+        /// Who publishes.
+        driver: optional string = 1,
+        /// What the slice is part of.
+        pool: optional ResourcePool = 2,
+        /// The one node that can use the devices.
+        node_name: optional string = 3,
+        /// The nodes that can use them.
+        node_selector: optional NodeSelector = 4,
+        /// Whether all nodes can.
+        all_nodes: optional bool = 5,
+        /// The devices.
+        devices: repeated Device = 6,
+        /// Whether each device says which nodes can use it.
+        per_device_node_selection: optional bool = 7,
+        /// What the devices of the pool draw from.
+        shared_counters: repeated CounterSet = 8,
+    }
 
-/// What is published.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceSliceSpec {
-    /// Who publishes.
-    #[prost(string, optional, tag = "1")]
-    pub driver: Option<String>,
-    /// What the slice is part of.
-    #[prost(message, optional, tag = "2")]
-    pub pool: Option<ResourcePool>,
-    /// The one node that can use the devices.
-    #[prost(string, optional, tag = "3")]
-    pub node_name: Option<String>,
-    /// The nodes that can use them.
-    #[prost(message, optional, tag = "4")]
-    pub node_selector: Option<NodeSelector>,
-    /// Whether all nodes can.
-    #[prost(bool, optional, tag = "5")]
-    pub all_nodes: Option<bool>,
-    /// The devices.
-    #[prost(message, repeated, tag = "6")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub devices: Vec<Device>,
-    /// Whether each device says which nodes can use it.
-    #[prost(bool, optional, tag = "7")]
-    pub per_device_node_selection: Option<bool>,
-    /// What the devices of the pool draw from.
-    #[prost(message, repeated, tag = "8")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub shared_counters: Vec<CounterSet>,
-}
+    /// A pool, as one of its slices describes it.
+    pub struct ResourcePool {
+        /// Unique within the driver.
+        name: optional string = 1,
+        /// Raised when the slices are replaced.
+        generation: optional int64 = 2,
+        /// How many slices of this generation there will be.
+        resource_slice_count: optional int64 = 3,
+    }
 
-/// A pool, as one of its slices describes it.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourcePool {
-    /// Unique within the driver.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// Raised when the slices are replaced.
-    #[prost(int64, optional, tag = "2")]
-    pub generation: Option<i64>,
-    /// How many slices of this generation there will be.
-    #[prost(int64, optional, tag = "3")]
-    pub resource_slice_count: Option<i64>,
-}
-
-/// One device.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct Device {
-    /// Unique within the pool.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// Its properties.
-    #[prost(message, repeated, tag = "2")]
-    #[serde(default, deserialize_with = "entries")]
-    #[cfg_attr(test, serde(serialize_with = "super::testing::attributes"))]
-    pub attributes: Vec<AttributeEntry>,
-    /// Its sizes.
-    #[prost(message, repeated, tag = "3")]
-    #[serde(default, deserialize_with = "entries")]
-    #[cfg_attr(test, serde(serialize_with = "super::testing::capacity"))]
-    pub capacity: Vec<CapacityEntry>,
-    /// What it takes of the pool's counters.
-    #[prost(message, repeated, tag = "4")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub consumes_counters: Vec<DeviceCounterConsumption>,
-    /// The one node that can use it.
-    #[prost(string, optional, tag = "5")]
-    pub node_name: Option<String>,
-    /// The nodes that can use it.
-    #[prost(message, optional, tag = "6")]
-    pub node_selector: Option<NodeSelector>,
-    /// Whether all nodes can.
-    #[prost(bool, optional, tag = "7")]
-    pub all_nodes: Option<bool>,
-    /// The driver's taints.
-    #[prost(message, repeated, tag = "8")]
-    #[serde(default, deserialize_with = "or_default")]
-    pub taints: Vec<DeviceTaint>,
-    /// Whether several claims can share it.
-    #[prost(bool, optional, tag = "12")]
-    pub allow_multiple_allocations: Option<bool>,
+    /// One device.
+    pub struct Device {
+        /// Unique within the pool.
+        name: optional string = 1,
+        /// Its properties.
+        #[prost(message, repeated, tag = "2")]
+        #[serde(default, deserialize_with = "entries")]
+        #[cfg_attr(test, serde(serialize_with = "super::testing::attributes"))]
+        pub attributes: Vec<AttributeEntry>,
+        /// Its sizes.
+        #[prost(message, repeated, tag = "3")]
+        #[serde(default, deserialize_with = "entries")]
+        #[cfg_attr(test, serde(serialize_with = "super::testing::capacity"))]
+        pub capacity: Vec<CapacityEntry>,
+        /// What it takes of the pool's counters.
+        consumes_counters: repeated DeviceCounterConsumption = 4,
+        /// The one node that can use it.
+        node_name: optional string = 5,
+        /// The nodes that can use it.
+        node_selector: optional NodeSelector = 6,
+        /// Whether all nodes can.
+        all_nodes: optional bool = 7,
+        /// The driver's taints.
+        taints: repeated DeviceTaint = 8,
+        /// Whether several claims can share it.
+        allow_multiple_allocations: optional bool = 12,
+    }
 }
 
 impl ResourceSlice {

@@ -5,9 +5,10 @@
 //! field passes over it.
 
 use super::counter::{CounterSet, DeviceCounterConsumption};
+use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
 use super::slice::{self, ResourcePool};
-use super::{DeviceTaint, ObjectMeta};
+use super::taint::DeviceTaint;
 
 /// As [`slice::ResourceSlice`].
 #[derive(Clone, PartialEq, prost::Message)]

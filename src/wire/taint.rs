@@ -1,29 +1,23 @@
 //! Taints and tolerations, as slices, rules and allocation results carry them.
 
-use serde::Deserialize;
-
-use super::Time;
 use super::context::Context;
 use super::error::FieldError;
+use super::message::message;
+use super::time::Time;
 use crate::model;
 
-/// `DeviceTaint`, the same in every version.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceTaint {
-    /// A label key.
-    #[prost(string, optional, tag = "1")]
-    pub key: Option<String>,
-    /// A label value.
-    #[prost(string, optional, tag = "2")]
-    pub value: Option<String>,
-    /// Such as `NoExecute`.
-    #[prost(string, optional, tag = "3")]
-    pub effect: Option<String>,
-    /// Filled in by the server when it is absent.
-    #[prost(message, optional, tag = "4")]
-    pub time_added: Option<Time>,
+message! {
+    /// `DeviceTaint`, the same in every version.
+    pub struct DeviceTaint {
+        /// A label key.
+        key: optional string = 1,
+        /// A label value.
+        value: optional string = 2,
+        /// Such as `NoExecute`.
+        effect: optional string = 3,
+        /// Filled in by the server when it is absent.
+        time_added: optional Time = 4,
+    }
 }
 
 impl DeviceTaint {
@@ -40,26 +34,20 @@ impl DeviceTaint {
     }
 }
 
-/// `DeviceToleration`, the same in every version.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceToleration {
-    /// Empty covers every key.
-    #[prost(string, optional, tag = "1")]
-    pub key: Option<String>,
-    /// `Equal` when absent.
-    #[prost(string, optional, tag = "2")]
-    pub operator: Option<String>,
-    /// For `Equal`.
-    #[prost(string, optional, tag = "3")]
-    pub value: Option<String>,
-    /// Empty covers every effect.
-    #[prost(string, optional, tag = "4")]
-    pub effect: Option<String>,
-    /// Absent means forever.
-    #[prost(int64, optional, tag = "5")]
-    pub toleration_seconds: Option<i64>,
+message! {
+    /// `DeviceToleration`, the same in every version.
+    pub struct DeviceToleration {
+        /// Empty covers every key.
+        key: optional string = 1,
+        /// `Equal` when absent.
+        operator: optional string = 2,
+        /// For `Equal`.
+        value: optional string = 3,
+        /// Empty covers every effect.
+        effect: optional string = 4,
+        /// Absent means forever.
+        toleration_seconds: optional int64 = 5,
+    }
 }
 
 impl DeviceToleration {

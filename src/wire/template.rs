@@ -2,36 +2,28 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-
-use super::ObjectMeta;
 use super::context::Context;
 use super::error::FieldError;
+use super::message::message;
+use super::meta::ObjectMeta;
 use super::object::{Object, ToObject};
 use super::request::ResourceClaimSpec;
 use crate::model;
 
-/// What the claims of pods ask for that are still to come.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceClaimTemplate {
-    /// Who it is.
-    #[prost(message, optional, tag = "1")]
-    pub metadata: Option<ObjectMeta>,
-    /// What each claim is made from.
-    #[prost(message, optional, tag = "2")]
-    pub spec: Option<ResourceClaimTemplateSpec>,
-}
+message! {
+    /// What the claims of pods ask for that are still to come.
+    pub struct ResourceClaimTemplate {
+        /// Who it is.
+        metadata: optional ObjectMeta = 1,
+        /// What each claim is made from.
+        spec: optional ResourceClaimTemplateSpec = 2,
+    }
 
-/// What a claim is made from.
-#[derive(Clone, PartialEq, prost::Message, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceClaimTemplateSpec {
-    /// What it asks for.
-    #[prost(message, optional, tag = "2")]
-    pub spec: Option<ResourceClaimSpec>,
+    /// What a claim is made from.
+    pub struct ResourceClaimTemplateSpec {
+        /// What it asks for.
+        spec: optional ResourceClaimSpec = 2,
+    }
 }
 
 impl ToObject for ResourceClaimTemplate {

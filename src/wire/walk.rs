@@ -112,7 +112,10 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
             taken.inspect_err(|_| self.found.unreadable(head.stated(self.inherited)))?;
         }
         match head.type_meta(self.inherited) {
-            Some(type_meta) if type_meta.is_list() => self.found.finish_list(type_meta, head.other),
+            // Without items, only the name of the kind says that it is a list: kinds of others may end so, too.
+            Some(type_meta) if type_meta.is_list() && is_known_list(&type_meta) => {
+                self.found.finish_list(type_meta, head.other)
+            }
             Some(type_meta) => self.found.object(type_meta, head.other).map(|()| None),
             None => Ok(Some(head.other)),
         }
@@ -195,6 +198,12 @@ fn is_of_no_interest(api_version: &str, kind: &str) -> bool {
     !is_list(kind)
         && !is_status(api_version, kind)
         && matches!(lookup(api_version, kind), Lookup::NotRead)
+}
+
+/// Whether it is a list of any kinds, or of one that is read.
+fn is_known_list(list: &TypeMeta) -> bool {
+    list.of_items()
+        .is_none_or(|items| !matches!(lookup(&items.api_version, &items.kind), Lookup::NotRead))
 }
 
 /// Whether it is a server's account of a failure.

@@ -10,14 +10,12 @@ pub struct Shape {
     pub size: usize,
     /// Its fields that are messages, each with its number.
     pub messages: &'static [(u32, &'static Shape)],
-    /// Its fields that are lists of numbers, of which one may be one byte on the wire.
-    pub numbers: &'static [u32],
 }
 
 /// What any field takes that is text or a list, beside its bytes.
 // Pointer, capacity and length of a `String` or `Vec`.
 const FIELD: usize = 24;
-/// What one number of a list takes.
+/// What a number takes.
 const NUMBER: usize = 8;
 
 impl Shape {
@@ -35,9 +33,6 @@ impl Shape {
                 match self.messages.iter().find(|(number, _)| *number == field) {
                     // The shapes bound the recursion, not the bytes.
                     Some((_, shape)) => shape.weight(payload)?,
-                    None if self.numbers.contains(&field) => {
-                        FIELD.saturating_add(length.saturating_mul(NUMBER))
-                    }
                     None => FIELD.saturating_add(length),
                 }
             } else {
@@ -57,12 +52,10 @@ mod tests {
     const LEAF: Shape = Shape {
         size: 100,
         messages: &[],
-        numbers: &[],
     };
     const ROOT: Shape = Shape {
         size: 24,
         messages: &[(1, &LEAF)],
-        numbers: &[4],
     };
 
     #[test]
@@ -70,10 +63,9 @@ mod tests {
         let empty = [0x0a, 0];
         assert_eq!(ROOT.weight(&empty.repeat(1000)), Some(100_024));
         assert_eq!(ROOT.weight(&[]), Some(24));
-        // Text of one byte, a number, and a list of two.
+        // Text of one byte, and a number.
         assert_eq!(ROOT.weight(&[0x12, 1, b'x']), Some(24 + 24 + 1));
         assert_eq!(ROOT.weight(&[0x18, 5]), Some(24 + 8));
-        assert_eq!(ROOT.weight(&[0x22, 2, 1, 1]), Some(24 + 24 + 16));
     }
 
     #[test]

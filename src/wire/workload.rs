@@ -7,12 +7,13 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Deserializer};
 
-use super::ObjectMeta;
 use super::context::Context;
 use super::error::FieldError;
 use super::generated_kinds::{GeneratedKind, ToFact};
+use super::meta::ObjectMeta;
 use super::object::Object;
 use super::rollout;
+use crate::model::kind::for_each_kind;
 use crate::model::{self, DisruptionAction, FailurePolicy, JobEnd};
 
 /// The number of pods where a workload does not say, as the server fills it in.
@@ -321,36 +322,38 @@ fn action_of(word: &str) -> DisruptionAction {
 }
 
 macro_rules! scaled {
-    ($($kind:ident by $fill:ident),*) => {
-        $(
-            /// A workload of this kind.
-            pub(super) type $kind = GeneratedKind<Scaled<model::$kind>>;
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident {
+            versions: [ $($version:tt)* ],
+            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
+            spelled: $($columns:tt)*
+        }
+    )*) => {
+        /// The kinds of workloads, as they are on the wire.
+        pub(super) mod kinds {
+            use super::*;
 
-            impl Scale for model::$kind {
-                fn object(workload: model::Workload) -> Object {
-                    Object::$kind(Self(workload))
-                }
+            $($(scaled!(@kind $kind by $fill);)?)*
+        }
+    };
+    (@kind $kind:ident by $fill:ident) => {
+        /// A workload of this kind.
+        pub(in crate::wire) type $kind = GeneratedKind<Scaled<model::$kind>>;
 
-                fn fill(spec: &Spec, status: &Status, workload: &mut model::Workload) {
-                    $fill(spec, status, workload);
-                }
+        impl Scale for model::$kind {
+            fn object(workload: model::Workload) -> Object {
+                Object::$kind(Self(workload))
             }
-        )*
+
+            fn fill(spec: &Spec, status: &Status, workload: &mut model::Workload) {
+                $fill(spec, status, workload);
+            }
+        }
     };
 }
 
-scaled!(
-    ReplicaSet by replicated,
-    Deployment by deployment,
-    StatefulSet by replicated,
-    DaemonSet by daemon,
-    Job by job,
-    CronJob by none,
-    LeaderWorkerSet by leader_workers,
-    JobSet by none,
-    PodGroup by group,
-    CoschedulingPodGroup by coscheduled
-);
+for_each_kind!(scaled);
 
 #[cfg(test)]
 mod tests {

@@ -99,6 +99,56 @@ impl<'a> Layout<'a> {
     }
 }
 
+impl<'a> Layout<'a> {
+    /// Which files name what a folder around them exports, and the files where that is: exports are for those
+    /// outside, siblings name siblings.
+    pub fn arrows_up(&self) -> BTreeSet<(&'a [String], &'a [String])> {
+        let files = self.sources.iter().filter(|(_, source)| !source.is_root());
+        let arrows = files.flat_map(|(&module, source)| {
+            source
+                .names
+                .iter()
+                .filter_map(move |name| self.arrow_up(module, name))
+        });
+        arrows.collect()
+    }
+
+    fn arrow_up(
+        &self,
+        module: &'a [String],
+        name: &[String],
+    ) -> Option<(&'a [String], &'a [String])> {
+        let path = self.absolute(module, name)?;
+        let known = (1..=path.len())
+            .rev()
+            .find_map(|length| self.sources.get_key_value(&path[..length]));
+        let (around, source) = known?;
+        let is_around = source.is_root() && module.starts_with(around);
+        let defined = self.definition(&path);
+        (is_around && defined != *around && defined != module).then_some((module, defined))
+    }
+}
+
+/// What leads to what among the children of each folder, files and folders alike.
+pub fn between_siblings<'a>(
+    uses: &BTreeMap<&'a [String], BTreeSet<&'a [String]>>,
+) -> BTreeMap<&'a [String], BTreeSet<&'a [String]>> {
+    let mut arrows: BTreeMap<&[String], BTreeSet<&[String]>> = BTreeMap::new();
+    for (&from, used) in uses {
+        for &to in used {
+            let both = from.iter().zip(to);
+            let common = both.take_while(|(one, other)| one == other).count();
+            // Rooms are the table's affair, and whoever uses what is within it is no sibling of that.
+            if common > 0 && common < from.len().min(to.len()) {
+                let siblings = [from, to].map(|module| &module[..=common]);
+                arrows.entry(siblings[0]).or_default().insert(siblings[1]);
+                arrows.entry(siblings[1]).or_default();
+            }
+        }
+    }
+    arrows
+}
+
 /// The groups of files of which each leads to every other.
 pub fn circles<'a>(
     uses: &BTreeMap<&'a [String], BTreeSet<&'a [String]>>,
@@ -166,6 +216,42 @@ mod tests {
         assert_eq!(of("wire::slice"), ["wire::kind"]);
         assert_eq!(of("wire::walk"), ["wire::kind", "wire::slice"]);
         assert_eq!(of("engine"), ["wire::walk"]);
+    }
+
+    #[test]
+    fn what_siblings_name_through_their_own_folder_is_an_arrow_up() {
+        let sources = sources();
+        let arrows: Vec<String> = Layout::new(&sources)
+            .arrows_up()
+            .into_iter()
+            .map(|(from, to)| format!("{} {}", from.join("::"), to.join("::")))
+            .collect();
+        assert_eq!(arrows, ["wire::slice wire::kind", "wire::walk wire::kind"]);
+    }
+
+    #[test]
+    fn folders_lead_to_each_other_by_different_files_too() {
+        let sources: Vec<Source> = [
+            ("lib.rs", "mod room;"),
+            ("room/mod.rs", "mod a; mod b; mod c;"),
+            ("room/a/mod.rs", "mod one; mod two;"),
+            ("room/a/one.rs", "use crate::room::b::one;"),
+            ("room/a/two.rs", "use super::one;"),
+            ("room/b/mod.rs", "mod one; mod two;"),
+            ("room/b/one.rs", ""),
+            ("room/b/two.rs", "use crate::room::a::two;"),
+            ("room/c.rs", "use super::a::one;"),
+        ]
+        .map(|(path, text)| Source::of(text, path.into()))
+        .into();
+        let uses = Layout::new(&sources).uses();
+        assert!(circles(&uses).is_empty());
+        let circles = circles(&between_siblings(&uses));
+        let names: Vec<Vec<String>> = circles
+            .iter()
+            .map(|circle| circle.iter().map(|child| child.join("::")).collect())
+            .collect();
+        assert_eq!(names, [["room::a", "room::b"]]);
     }
 
     #[test]

@@ -108,10 +108,10 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     assert_snapshot!(devices("--attribute memory>=40GB --node node-7").shown(), @r"
     [stderr]
     error: cannot tell whether 4 devices match
-      gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-      gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-      gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-      gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+      gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is not a quantity: use 40G
+      gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is not a quantity: use 40G
+      gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is not a quantity: use 40G
+      gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is not a quantity: use 40G
     hint: compare with a value of the same type, such as 3, 580.12 or 40Gi, or skip these devices: --skip-errors
     [exit status: 1]
     ");
@@ -264,15 +264,15 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
       d/p/x    <unknown>   yes         <unknown>   n/c      <none>
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
-      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
+      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @r"
     d/p/x
     [stderr]
     error: incomplete: names may be missing from this list
-      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
     [exit status: 6]
     ");
 }
@@ -305,7 +305,7 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
     assert_snapshot!(run.shown(), @r"
     [stderr]
     error: incomplete: names may be missing from this list
-      resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
+      resourceclaims: the input contains no ResourceClaim: allocated devices and the pods that use them are unknown
     [exit status: 6]
     ");
     let run = folder.devicetaint("devices --free --from slices.json");

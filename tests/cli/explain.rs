@@ -120,7 +120,7 @@ fn a_device_and_a_rule_are_explained() {
         allocated to claim research/fold-jsg5p-gpu-ktkm8
           pod research/fold-jsg5p: evicted in 20m, at 2026-11-20T10:35:00Z
       3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, not allocated
-      unknown: past evictions, because the input holds no Event
+      unknown: past evictions, because the input contains no Event
     [exit status: 0]
     ");
 }
@@ -433,9 +433,9 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
         claims were not read: its devices are unknown
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
-      resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
-      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
+      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceclaims: the input contains no ResourceClaim: allocated devices and the pods that use them are unknown
+      devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]
     ");
     assert_eq!(run("--strict").code, 6);

@@ -783,6 +783,29 @@ fn json_of_every_list_of_devices_follows_the_schema() {
     }
 }
 
+/// Every test validates what it sees; this one shows that it would find what is wrong.
+#[test]
+fn a_document_that_does_not_follow_its_schema_is_found() {
+    let good = r#"{"apiVersion":"devicetaint.dev/v1alpha1","kind":"DeviceTaintPolicy"}"#;
+    let bad = r#"{"apiVersion":"devicetaint.dev/v1alpha1","kind":"DeviceTaintPolicy","guards":7}"#;
+    let unknown = "apiVersion: devicetaint.dev/v1alpha1\nkind: NoReport\n";
+    let foreign = r#"{"apiVersion":"v1","kind":"List","note":"devicetaint.dev/"}"#;
+    assert_eq!(crate::validated::documents(foreign), Vec::<Value>::new());
+    for (text, is_good) in [(good, true), (bad, false), (unknown, false)] {
+        let found = crate::validated::documents(text);
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!(
+            crate::validated::validated(&found[0]).is_ok(),
+            is_good,
+            "{text}"
+        );
+    }
+    assert_eq!(
+        crate::validated::documents(&format!("{good}\n{bad}\n")).len(),
+        2
+    );
+}
+
 #[test]
 fn yaml_says_the_same_as_json() {
     for command in ["preview gpu.example.com a:NoExecute", "devices"] {

@@ -56,9 +56,11 @@ fn run(command: &mut Command, words: &[String], input: &[u8]) -> Run {
     } = child.wait_with_output().expect("the program ends");
     let _ = writer.join();
     let stderr = String::from_utf8(stderr).expect("UTF-8");
+    let stdout = String::from_utf8(stdout).expect("UTF-8");
     crate::advice::check(Path::new(PROGRAM), words, &stderr);
+    crate::validated::check(words, &stdout);
     Run {
-        stdout: String::from_utf8(stdout).expect("UTF-8"),
+        stdout,
         stderr,
         code: status.code().expect("no signal"),
     }

@@ -36,7 +36,7 @@ fn help_of_the_program() {
       dedicate      Dedicate devices to the claims of some namespaces
       undedicate    End a dedication: remove its taint, then its policies
       tolerations   Print the toleration for a taint, or the claims that tolerate it
-      podresources  Ask the kubelet of this node which devices are in use
+      podresources  Query the kubelet of this node for devices in use
       snapshot      Save the objects that a preview needs, for use with --from
       completion    Print or install completion for a shell
       version       Show the versions of the plugin and the server

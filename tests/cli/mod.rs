@@ -14,6 +14,7 @@ mod hostile;
 mod plan;
 mod policy;
 mod preview;
+mod rolled_up;
 mod roomed;
 mod rules;
 mod sources;

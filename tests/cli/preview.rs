@@ -859,7 +859,6 @@ fn wrong_arguments_are_usage_errors() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:Noexecute").shown(), @r#"
     [stderr]
     error: taint "a:Noexecute" has an unknown effect "Noexecute": effects are None, NoSchedule and NoExecute, case-sensitive
-    hint: did you mean NoExecute?
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:Evict").shown(), @r#"

@@ -9,6 +9,8 @@ fn what_is_wrong_with_making_room_is_found_without_a_cluster() {
         ("make-room pod/a --pending", "omit its name"),
         ("make-room node/a", "neither a pod nor a claim"),
         ("make-room pod/a --cleanup", "cannot be used with"),
+        ("make-room pod/a --include-unexpired", "cannot be used with"),
+        ("make-room --include-unexpired", "--cleanup"),
         ("make-room pod/a --timeout soon", "soon"),
         ("make-room pod/a --abort-if weather>3", "weather"),
         ("make-room pod/a -o table", "invalid value 'table'"),
@@ -33,6 +35,8 @@ fn its_help_names_what_protects_pods_and_how_it_ends() {
         "--include-do-not-disrupt",
         "--without-toleration",
         "--cleanup",
+        "--include-unexpired",
+        "the fewest claimed devices",
         "code 0 if the pod is scheduled",
     ] {
         assert!(run.stdout.contains(words), "{words}");

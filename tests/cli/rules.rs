@@ -21,7 +21,7 @@ fn add_says_what_is_missing_or_wrong() {
         ("add gpu.example.com a=b c=d", "more than one taint"),
         (
             "add gpu.example.com a=b:noexecute",
-            "did you mean NoExecute?",
+            "NoSchedule and NoExecute, case-sensitive",
         ),
         ("add gpu.example.com a-", "kubectl devicetaint remove"),
         (
@@ -325,7 +325,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     research    fold-jsg5p   node-10   tolerates the taint for another 20m, until 2026-11-20T10:35:00Z
 
     Incomplete:
-      events: the input holds no Event: past evictions are unknown
+      events: the input contains no Event: past evictions are unknown
     [exit status: 0]
     ");
     let strict = devicetaint(&format!("describe node-8-power --from {EXAMPLE} --strict"));
@@ -350,7 +350,8 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     let none = folder.devicetaint("describe node-8-power --from class.json");
     assert_eq!(none.code, 1);
     assert!(
-        none.stderr.contains("the input holds no DeviceTaintRule"),
+        none.stderr
+            .contains("the input contains no DeviceTaintRule"),
         "{}",
         none.shown()
     );
@@ -492,7 +493,7 @@ fn nodes_of_a_dump_tell_why_a_pod_does_not_end() {
         .with("other.json", node.to_string().replace("node-7", "node-8"));
     let line = "describe ecc --from cluster.yaml --from rule.json";
     let without = folder.devicetaint(line).stdout;
-    let gap = "nodes: the input holds no Node: whether nodes can stop their pods is unknown";
+    let gap = "nodes: the input contains no Node: whether nodes can stop their pods is unknown";
     assert!(without.contains(gap), "{without}");
     for (file, told) in [
         ("node.json", "is not ready"),

@@ -122,9 +122,9 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       unknown, because data for the message could not be read: resourceslices, pods
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
-      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
-      pods: the input holds no Pod: the pods that would be evicted are not all known
+      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
+      pods: the input contains no Pod: the pods that would be evicted are not all known
 
     Impact unknown: the report lacks pods.
     [exit status: 0]
@@ -145,11 +145,11 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       unknown, because data for the message could not be read: resourceslices
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
-      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
-      poddisruptionbudgets: the input holds no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
-      nodes: the input holds no Node: whether nodes can stop their pods is unknown
-      replacements: the input holds no DeviceClass and no Node: whether claims can be reallocated is unknown
+      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
+      poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
+      nodes: the input contains no Node: whether nodes can stop their pods is unknown
+      replacements: the input contains no DeviceClass and no Node: whether claims can be reallocated is unknown
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
@@ -207,7 +207,7 @@ fn names_of_an_incomplete_answer_say_so_beside_them_and_end_with_6() {
     assert_snapshot!(run.shown(), @r"
     [stderr]
     error: incomplete: names may be missing from this list
-      pods: the input holds no Pod: the pods that would be evicted are not all known
+      pods: the input contains no Pod: the pods that would be evicted are not all known
     [exit status: 6]
     ");
 }
@@ -234,7 +234,7 @@ fn files_without_a_time_need_one() {
     d/p/x
     [stderr]
     error: incomplete: names may be missing from this list
-      resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
+      resourceclaims: the input contains no ResourceClaim: allocated devices and the pods that use them are unknown
     [exit status: 6]
     ");
 }
@@ -268,8 +268,8 @@ fn newer_api_is_kept_shown_and_warned_about() {
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Incomplete:
-      poddisruptionbudgets: the input holds no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
-      nodes: the input holds no Node: whether nodes can stop their pods is unknown
+      poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
+      nodes: the input contains no Node: whether nodes can stop their pods is unknown
       replacements: its requests were not read (n/c): whether claims can be reallocated is unknown
 
     1 pod in 1 namespace would be evicted now.

@@ -30,7 +30,7 @@ fn version_of_the_client_asks_no_cluster() {
     let run = devicetaint("version --client --server https://127.0.0.1:1");
     assert_snapshot!(anywhere(&run.shown()), @r"
     kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
-    Supports Kubernetes 1.33 to 1.37; reports are devicetaint.dev/v1alpha1
+    Supports Kubernetes 1.33 to 1.37; apiVersion of reports: devicetaint.dev/v1alpha1
 
     RELEASES                                      UPSTREAM            KNOWN DEFECT
     1.36.0 to 1.36.2                              kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
@@ -45,7 +45,7 @@ fn version_without_a_cluster_says_what_is_known_and_what_is_missing() {
     let run = devicetaint("version");
     assert_snapshot!(anywhere(&run.shown()), @r"
     kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
-    Supports Kubernetes 1.33 to 1.37; reports are devicetaint.dev/v1alpha1
+    Supports Kubernetes 1.33 to 1.37; apiVersion of reports: devicetaint.dev/v1alpha1
 
     RELEASES                                      UPSTREAM            KNOWN DEFECT
     1.36.0 to 1.36.2                              kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it

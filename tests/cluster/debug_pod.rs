@@ -23,11 +23,11 @@ const LATE: Duration = Duration::from_secs(3);
 /// What the program prints in the pod.
 fn printed() -> String {
     let device = json!({"device": "gpu.example.com/node-7/gpu-0", "claim": {"namespace": "ml", "name": "gpu", "uid": null}, "shareID": null, "cdiDevices": []});
-    let container = json!({"name": "main", "dynamicResources": [device], "pluginDevices": [], "cpus": [], "memory": []});
+    let container = json!({"name": "main", "dynamicResources": [device], "pluginDevices": []});
     json!({
-        "apiVersion": "devicetaint.dev/v1alpha1", "kind": "PodResourcesList", "podResourcesVersion": "v1",
+        "apiVersion": "devicetaint.dev/v1alpha1", "kind": "PodResourcesList",
         "metadata": {"context": null, "server": null, "serverVersion": null, "dataSource": "Kubelet"},
-        "items": [{"namespace": "ml", "name": "train", "uid": null, "containers": [container], "cpus": [], "memory": []}],
+        "items": [{"namespace": "ml", "name": "train", "uid": null, "containers": [container]}],
         "preparedClaims": [], "allocatable": null, "warnings": [],
     })
     .to_string()
@@ -374,7 +374,7 @@ fn ctrl_c_says_what_could_not_be_removed() {
     let deletes = |fault| (At::Method("DELETE", 1), fault);
     for (fault, words) in [
         (denied(), "access denied"),
-        (Fault::Silence, "the server has not answered"),
+        (Fault::Silence, "the server has not responded"),
     ] {
         let stage = Stage::new();
         let child = stage.begin_on(&stage.node, &[], [deletes(fault)]);

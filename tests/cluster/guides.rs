@@ -317,7 +317,8 @@ fn pending_pod(plane: &ControlPlane) {
         json!({
             "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": named("web"),
             "spec": {
-                "replicas": 2, "serviceName": "web", "podManagementPolicy": "Parallel",
+                // One after the other, so that the first pod gets the first device, as the guide shows.
+                "replicas": 2, "serviceName": "web", "podManagementPolicy": "OrderedReady",
                 "selector": {"matchLabels": labels},
                 "template": {"metadata": {"labels": labels}, "spec": spec("gpu")},
             },

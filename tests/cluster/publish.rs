@@ -154,7 +154,7 @@ fn difference_from_the_controller_is_an_error_that_shows_both() {
         "{}",
         stderr(&output)
     );
-    let why = "kubernetes#141290 is not fixed here";
+    let why = "kubernetes#141290 is not fixed in this cluster";
     assert!(stderr(&output).contains(why), "{}", stderr(&output));
     let shown = String::from_utf8_lossy(&output.stdout);
     for part in [

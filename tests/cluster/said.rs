@@ -201,31 +201,23 @@ fn every_shape_is_shown_and_what_is_newer_is_skipped() {
         let server = Said::start(mood, &everything(), &allocatable());
         let shown = text(&server.asked(&["list", "-o", "wide"]));
         insta::allow_duplicates! { insta::assert_snapshot!(shown, @"
-        NAMESPACE   POD     CONTAINER   DEVICE                                      CLAIM     NUMA     CDI
-        ml          idle    <none>      <none>                                      <none>    <none>   <none>
-        ml          train   main        gpu.example.com/node-0/gpu-0                ml/gpus   <none>   g=0
-        ml          train   main        gpu.example.com/node-0/gpu-1                ml/gpus   <none>   g=1
-        ml          train   main        gpu.example.com/node-0/gpu-2 (share 8a4f)   ml/gpus   <none>   g=2
-        ml          train   main        example.com/nic: c                          <none>    <none>   <none>
-        ml          train   main        example.com/nic: a, b                       <none>    1        <none>
-        ml          train   main        cpus: 2,3                                   <none>    <none>   <none>
-        ml          train   main        hugepages-1Gi: 1073741824 bytes             <none>    1        <none>
-        ml          train   (pod)       cpus: 0,1,2,3                               <none>    <none>   <none>
-        ml          train   (pod)       memory: 4096 bytes                          <none>    0        <none>
+        NAMESPACE   POD     CONTAINER   DEVICE                                      CLAIM     CDI
+        ml          idle    <none>      <none>                                      <none>    <none>
+        ml          train   main        gpu.example.com/node-0/gpu-0                ml/gpus   g=0
+        ml          train   main        gpu.example.com/node-0/gpu-1                ml/gpus   g=1
+        ml          train   main        gpu.example.com/node-0/gpu-2 (share 8a4f)   ml/gpus   g=2
+        ml          train   main        example.com/nic: a, b, c                    <none>    <none>
         "); }
         let listed = data(&server.asked(&["list", "-o", "json"]));
         let main = &listed["items"][1]["containers"][0];
         // What the runtime was told for earlier devices is not told again.
         assert_eq!(main["dynamicResources"][1]["cdiDevices"], json!(["g=1"]));
         assert_eq!(main["dynamicResources"][2]["shareID"], "8a4f");
-        assert_eq!(main["pluginDevices"][1]["ids"], json!(["a", "b"]));
-        assert_eq!(listed["items"][1]["cpus"], json!([0, 1, 2, 3]));
+        assert_eq!(main["pluginDevices"][0]["ids"], json!(["a", "b", "c"]));
         let shown = text(&server.asked(&["allocatable"]));
         insta::allow_duplicates! { insta::assert_snapshot!(shown, @"
-        RESOURCE             NUMA
-        example.com/nic: a   1
-        cpus: 0,1            <none>
-        memory: 8192 bytes   <none>
+        RESOURCE          DEVICES
+        example.com/nic   a
         "); }
         let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
         assert_eq!(got["items"][0], listed["items"][1]);
@@ -311,18 +303,16 @@ fn a_kubelet_that_cannot_say_what_is_in_use_frees_nothing() {
     let here = cluster("node-0");
     let mut silent = everything();
     silent["podResources"][0]["containers"] = json!([{"name": "main"}]);
-    // One that speaks v1alpha1 alone, and one whose gate for claims is off.
-    for (mood, list) in [("old", &everything()), ("well", &silent)] {
-        let server = Said::start(mood, list, &json!({}));
-        server.note();
-        let (status, found) = server.checked("node-0", &here);
-        assert_eq!(status, Some(4));
-        assert_eq!(found.len(), 5);
-        assert!(
-            found.iter().all(|codes| codes.contains("KubeletBlind")),
-            "{mood}: {found:?}"
-        );
-    }
+    // Its gate for claims is off.
+    let server = Said::start("well", &silent, &json!({}));
+    server.note();
+    let (status, found) = server.checked("node-0", &here);
+    assert_eq!(status, Some(4));
+    assert_eq!(found.len(), 5);
+    assert!(
+        found.iter().all(|codes| codes.contains("KubeletBlind")),
+        "{found:?}"
+    );
 }
 
 /// Who lists nobody may be the kubelet of any node, unless the machine has the node's name.
@@ -545,7 +535,7 @@ fn a_node_on_which_nothing_runs_has_an_answer() {
     let server = Said::start("well", &json!({}), &json!({}));
     let listed = data(&server.asked(&["list", "-o", "json"]));
     assert_eq!(listed["items"], json!([]));
-    let nothing = json!({"pluginDevices": [], "cpus": [], "memory": []});
+    let nothing = json!({"pluginDevices": []});
     let told = data(&server.asked(&["allocatable", "-o", "json"]));
     assert_eq!(told["allocatable"], nothing);
     for question in ["list", "allocatable"] {
@@ -573,34 +563,19 @@ fn ten_thousand_pods_are_listed_in_a_moment() {
 }
 
 #[test]
-fn older_kubelets_say_less_and_that_is_said() {
-    let old = Said::start("old", &everything(), &allocatable());
-    let output = old.asked(&["list", "-o", "json"]);
-    let listed = data(&output);
-    assert_eq!(listed["podResourcesVersion"], "v1alpha1");
-    assert_eq!(
-        listed["items"][1]["containers"][0]["pluginDevices"][0]["ids"],
-        json!(["a", "b", "c"])
-    );
-    let said = String::from_utf8_lossy(&output.stderr);
+fn calls_behind_gates_that_are_off_are_done_without_or_named() {
+    // In some versions they are: instead of one pod, all are asked for.
+    let server = Said::start("gates-off", &everything(), &allocatable());
+    let (status, said) = refusal(&server.asked(&["allocatable"]));
+    assert_eq!(status, Some(1));
     assert!(
-        said.contains("claims, CPUs and memory are unknown"),
+        said.contains("does not implement GetAllocatableResources") && said.contains("gate"),
         "{said}"
     );
-    // Both calls are behind gates that are off in some versions: instead of one pod, all are asked for.
-    let gates_off = Said::start("gates-off", &everything(), &allocatable());
-    for server in [&old, &gates_off] {
-        let (status, said) = refusal(&server.asked(&["allocatable"]));
-        assert_eq!(status, Some(1));
-        assert!(
-            said.contains("does not implement GetAllocatableResources") && said.contains("gate"),
-            "{said}"
-        );
-        let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
-        assert_eq!(got["items"][0]["name"], "train");
-        let (_, said) = refusal(&server.asked(&["get", "ml/nobody"]));
-        assert!(said.contains("does not list pod ml/nobody"), "{said}");
-    }
+    let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
+    assert_eq!(got["items"][0]["name"], "train");
+    let (_, said) = refusal(&server.asked(&["get", "ml/nobody"]));
+    assert!(said.contains("does not list pod ml/nobody"), "{said}");
 }
 
 #[test]
@@ -611,7 +586,7 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
         ("limited", 75, "is overloaded"),
         ("unavailable", 75, "is unavailable: not ready yet"),
         ("refuses", 1, "rejected the request: not for you"),
-        ("another", 1, "it supports neither v1 nor v1alpha1"),
+        ("another", 1, "it does not support v1"),
         (
             "drops",
             75,
@@ -647,6 +622,8 @@ enum Harm {
     None,
     /// One after the other, with such pauses.
     Trickles(Duration),
+    /// The first of each connection come so much later.
+    Late(Duration),
     /// After so many, the connection ends.
     Cut(usize),
     /// In the byte of this number a bit flips.
@@ -704,12 +681,15 @@ impl Relay {
 /// Passes on what the server says.
 fn pass_on((mut server, mut client): (UnixStream, UnixStream), harm: Harm, passed: &AtomicUsize) {
     let mut bytes = [0; 65_536];
+    if let Harm::Late(pause) = harm {
+        thread::sleep(pause);
+    }
     while let Ok(count @ 1..) = server.read(&mut bytes) {
         let before = passed.load(Ordering::SeqCst);
         let mut kept = &mut bytes[..count];
         let mut is_cut = false;
         match harm {
-            Harm::None | Harm::Trickles(_) => {}
+            Harm::None | Harm::Trickles(_) | Harm::Late(_) => {}
             Harm::Cut(at) => {
                 is_cut = before + count >= at;
                 kept = &mut kept[..count.min(at.saturating_sub(before))];
@@ -722,7 +702,7 @@ fn pass_on((mut server, mut client): (UnixStream, UnixStream), harm: Harm, passe
         }
         let size = match harm {
             Harm::Trickles(_) => 1,
-            Harm::None | Harm::Cut(_) | Harm::Flipped(_) => count.max(1),
+            Harm::None | Harm::Late(_) | Harm::Cut(_) | Harm::Flipped(_) => count.max(1),
         };
         for part in kept.chunks(size) {
             if client.write_all(part).is_err() {
@@ -774,6 +754,18 @@ fn an_answer_that_arrives_slowly_is_waited_for_as_long_as_there_is_time() {
         "{:?}",
         began.elapsed()
     );
+}
+
+/// A kubelet without `Get` is asked a second time, for all pods: both in the one time that there is.
+#[test]
+fn a_question_that_takes_two_calls_has_one_time_for_both() {
+    let server = Said::start("gates-off", &everything(), &allocatable());
+    let late = Relay::start(&server.socket(), Harm::Late(Duration::from_millis(700)));
+    let asked = |limit: &str| late.asked(&["get", "ml/train", "--request-timeout", limit]);
+    let (status, said) = refusal(&asked("1s"));
+    assert_eq!(status, Some(75), "{said}");
+    assert!(said.contains("did not respond within 1s"), "{said}");
+    assert!(asked("20s").status.success());
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn schemas_are_those_of_the_report_types() {
 
 /// What stands above a role.
 const ROLE: &str = "\
-# What NAME needs, made from the table that the program asks by: see docs/src/permissions.md.
+# What NAME needs, generated from the table of the program's requests: see docs/src/permissions.md.
 # kubectl create clusterrolebinding NAME --clusterrole=kubectl-devicetaint-NAME --group=GROUP
 ";
 

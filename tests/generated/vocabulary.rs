@@ -10,19 +10,16 @@ use serde_json::Value;
 use super::fields::description;
 
 /// Words of the API and of this program for numbers that are no counts of ours.
-const NUMBERS: [&str; 15] = [
+const NUMBERS: [&str; 12] = [
     "atLeast",
     "atMost",
-    "bytes",
     "count",
-    "cpus",
     "currentHealthy",
     "desiredHealthy",
     "disruptionsAllowed",
     "exitCode",
     "expectedPods",
     "generation",
-    "numaNodes",
     "observedGeneration",
     "priority",
     "replicas",
@@ -296,7 +293,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 80] = [
+const SHARED: [(&str, &str); 78] = [
     (
         "adminAccess",
         "Whether devices are used with admin access only.",
@@ -328,7 +325,6 @@ const SHARED: [(&str, &str); 80] = [
     ("claims", "Claims that hold a device."),
     ("condition", "The condition EvictionInProgress of a rule."),
     ("context", "Name of the kubeconfig context."),
-    ("cpus", "CPU IDs."),
     ("createdBy", "User that created a rule, or started a drain."),
     ("defect", "Name of a known defect of Kubernetes."),
     (
@@ -371,7 +367,6 @@ const SHARED: [(&str, &str); 80] = [
     ("items", "Elements of the list."),
     ("key", "The key of a taint or a toleration, as in the API."),
     ("kind", "The kind of a document or of an object."),
-    ("memory", "Memory."),
     ("message", "Text for people; it may change."),
     ("messages", "Several texts for people."),
     ("metadata", "The cluster, and the data that was read."),
@@ -391,12 +386,15 @@ const SHARED: [(&str, &str); 80] = [
         "notEvictedPods",
         "Pods that use the devices and are not evicted.",
     ),
-    ("numaNodes", "NUMA nodes, by number."),
     (
         "outcome",
         "Outcome of a pod: EvictedNow, EvictedLater and so on.",
     ),
     ("owner", "The controller of pods; null for a bare pod."),
+    (
+        "partitionPodCount",
+        "Pods that use the hardware of the devices through partitions; null if unknown.",
+    ),
     ("pluginDevices", "Devices of device plugins."),
     ("pod", "The pod."),
     ("pods", "Pods for which claims are reserved."),

@@ -1,6 +1,6 @@
 //! Errors in guard expressions, with the correct form.
 
-use super::Signal;
+use super::signal::Signal;
 
 /// Why a guard cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cluster::connection::bounded;
+use crate::cluster::bounded;
 
 /// For how long a file is believed.
 ///

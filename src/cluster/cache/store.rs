@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::{file, folder};
-use crate::cluster::{ConnectionOptions, Environment};
 
 /// What is remembered of one server. Reading and writing it never fails: there is something, or not.
 #[derive(Clone, Debug)]
@@ -19,21 +18,13 @@ pub(in crate::cluster) struct Cache {
 }
 
 impl Cache {
-    /// That of the server at `address`, where `options` and `environment` say that caches are; `None`
-    /// where there can be none.
-    pub(in crate::cluster) fn of(
-        address: &str,
-        options: &ConnectionOptions,
-        environment: &Environment,
-    ) -> Option<Self> {
-        let usual = || Some(environment.home.as_ref()?.join(".kube").join("cache"));
-        let root = options.cache_dir.clone();
+    /// That of the server at `address`, in the folder `root` of all caches; the program began `now`. `None` for
+    /// an address that is none.
+    pub(in crate::cluster) fn of(address: &str, root: PathBuf, now: Timestamp) -> Option<Self> {
         Some(Self {
-            root: root
-                .or_else(|| environment.cache_dir.clone())
-                .or_else(usual)?,
+            root,
             server: folder::of_server(address)?,
-            now: environment.started?,
+            now,
         })
     }
 

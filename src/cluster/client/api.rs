@@ -19,8 +19,12 @@ use super::retry::{ATTEMPTS, AttemptFailure, RetryBudget};
 use super::server_observations::ServerObservations;
 use super::transport::Transport;
 use crate::cluster::cache::Cache;
+use crate::cluster::connection::load::Connection;
+use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Connection, Event, Observer, Permission, Purpose};
+use crate::cluster::observer::{Event, Observer};
+use crate::cluster::permission::Permission;
+use crate::cluster::purpose::Purpose;
 
 /// A connection to an API server; clones share it.
 #[derive(Clone)]
@@ -112,7 +116,7 @@ impl ApiClient {
 
     /// Whether an answer of it was an API server's.
     pub(in crate::cluster) fn is_api_server(&self) -> bool {
-        self.observations(|observations| observations.proof.is_api_server)
+        self.observations(|observations| observations.is_api_server)
     }
 
     /// What is done with the cluster, if that was said.

@@ -23,7 +23,6 @@ use tower::{BoxError, ServiceBuilder};
 use tower_http::decompression::DecompressionLayer;
 
 use super::pinned::Pinned;
-use super::provider;
 use super::proxy_tunnel;
 use super::sending::Sending;
 
@@ -35,7 +34,6 @@ const LONGEST_HEAD: usize = 32 << 10;
 ///
 /// Must be called within a Tokio runtime.
 pub(in crate::cluster) fn connect(config: &Config) -> Result<kube::Client, kube::Error> {
-    provider::install();
     let mut direct = HttpConnector::new();
     // TLS is layered on top of this connector, which therefore gets https URLs too.
     direct.enforce_http(false);

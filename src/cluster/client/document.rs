@@ -3,10 +3,12 @@
 use serde::de::DeserializeOwned;
 
 use super::answer::answer_mismatch;
+use super::api::ApiClient;
 use super::body_reader::{BodyCollector, BodyReader};
 use super::request::{Change, JSON, Read};
 use super::retry::AttemptFailure;
-use crate::cluster::{ApiClient, ClusterError, Permission};
+use crate::cluster::error::ClusterError;
+use crate::cluster::permission::Permission;
 
 /// Reads a small JSON document that is no object, such as what the server has.
 pub(in crate::cluster) async fn document<T: DeserializeOwned>(

@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::time::Instant;
 
+use super::api::ApiClient;
 use super::body_reader::BodyReader;
 use super::failure;
 use super::link_quality::ResponseTiming;
@@ -18,7 +19,8 @@ use super::request::{Change, Compression, Read, request};
 use super::retry::AttemptFailure;
 use super::sending::Sending;
 use super::transport::Access;
-use crate::cluster::{ApiClient, ClusterError, Event};
+use crate::cluster::error::ClusterError;
+use crate::cluster::observer::Event;
 
 /// After this long without a sign of the server, the user is told whom the plugin waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -224,12 +226,11 @@ impl ApiClient {
     }
 
     fn judge(&self, read: &Read, change: Option<&Change>, refusal: Refusal) -> AttemptFailure {
-        let proof = self.observations(|observations| observations.proof);
         let asked = RequestContext {
             server: &self.shared.server,
             read,
             change,
-            proof,
+            is_api_server: self.is_api_server(),
             purpose: self.purpose(),
         };
         let failure = refusal.judge(&asked);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kube::client::AuthError;
 
 use super::retry::AttemptFailure;
-use crate::cluster::ClusterError;
+use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
 
 /// What it means that a client could not be made.

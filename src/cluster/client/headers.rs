@@ -22,11 +22,6 @@ pub(in crate::cluster) fn server_time(headers: &HeaderMap) -> Option<Timestamp> 
         .then(|| time.timestamp())
 }
 
-/// Whether the server has given the request an ID for its audit log.
-pub(in crate::cluster) fn has_audit_id(headers: &HeaderMap) -> bool {
-    headers.contains_key("audit-id")
-}
-
 /// How long the server asks to wait before the request is sent again; API servers say it in seconds.
 pub(in crate::cluster) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();

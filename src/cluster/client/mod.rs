@@ -2,12 +2,10 @@
 //!
 //! Bounded waiting, bounded repetition of reads, and answers that are complete or an error.
 
-mod agreement;
 mod answer;
 pub(in crate::cluster) mod api;
 pub(in crate::cluster) mod body_reader;
 mod connector;
-mod curve;
 pub(in crate::cluster) mod document;
 mod exchange;
 mod failure;
@@ -16,7 +14,6 @@ mod link_monitor;
 mod link_quality;
 mod pace;
 mod pinned;
-pub(in crate::cluster) mod provider;
 mod proxy_tunnel;
 mod refusal;
 pub(in crate::cluster) mod request;

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Uri};
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 
-use super::target::unescaped;
+use crate::cluster::path::unescaped;
 
 /// Where SOCKS proxies listen, as Go has it.
 const SOCKS_PORT: u16 = 1080;

@@ -1,8 +1,7 @@
 //! Meaning of responses that are not a success.
 //!
-//! An API server explains a refusal in a `Status`. Without one that fits the question, the answer
-//! may come from anywhere, and nothing follows from it: a page of a gateway with status 404 is no
-//! proof that an object does not exist.
+//! An API server explains a refusal in a `Status`. Without one, the answer may come from anywhere, and
+//! nothing follows from it: a page of a gateway with status 404 is no proof that an object does not exist.
 //!
 //! API servers leave the `Status` out in two places: for a path that they do not know, which is how
 //! they say that they lack a group or a version, and when they are too busy to look.
@@ -11,17 +10,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
 use http::response::Parts;
 
-use super::answer::{describe, is_about, is_about_object};
+use super::answer::describe;
 use super::headers;
 use super::request::{Change, Read};
 use super::retry::{AttemptFailure, is_busy};
 use super::target::Target;
+use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Permission, Purpose};
-use crate::wire::{ServerStatus, StatusDetails, server_status};
+use crate::cluster::permission::Permission;
+use crate::cluster::purpose::Purpose;
+use crate::wire::{ServerStatus, server_status};
 
 /// What an API server says about a path that it does not know.
 ///
@@ -32,16 +32,6 @@ const UNKNOWN_PATH: &[u8] = b"404 page not found\n";
 /// Upstream: `tooManyRequests` in `apiserver/pkg/server/filters/maxinflight.go`.
 const TOO_BUSY: &[u8] = b"Too many requests, please try again later.\n";
 
-/// What is known of the server by its other answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::cluster) struct ServerProof {
-    /// Something of it was an API server's.
-    pub(in crate::cluster) is_api_server: bool,
-    /// Its answers carry an audit ID, as those of all API servers since 1.21 do unless something on
-    /// the way removes it.
-    pub(in crate::cluster) has_audit_ids: bool,
-}
-
 /// What was asked of whom, and for what.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cluster) struct RequestContext<'a> {
@@ -49,8 +39,8 @@ pub(in crate::cluster) struct RequestContext<'a> {
     pub(in crate::cluster) read: &'a Read,
     /// The change that was asked for, if any.
     pub(in crate::cluster) change: Option<&'a Change>,
-    /// What is known of the server.
-    pub(in crate::cluster) proof: ServerProof,
+    /// Whether another answer of the server was an API server's.
+    pub(in crate::cluster) is_api_server: bool,
     /// What is done with the cluster.
     pub(in crate::cluster) purpose: Option<Purpose>,
 }
@@ -69,8 +59,6 @@ pub(in crate::cluster) enum BodyExtent {
 pub(in crate::cluster) struct Refusal {
     status: StatusCode,
     retry_after: Option<Duration>,
-    is_text: bool,
-    has_audit_id: bool,
     body: Vec<u8>,
     extent: BodyExtent,
     account: Option<ServerStatus>,
@@ -79,12 +67,9 @@ pub(in crate::cluster) struct Refusal {
 impl Refusal {
     /// From what has arrived of it.
     pub(in crate::cluster) fn new(head: &Parts, body: Vec<u8>, extent: BodyExtent) -> Self {
-        let content_type = head.headers.get(CONTENT_TYPE);
         Self {
             status: head.status,
             retry_after: headers::retry_after(&head.headers),
-            is_text: content_type.is_some_and(|found| found.as_bytes().starts_with(b"text/plain")),
-            has_audit_id: headers::has_audit_id(&head.headers),
             // A Status that contradicts the response's own status code does not explain it.
             account: server_status(&body).filter(|account| {
                 !account.success && account.code.is_none_or(|code| code == head.status.as_u16())
@@ -113,7 +98,7 @@ impl Refusal {
             return AttemptFailure::Busy {
                 // API servers reply 429 before they look at a request; a 503 may come after the change was made.
                 unseen: self.status == StatusCode::TOO_MANY_REQUESTS
-                    && (self.account.is_some() || self.mentions(TOO_BUSY, asked.proof)),
+                    && (self.account.is_some() || self.body == TOO_BUSY),
                 status: self.status,
                 retry_after: self.retry_after,
             };
@@ -124,18 +109,8 @@ impl Refusal {
         }
     }
 
-    /// Whether it is that text, and bears the marks of this server's other answers.
-    fn mentions(&self, text: &[u8], proof: ServerProof) -> bool {
-        self.is_text && self.body == text && (self.has_audit_id || !proof.has_audit_ids)
-    }
-
     fn unexplained(self, asked: &RequestContext<'_>) -> AttemptFailure {
-        let RequestContext {
-            server,
-            read,
-            proof,
-            ..
-        } = *asked;
+        let RequestContext { server, read, .. } = *asked;
         if self.extent == BodyExtent::Part {
             return AttemptFailure::Broken(format!(
                 "{}, and the response was cut off",
@@ -146,8 +121,8 @@ impl Refusal {
         match self.status {
             // Only where the path itself is in question: this text proves nothing about a single object.
             StatusCode::NOT_FOUND
-                if proof.is_api_server
-                    && self.mentions(UNKNOWN_PATH, proof)
+                if asked.is_api_server
+                    && self.body == UNKNOWN_PATH
                     && !matches!(Target::of(&read.path), Target::Object(..)) =>
             {
                 ClusterError::NotFound {
@@ -185,20 +160,9 @@ fn explained(
 ) -> AttemptFailure {
     let RequestContext { server, read, .. } = *asked;
     let path = read.path.clone();
-    let exists = (status, account.reason.as_str()) == (StatusCode::CONFLICT, "AlreadyExists");
-    let about = if exists {
-        is_about_made(asked, account.details.as_ref())
-    } else {
-        is_about(&path, account.details.as_ref())
-    };
     let message = account.message;
-    let names_something = account
-        .details
-        .is_some_and(|details| !details.name.is_empty() || !details.kind.is_empty());
-    if (exists || status == StatusCode::NOT_FOUND) && names_something && !about {
-        // The answer to another request, so that nobody knows what became of this one.
-        return AttemptFailure::Foreign(format!("{status} and a Status with message {message:?}"));
-    }
+    // Of what is to be made, its namespace is missing, and not the object.
+    let is_creation = asked.change.is_some() && matches!(Target::of(&path), Target::Collection(_));
     AttemptFailure::Final(match (status, account.reason.as_str()) {
         (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {
             server: Arc::clone(server),
@@ -213,8 +177,8 @@ fn explained(
             user: user_in(&message),
             purpose: asked.purpose,
         },
-        (StatusCode::NOT_FOUND, "NotFound") if about => ClusterError::NotFound { path },
-        (StatusCode::CONFLICT, "AlreadyExists") if about => ClusterError::AlreadyExists { path },
+        (StatusCode::NOT_FOUND, "NotFound") if !is_creation => ClusterError::NotFound { path },
+        (StatusCode::CONFLICT, "AlreadyExists") => ClusterError::AlreadyExists { path },
         (StatusCode::CONFLICT, "Conflict") => ClusterError::Conflict { path, message },
         (StatusCode::UNPROCESSABLE_ENTITY, "Invalid") => ClusterError::Invalid { path, message },
         (StatusCode::GONE, "Expired" | "Gone") => return AttemptFailure::Expired,
@@ -229,17 +193,6 @@ fn explained(
             path,
         },
     })
-}
-
-/// Whether `details` are about the object that was to be made; a status without details is, too.
-fn is_about_made(asked: &RequestContext<'_>, details: Option<&StatusDetails>) -> bool {
-    match (Target::of(&asked.read.path), asked.change, details) {
-        (_, _, None) => true,
-        (Target::Collection(resource), Some(change), Some(details)) => {
-            is_about_object(&resource, &change.name, details)
-        }
-        (_, _, Some(_)) => false,
-    }
 }
 
 /// Whether an object is refused that its user may make: `… is forbidden: violates PodSecurity …`. No role helps then.
@@ -266,37 +219,22 @@ mod tests {
     const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
     const RULE: &str = "/apis/resource.k8s.io/v1/devicetaintrules/a";
     const GROUP: &str = "/apis/resource.k8s.io";
-    const PROVEN: ServerProof = ServerProof {
-        is_api_server: true,
-        has_audit_ids: false,
-    };
-
-    fn judge(
-        path: &str,
-        status: u16,
-        headers: &[(&str, &str)],
-        body: &str,
-        proof: ServerProof,
-    ) -> String {
-        let refusal = refused(status, headers, body, BodyExtent::Whole);
-        meaning(path, refusal, proof)
+    fn judge(path: &str, status: u16, body: &str) -> String {
+        meaning(path, refused(status, body, BodyExtent::Whole), true)
     }
 
     /// What it means that this came of an answer, and then nothing.
     fn judge_part(status: u16, body: &str) -> String {
-        meaning(RULE, refused(status, &[], body, BodyExtent::Part), PROVEN)
+        meaning(RULE, refused(status, body, BodyExtent::Part), true)
     }
 
-    fn refused(status: u16, headers: &[(&str, &str)], body: &str, extent: BodyExtent) -> Refusal {
-        let mut response = http::Response::builder().status(status);
-        for (name, value) in headers {
-            response = response.header(*name, *value);
-        }
+    fn refused(status: u16, body: &str, extent: BodyExtent) -> Refusal {
+        let response = http::Response::builder().status(status);
         let (head, ()) = response.body(()).expect("a response").into_parts();
         Refusal::new(&head, body.as_bytes().to_vec(), extent)
     }
 
-    fn meaning(path: &str, refusal: Refusal, proof: ServerProof) -> String {
+    fn meaning(path: &str, refusal: Refusal, is_api_server: bool) -> String {
         let server = Arc::new(Server {
             cluster: None,
             url: "https://s".to_owned(),
@@ -307,7 +245,6 @@ mod tests {
             permission: Permission::new("get", Kind::DeviceTaintRule),
         };
         let change = Change {
-            name: "a".to_owned(),
             method: http::Method::POST,
             content_type: JSON,
             body: Vec::new(),
@@ -316,7 +253,7 @@ mod tests {
             server: &server,
             read: &read,
             change: Some(&change),
-            proof,
+            is_api_server,
             purpose: None,
         };
         let failure = format!("{:?}", refusal.judge(&asked));
@@ -335,7 +272,7 @@ mod tests {
     fn nothing_is_concluded_from_half_a_refusal() {
         let whole = status(404, "NotFound", r#","details":{"name":"a"}"#);
         let half = &whole[..whole.len() / 2];
-        assert_eq!(judge(RULE, 404, &[], half, PROVEN), "Foreign");
+        assert_eq!(judge(RULE, 404, half), "Foreign");
         for code in [400, 404, 409, 500] {
             assert_eq!(judge_part(code, half), "Broken");
         }
@@ -368,7 +305,7 @@ mod tests {
                 "Busy",
             ),
         ] {
-            assert_eq!(judge(path, 429, &[], body, PROVEN), expected, "{path}");
+            assert_eq!(judge(path, 429, body), expected, "{path}");
         }
     }
 
@@ -406,11 +343,7 @@ mod tests {
             (409, "", "Refused"),
         ] {
             let body = status(code, reason, "");
-            assert_eq!(
-                judge(RULE, code, &[], &body, PROVEN),
-                meaning,
-                "{code} {reason}"
-            );
+            assert_eq!(judge(RULE, code, &body), meaning, "{code} {reason}");
         }
     }
 
@@ -425,112 +358,40 @@ mod tests {
                 status(500, "NotFound", ""),
                 status(code, "NotFound", "").replace("Failure", "Success"),
             ] {
-                assert_eq!(
-                    judge(RULE, code, &[], &body, PROVEN),
-                    "Foreign",
-                    "{code} {body}"
-                );
+                assert_eq!(judge(RULE, code, &body), "Foreign", "{code} {body}");
             }
         }
     }
 
     #[test]
-    fn absence_of_something_else_is_no_absence() {
-        let about = |name: &str, kind: &str| {
-            status(
-                404,
-                "NotFound",
-                &format!(r#","details":{{"name":"{name}","kind":"{kind}"}}"#),
-            )
-        };
-        let found = |body: &str| judge(RULE, 404, &[], body, PROVEN);
-        assert_eq!(found(&about("a", "devicetaintrules")), "NotFound");
-        assert_eq!(found(&about("b", "devicetaintrules")), "Foreign");
-        assert_eq!(found(&about("a", "pods")), "Foreign");
-        // A change that was answered so may have been made.
-        let created = judge(RULES, 404, &[], &about("other", "configmaps"), PROVEN);
-        assert_eq!(created, "Foreign");
-        assert_eq!(
-            found(&status(404, "NotFound", r#","details":{}"#)),
-            "Refused"
+    fn a_missing_namespace_is_not_the_object_that_was_to_be_made() {
+        let missing = status(
+            404,
+            "NotFound",
+            r#","details":{"name":"ml","kind":"namespaces"}"#,
         );
-    }
-
-    #[test]
-    fn presence_of_something_else_is_no_presence() {
-        let about = |details: &str| {
-            let details = format!(r#","details":{{{details}}}"#);
-            let body = status(409, "AlreadyExists", &details);
-            judge(RULES, 409, &[], &body, PROVEN)
-        };
-        let group = r#""group":"resource.k8s.io""#;
-        for (details, meaning) in [
-            (
-                format!(r#""name":"a","kind":"devicetaintrules",{group}"#),
-                "AlreadyExists",
-            ),
-            (
-                r#""name":"a","kind":"devicetaintrules""#.to_owned(),
-                "AlreadyExists",
-            ),
-            (
-                format!(r#""name":"b","kind":"devicetaintrules",{group}"#),
-                "Foreign",
-            ),
-            (format!(r#""name":"a","kind":"pods",{group}"#), "Foreign"),
-            (
-                r#""name":"a","kind":"devicetaintrules","group":"apps""#.to_owned(),
-                "Foreign",
-            ),
-            (r#""kind":"devicetaintrules""#.to_owned(), "Foreign"),
-            (String::new(), "Refused"),
-        ] {
-            assert_eq!(about(&details), meaning, "{details}");
-        }
+        assert_eq!(judge(RULES, 404, &missing), "Refused");
+        assert_eq!(judge(RULE, 404, &missing), "NotFound");
     }
 
     #[test]
     fn unknown_path_is_told_in_text_by_what_is_known_to_be_an_api_server() {
-        let text = &[("content-type", "text/plain; charset=utf-8")][..];
-        let audited = &[text[0], ("audit-id", "1")][..];
-        let html = &[("content-type", "text/html")][..];
         let words = "404 page not found\n";
-        let strict = ServerProof {
-            has_audit_ids: true,
-            ..PROVEN
-        };
-        for (name, path, headers, body, proof, meaning) in [
-            ("a group", GROUP, text, words, PROVEN, "NotFound"),
-            ("a list", RULES, text, words, PROVEN, "NotFound"),
-            (
-                "with the marks of the others",
-                GROUP,
-                audited,
-                words,
-                strict,
-                "NotFound",
-            ),
-            ("without them", GROUP, text, words, strict, "Foreign"),
+        for (name, path, body, is_api_server, expected) in [
+            ("a group", GROUP, words, true, "NotFound"),
+            ("a list", RULES, words, true, "NotFound"),
             (
                 "of a server that is not known",
                 GROUP,
-                text,
                 words,
-                ServerProof::default(),
+                false,
                 "Foreign",
             ),
-            ("about an object", RULE, text, words, PROVEN, "Foreign"),
-            ("in HTML", GROUP, html, words, PROVEN, "Foreign"),
-            (
-                "in other words",
-                GROUP,
-                text,
-                "not found",
-                PROVEN,
-                "Foreign",
-            ),
+            ("about an object", RULE, words, true, "Foreign"),
+            ("in other words", GROUP, "not found", true, "Foreign"),
         ] {
-            assert_eq!(judge(path, 404, headers, body, proof), meaning, "{name}");
+            let refusal = refused(404, body, BodyExtent::Whole);
+            assert_eq!(meaning(path, refusal, is_api_server), expected, "{name}");
         }
     }
 

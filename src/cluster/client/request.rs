@@ -6,7 +6,7 @@ use kube::client::Body;
 
 use super::retry::AttemptFailure;
 use super::sending::Sending;
-use crate::cluster::Permission;
+use crate::cluster::permission::Permission;
 
 /// What the API server calls its compact encoding.
 pub(in crate::cluster) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -33,8 +33,6 @@ pub(in crate::cluster) struct Read {
 /// What a request wants to be changed.
 #[derive(Clone, Debug)]
 pub(in crate::cluster) struct Change {
-    /// What the object is called.
-    pub(in crate::cluster) name: String,
     /// Such as `PATCH`.
     pub(in crate::cluster) method: Method,
     /// The encoding of the body.

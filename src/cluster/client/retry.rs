@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::cluster::ClusterError;
+use crate::cluster::error::ClusterError;
 
 /// How often a read is sent at most when its answer keeps breaking off.
 pub(in crate::cluster) const ATTEMPTS: u32 = 3;

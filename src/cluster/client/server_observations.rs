@@ -6,8 +6,7 @@ use http::HeaderMap;
 use jiff::Timestamp;
 
 use super::headers;
-use super::refusal::ServerProof;
-use crate::cluster::Permission;
+use crate::cluster::permission::Permission;
 
 /// Everything that was heard so far.
 #[derive(Debug, Default)]
@@ -20,8 +19,8 @@ pub(in crate::cluster) struct ServerObservations {
     pub(in crate::cluster) warnings: Vec<String>,
     /// What the user was not allowed to do.
     pub(in crate::cluster) denied: BTreeSet<Permission>,
-    /// What shows that it is an API server.
-    pub(in crate::cluster) proof: ServerProof,
+    /// An answer of it was an API server's.
+    pub(in crate::cluster) is_api_server: bool,
     /// The user knows that it says nothing; several requests may wait at once.
     pub(in crate::cluster) silent: bool,
 }
@@ -39,8 +38,7 @@ impl ServerObservations {
 
     /// Notes that an answer with this head was an API server's, whose clock counts.
     pub(in crate::cluster) fn prove(&mut self, found: &HeaderMap) {
-        self.proof.is_api_server = true;
-        self.proof.has_audit_ids |= headers::has_audit_id(found);
+        self.is_api_server = true;
         self.tell_time(found);
     }
 

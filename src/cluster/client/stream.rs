@@ -7,10 +7,11 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::time::Instant;
 
+use super::api::ApiClient;
 use super::failure;
 use super::request::Read;
 use super::retry::AttemptFailure;
-use crate::cluster::{ApiClient, Event};
+use crate::cluster::observer::Event;
 
 /// A body that is taken as it arrives, however long that takes.
 ///

@@ -7,26 +7,24 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cluster) enum Target {
     /// One object of a resource.
-    Object(Resource, String),
+    Object(Resource),
     /// All objects of a resource, or those of a namespace.
     Collection(Resource),
     /// `/apis/GROUP`: the versions of a group.
-    Group(String),
+    Group,
     /// `/apis/GROUP/VERSION`: the resources of a version.
-    GroupVersion(String),
+    GroupVersion,
     /// `/version`.
     Version,
     /// Anything else, such as a subresource.
     Other,
 }
 
-/// A resource, and where its objects are.
+/// A resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cluster) struct Resource {
     /// Group and version.
     pub(in crate::cluster) api_version: String,
-    /// Absent for those of the cluster, and for all namespaces.
-    pub(in crate::cluster) namespace: Option<String>,
     /// Plural, such as `resourceslices`.
     pub(in crate::cluster) name: String,
 }
@@ -35,31 +33,27 @@ impl Target {
     /// What `path`, with or without a query, leads to.
     pub(in crate::cluster) fn of(path: &str) -> Self {
         let path = path.split('?').next().unwrap_or_default();
-        // Split first: an escaped slash (`%2F`) belongs to a name.
-        let parts: Vec<String> = path.split('/').skip(1).map(unescaped).collect();
-        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let parts: Vec<&str> = path.split('/').skip(1).collect();
         let (api_version, rest) = match parts.as_slice() {
             ["version"] => return Self::Version,
-            ["apis", group] => return Self::Group((*group).to_owned()),
-            ["apis", group, version] => return Self::GroupVersion(format!("{group}/{version}")),
-            ["api", version] => return Self::GroupVersion((*version).to_owned()),
+            ["apis", _] => return Self::Group,
+            ["apis", _, _] | ["api", _] => return Self::GroupVersion,
             ["apis", group, version, rest @ ..] => (format!("{group}/{version}"), rest),
             ["api", version, rest @ ..] => ((*version).to_owned(), rest),
             _ => return Self::Other,
         };
-        let (namespace, rest) = match rest {
+        let rest = match rest {
             // `/api/v1/namespaces/ml` is the object `ml` of the resource `namespaces`.
-            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
-            rest => (None, rest),
+            ["namespaces", _, rest @ ..] if !rest.is_empty() => rest,
+            rest => rest,
         };
         let resource = |name: &str| Resource {
             api_version,
-            namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
         };
         match rest {
             [name] => Self::Collection(resource(name)),
-            [name, object] => Self::Object(resource(name), (*object).to_owned()),
+            [name, _] => Self::Object(resource(name)),
             _ => Self::Other,
         }
     }
@@ -83,65 +77,42 @@ impl Resource {
     }
 }
 
-/// A part of a path without its percent signs; what is no escape stays as it is.
-pub(in crate::cluster) fn unescaped(part: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = part.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let escaped = (first == b'%')
-            .then(|| after.split_at_checked(2))
-            .flatten()
-            .and_then(|(digits, after)| {
-                let digits = std::str::from_utf8(digits).ok()?;
-                Some((u8::from_str_radix(digits, 16).ok()?, after))
-            });
-        let (byte, after) = escaped.unwrap_or((first, after));
-        bytes.push(byte);
-        rest = after;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn resource(api_version: &str, namespace: Option<&str>, name: &str) -> Resource {
+    fn resource(api_version: &str, name: &str) -> Resource {
         Resource {
             api_version: api_version.to_owned(),
-            namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
         }
     }
 
     #[test]
     fn path_is_read_as_the_server_reads_it() {
-        let rules = resource("resource.k8s.io/v1", None, "devicetaintrules");
-        let pods = resource("v1", Some("ml"), "pods");
+        let rules = resource("resource.k8s.io/v1", "devicetaintrules");
+        let pods = resource("v1", "pods");
         for (path, target) in [
             ("/version", Target::Version),
-            ("/apis/g", Target::Group("g".to_owned())),
-            ("/apis/g/v1", Target::GroupVersion("g/v1".to_owned())),
-            ("/api/v1", Target::GroupVersion("v1".to_owned())),
+            ("/apis/g", Target::Group),
+            ("/apis/g/v1", Target::GroupVersion),
+            ("/api/v1", Target::GroupVersion),
             (
                 "/apis/resource.k8s.io/v1/devicetaintrules?limit=1",
                 Target::Collection(rules.clone()),
             ),
             (
-                "/apis/resource.k8s.io/v1/devicetaintrules/a%2Db",
-                Target::Object(rules, "a-b".to_owned()),
+                "/apis/resource.k8s.io/v1/devicetaintrules/a%2Fb",
+                Target::Object(rules),
             ),
             (
                 "/api/v1/namespaces/ml/pods",
                 Target::Collection(pods.clone()),
             ),
-            (
-                "/api/v1/namespaces/ml/pods/p",
-                Target::Object(pods, "p".to_owned()),
-            ),
+            ("/api/v1/namespaces/ml/pods/p", Target::Object(pods)),
             (
                 "/api/v1/namespaces/ml",
-                Target::Object(resource("v1", None, "namespaces"), "ml".to_owned()),
+                Target::Object(resource("v1", "namespaces")),
             ),
             ("/api/v1/namespaces/ml/pods/p/eviction", Target::Other),
             ("/healthz", Target::Other),
@@ -161,20 +132,7 @@ mod tests {
             ("pods", "", false),
             ("s", "", false),
         ] {
-            let resource = resource("v1", None, name);
-            assert_eq!(resource.holds(kind), held, "{name} {kind}");
-        }
-    }
-
-    #[test]
-    fn percent_signs_that_escape_nothing_stay() {
-        for (part, expected) in [
-            ("a%2fb", "a/b"),
-            ("100%", "100%"),
-            ("%zz", "%zz"),
-            ("%4", "%4"),
-        ] {
-            assert_eq!(unescaped(part), expected);
+            assert_eq!(resource("v1", name).holds(kind), held, "{name} {kind}");
         }
     }
 }

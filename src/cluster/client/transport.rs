@@ -15,8 +15,9 @@ use kube::Config;
 use super::connector::connect;
 use super::failure::unusable;
 use crate::cluster::connection::Renewal;
+use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Observer};
+use crate::cluster::observer::Observer;
 
 /// The way to one server.
 pub(in crate::cluster) struct Transport {

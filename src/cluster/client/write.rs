@@ -8,10 +8,11 @@
 
 use tokio::time::Instant;
 
+use super::api::ApiClient;
 use super::document::Document;
 use super::request::{Change, Read};
 use super::retry::{AttemptFailure, RetryBudget};
-use crate::cluster::{ApiClient, ClusterError};
+use crate::cluster::error::ClusterError;
 
 /// What became of a write.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The server's address as it is written: it may hold a name and a password, which are never shown.
 
-use crate::cluster::client::target::unescaped;
+use crate::cluster::path::unescaped;
 use crate::naming;
 
 /// A name and a password from an address.

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use kube::config::{AuthInfo, Cluster};
 
-use super::Environment;
 use super::kubeconfig::Chosen;
+use super::options::Environment;
 
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 

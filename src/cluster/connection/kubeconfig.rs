@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
+use super::options::{ConnectionOptions, Environment};
 use super::policy::Policy;
-use super::{ConnectionOptions, Environment, bounded};
-use crate::cluster::ClusterError;
+use crate::cluster::bounded;
+use crate::cluster::error::ClusterError;
 
 /// All kubeconfig files as one.
 #[derive(Debug)]

@@ -23,10 +23,14 @@ use kube::config::{AuthInfo, Cluster};
 use super::address::{parted, shown};
 use super::kubeconfig::{self, Chosen};
 use super::material::Material;
-use super::{ConnectionOptions, Environment, Renewal, in_cluster, preferences, proxy, validity};
+use super::options::{ConnectionOptions, Environment};
+use super::renewal::Renewal;
+use super::{in_cluster, preferences, proxy, validity};
 use crate::cluster::cache::Cache;
+use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Event, Observer, Purpose};
+use crate::cluster::observer::{Event, Observer};
+use crate::cluster::purpose::Purpose;
 
 /// Everything that is needed to send a request.
 #[derive(Clone, Debug)]
@@ -94,17 +98,25 @@ impl Connection {
             }),
             config: with_user(config, user),
             renewal: Renewal::of(&chosen, environment),
-            cache: Cache::of(
-                chosen.cluster.server.as_deref().unwrap_or_default(),
-                options,
-                environment,
-            ),
+            cache: cache(&chosen, options, environment),
             context: chosen.context,
             namespace: chosen.namespace.unwrap_or_else(|| "default".to_owned()),
             request_timeout: options.request_timeout,
             purpose: options.purpose,
         })
     }
+}
+
+/// What is remembered of the server, where `options` and `environment` say that caches are; nothing where there
+/// can be none.
+fn cache(chosen: &Chosen, options: &ConnectionOptions, environment: &Environment) -> Option<Cache> {
+    let address = chosen.cluster.server.as_deref().unwrap_or_default();
+    let usual = || Some(environment.home.as_ref()?.join(".kube").join("cache"));
+    let named = options.cache_dir.clone();
+    let root = named
+        .or_else(|| environment.cache_dir.clone())
+        .or_else(usual)?;
+    Cache::of(address, root, environment.started?)
 }
 
 fn with_user(mut config: Config, user: AuthInfo) -> Config {

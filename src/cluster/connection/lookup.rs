@@ -33,8 +33,7 @@ pub(in crate::cluster) fn program(command: &str, path: Option<&OsStr>) -> io::Re
         } else {
             Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "PATH finds it in the current directory, and programs there are not run; to run \
-                 it, write ./ before its name in the kubeconfig",
+                "it is in the current directory, where programs are not run; to run it, write ./ before its name in the kubeconfig",
             ))
         };
     }

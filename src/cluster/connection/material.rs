@@ -11,9 +11,14 @@ use kube::config::AuthInfo;
 use secrecy::ExposeSecret;
 
 use super::kubeconfig::Chosen;
+use super::options::Environment;
 use super::plugin::Plugin;
-use super::{Environment, bounded};
-use crate::cluster::{ClusterError, Observer};
+use crate::cluster::bounded;
+use crate::cluster::error::ClusterError;
+use crate::cluster::observer::Observer;
+
+/// The object identifier 1.3.132.0.35 in DER, as keys name the curve (RFC 5480, 2.1.1.1).
+const SECP521R1: [u8; 7] = [0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23];
 
 /// Where the secrets of a connection are to be found.
 #[derive(Debug)]
@@ -97,6 +102,7 @@ impl<'a> Material<'a> {
         user.token_file = None;
         let user = self.with_plugin(user, environment, observer).await?;
         self.check_token(&user)?;
+        self.check_curve(&user)?;
         Ok(user)
     }
 
@@ -118,6 +124,19 @@ impl<'a> Material<'a> {
                 )),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// ring, which does the cryptography, lacks the curve, and would say only that the key is invalid.
+    fn check_curve(&self, user: &AuthInfo) -> Result<(), ClusterError> {
+        let key = user.client_key_data.as_ref();
+        if key.is_some_and(|key| is_on_p521(key.expose_secret())) {
+            return Err(self.bad_user(
+                "client-key",
+                "is on the curve P-521, which this plugin does not support: log in with a token, \
+                 or with a key on P-256 or P-384 or an RSA key",
+            ));
+        }
+        Ok(())
     }
 
     /// As kubectl: a plugin is only asked when there are no other credentials.
@@ -180,6 +199,16 @@ impl<'a> Material<'a> {
 
 fn non_empty(text: Option<&String>) -> Option<&String> {
     text.filter(|text| !text.is_empty())
+}
+
+/// Whether a private key, as PEM in base64, names the curve P-521 as its own.
+fn is_on_p521(key: &str) -> bool {
+    let pem = STANDARD.decode(key.trim()).unwrap_or_default();
+    let blocks = pem::parse_many(&pem).unwrap_or_default();
+    blocks.iter().any(|block| {
+        let mut places = block.contents().windows(SECP521R1.len());
+        places.any(|found| found == SECP521R1)
+    })
 }
 
 fn read(what: &'static str, path: &str, object: String) -> Result<Vec<u8>, ClusterError> {

@@ -8,7 +8,6 @@
 //! ```
 
 mod address;
-pub(in crate::cluster) mod bounded;
 pub(in crate::cluster) mod in_cluster;
 pub(in crate::cluster) mod kubeconfig;
 pub(in crate::cluster) mod load;

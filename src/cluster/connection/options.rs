@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::cluster::Purpose;
+use crate::cluster::purpose::Purpose;
 
 /// How long a server may be silent when nothing is said.
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

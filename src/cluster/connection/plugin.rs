@@ -15,9 +15,11 @@ use serde::Deserialize;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
+use super::lookup;
+use super::options::Environment;
 use super::policy::Policy;
-use super::{Environment, lookup};
-use crate::cluster::{ClusterError, Event, Observer};
+use crate::cluster::error::ClusterError;
+use crate::cluster::observer::{Event, Observer};
 
 /// After this long the user is told what the plugin is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -82,7 +82,7 @@ impl Policy {
                         .into_iter()
                         .any(|entry| resolve(entry).as_ref() == Some(program))
             });
-        (!is_listed).then_some("is not run: credentialPluginAllowlist does not have it")
+        (!is_listed).then_some("is not run: credentialPluginAllowlist does not contain it")
     }
 }
 

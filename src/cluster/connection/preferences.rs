@@ -1,8 +1,7 @@
 //! The preferences of kubectl (`kuberc`), as far as they are about connections: which credential
 //! plugins may be run.
 //!
-//! Defaults and aliases are of no use here: kubectl applies them to its own commands only. What makes
-//! kubectl refuse the file is refused here too.
+//! Defaults and aliases are neither used nor checked: kubectl applies them to its own commands only.
 //!
 //! Upstream: `kubectl/pkg/kuberc`.
 
@@ -12,9 +11,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::options::{ConnectionOptions, Environment};
 use super::policy::Policy;
-use super::{ConnectionOptions, Environment, bounded};
-use crate::cluster::{ClusterError, Event, Observer};
+use crate::cluster::bounded;
+use crate::cluster::error::ClusterError;
+use crate::cluster::observer::{Event, Observer};
 
 /// What turns the preferences off, as the value of `KUBERC`.
 const OFF: &str = "off";
@@ -34,31 +35,8 @@ enum Place {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Preferences {
-    aliases: Option<Vec<Alias>>,
-    defaults: Option<Vec<Command>>,
     credential_plugin_policy: Option<String>,
     credential_plugin_allowlist: Option<Vec<Entry>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Alias {
-    name: String,
-    #[serde(alias = "flags")]
-    options: Option<Vec<Choice>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Command {
-    #[serde(alias = "flags")]
-    options: Option<Vec<Choice>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Choice {
-    name: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -101,7 +79,7 @@ pub(in crate::cluster) fn policy(
         }
     };
     match found {
-        Some(found) => judged(found).map_err(failure),
+        Some(found) => policy_of(found).map_err(failure),
         None => Ok(Policy::AllowAll),
     }
 }
@@ -191,9 +169,9 @@ fn decoded(document: &str) -> Option<Preferences> {
     if value.get("kind")?.as_str()? != "Preference" {
         return None;
     }
-    let mut found: Preferences = serde_json::from_value(value.clone()).ok()?;
     match version {
         "v1beta1" => {
+            let found: Preferences = serde_json::from_value(value).ok()?;
             let entries = found.credential_plugin_allowlist.iter().flatten();
             let contradicts = |entry: &Entry| {
                 !entry.name.is_empty() && !entry.command.is_empty() && entry.name != entry.command
@@ -201,41 +179,13 @@ fn decoded(document: &str) -> Option<Preferences> {
             let is_clear = !entries.into_iter().any(contradicts);
             is_clear.then_some(found)
         }
-        // It has another name for the defaults, and nothing about plugins yet.
-        "v1alpha1" => {
-            let defaults = value.get("overrides").cloned();
-            found.defaults = serde_json::from_value(defaults.unwrap_or_default()).ok()?;
-            found.credential_plugin_policy = None;
-            found.credential_plugin_allowlist = None;
-            Some(found)
-        }
+        // It has nothing about plugins yet.
+        "v1alpha1" => Some(Preferences::default()),
         _ => None,
     }
 }
 
-/// Upstream: `validate` in `kubectl/pkg/kuberc`.
-fn judged(found: Preferences) -> Result<Policy, String> {
-    let aliases = found.aliases.unwrap_or_default();
-    for (number, alias) in aliases.iter().enumerate() {
-        let name = &alias.name;
-        if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphabetic()) {
-            return Err(format!("the alias {name:?} may contain only letters"));
-        }
-        if aliases.iter().take(number).any(|other| other.name == *name) {
-            return Err(format!("the alias {name:?} occurs twice"));
-        }
-    }
-    let of_aliases = aliases.iter().flat_map(|alias| &alias.options);
-    let defaults = found.defaults.iter().flatten();
-    let of_commands = defaults.flat_map(|command| &command.options);
-    for choice in of_aliases.chain(of_commands).flatten() {
-        if choice.name.starts_with('-') {
-            let name = &choice.name;
-            return Err(format!(
-                "the option {name:?} must be written without dashes"
-            ));
-        }
-    }
+fn policy_of(found: Preferences) -> Result<Policy, String> {
     let list = found.credential_plugin_allowlist.map(|list| {
         let names = list.into_iter().map(|entry| match entry.command.as_str() {
             "" => entry.name,
@@ -254,7 +204,7 @@ mod tests {
 
     fn read_text(text: &str) -> Result<Policy, String> {
         match first(text)? {
-            Some(found) => judged(found),
+            Some(found) => policy_of(found),
             None => Ok(Policy::AllowAll),
         }
     }
@@ -350,17 +300,13 @@ mod tests {
     }
 
     #[test]
-    fn what_kubectl_refuses_is_refused() {
+    fn aliases_and_defaults_are_no_business_of_a_plugin() {
         for more in [
-            "aliases: [{name: get2, command: get}]",
-            "aliases: [{name: '', command: get}]",
-            "aliases: [{name: a, command: get}, {name: a, command: get}]",
-            "aliases: [{name: a, command: get, options: [{name: --output, default: wide}]}]",
-            "defaults: [{command: get, options: [{name: -o, default: wide}]}]",
+            "aliases: [{name: get2, command: get, options: [{name: --output, default: wide}]}]",
+            "defaults: 7",
         ] {
-            assert!(read_text(&format!("{BEGIN}{more}\n")).is_err(), "{more}");
+            let text = format!("{BEGIN}credentialPluginPolicy: DenyAll\n{more}\n");
+            assert_eq!(read_text(&text), Ok(Policy::DenyAll), "{more}");
         }
-        let more = "aliases: [{name: a, command: get, options: [{name: output, default: wide}]}]";
-        assert_eq!(read_text(&format!("{BEGIN}{more}\n")), Ok(Policy::AllowAll));
     }
 }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use http::Uri;
 
-use super::Environment;
+use super::options::Environment;
 
 /// The proxy for `server` that the environment asks for, as it is written there.
 pub(in crate::cluster) fn from_environment<'a>(

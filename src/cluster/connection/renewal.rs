@@ -2,10 +2,11 @@
 
 use kube::config::AuthInfo;
 
-use super::Environment;
 use super::kubeconfig::Chosen;
 use super::material::Material;
-use crate::cluster::{ClusterError, Observer};
+use super::options::Environment;
+use crate::cluster::error::ClusterError;
+use crate::cluster::observer::Observer;
 
 /// How to get credentials again when they have expired.
 #[derive(Clone, Debug)]

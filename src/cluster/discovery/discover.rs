@@ -12,9 +12,10 @@ use serde::Deserialize;
 
 use super::enablement;
 use super::resources::{Resources, resources_of};
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::document::document;
+use crate::cluster::error::ClusterError;
 use crate::cluster::path::path_of;
-use crate::cluster::{ApiClient, ClusterError};
 use crate::model::{Kind, Minor, Warning};
 use crate::wire::{Version, versions_of};
 

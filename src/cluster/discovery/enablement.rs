@@ -3,39 +3,20 @@
 //! Source: `pkg/features/kube_features.go` and `pkg/controlplane/instance.go` of Kubernetes 1.33 to
 //! 1.37.
 
-use crate::model::{Kind, Minor};
+use crate::model::{Kind, Minor, Serving};
 
 /// How to get a kind from a server of version `minor` that does not serve it.
 pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> String {
-    match kind {
-        Kind::DeviceTaintRule => how_to_serve_rules(minor),
-        Kind::ResourceSlice
-        | Kind::ResourceClaim
-        | Kind::DeviceClass
-        | Kind::ResourceClaimTemplate => how_to_serve_devices(minor),
-        Kind::Pod
-        | Kind::Event
-        | Kind::Node
-        | Kind::PodDisruptionBudget
-        | Kind::ReplicaSet
-        | Kind::Deployment
-        | Kind::StatefulSet
-        | Kind::DaemonSet
-        | Kind::Job
-        | Kind::CronJob
-        | Kind::ValidatingAdmissionPolicy
-        | Kind::ValidatingAdmissionPolicyBinding
-        | Kind::NamespaceObject => {
+    match kind.serving() {
+        Serving::Rules => how_to_serve_rules(minor),
+        Serving::Devices => how_to_serve_devices(minor),
+        Serving::MutatingPolicies => how_to_serve_mutating_policies(minor),
+        Serving::Always => {
             "every Kubernetes version serves them: check --runtime-config of kube-apiserver"
                 .to_owned()
         }
-        Kind::LeaderWorkerSet | Kind::JobSet | Kind::CoschedulingPodGroup => {
-            "install their controller".to_owned()
-        }
-        Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => {
-            how_to_serve_mutating_policies(minor)
-        }
-        Kind::PodGroup => {
+        Serving::ByController => "install their controller".to_owned(),
+        Serving::PodGroups => {
             "in 1.37, start kube-apiserver with --runtime-config=scheduling.k8s.io/v1beta1=true"
                 .to_owned()
         }

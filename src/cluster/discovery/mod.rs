@@ -1,6 +1,6 @@
 //! Discovery: the kinds and API versions a server has, and what the missing ones leave out.
 
-mod discover;
+pub(super) mod discover;
 pub(in crate::cluster) mod enablement;
 mod resources;
 

@@ -3,9 +3,11 @@
 use serde::Deserialize;
 
 use crate::cluster::cache::Cache;
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{JSON, Read};
 use crate::cluster::client::retry::AttemptFailure;
-use crate::cluster::{ApiClient, ClusterError, Permission};
+use crate::cluster::error::ClusterError;
+use crate::cluster::permission::Permission;
 
 /// The resources of one version.
 #[derive(Default, Deserialize)]

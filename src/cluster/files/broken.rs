@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
 
-use super::InputError;
+use super::error::InputError;
 use crate::model::{Gap, Kind, Warning};
 
 /// So many files are named in warnings.

@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 
-use super::{FileSource, InputError, Limits};
+use super::error::InputError;
+use super::limits::Limits;
+use super::sources::FileSource;
 
 /// What every gzip file begins with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -4,9 +4,11 @@ use std::io::Read;
 
 use serde_json::Value;
 
+use super::error::InputError;
+use super::limits::Limits;
 use super::read::decode_file;
+use super::sources::FileSource;
 use super::sources::InputFile;
-use super::{FileSource, InputError, Limits};
 use crate::model::{DeviceTaintRule, Kind};
 use crate::wire::{Documents, Fact};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::InputError;
-use crate::cluster::Saved;
+use super::error::InputError;
+use crate::cluster::read::everything::Saved;
 use crate::model::{Kind, Minor, Saving, in_group};
 use crate::wire::{ListMeta, TypeMeta};
 

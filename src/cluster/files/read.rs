@@ -10,11 +10,13 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::broken::BrokenFiles;
 use super::bytes::{self, Content};
+use super::error::InputError;
 use super::gather::{SerializedObject, SnapshotBuilder, gaps, missing_pods};
+use super::limits::Limits;
 use super::observed::{SavedNotes, notes, version_of};
+use super::sources::FileSource;
 use super::sources::{InputFile, InputOrigin};
-use super::{FileSource, InputError, Limits};
-use crate::cluster::{Saved, SavedList};
+use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{
     Affects, Gap, Kind, Minor, Need, Reading, ResourceClaim, Saving, Source, Warning,
 };
@@ -102,7 +104,7 @@ fn saved(reading: Reading, written: Vec<SerializedObject>) -> Saved {
         if gaps.iter().any(|gap| gap.what == kind.plural()) {
             continue;
         }
-        let is_named = !Kind::WORKLOADS.contains(&kind) || named.contains_key(&kind);
+        let is_named = !kind.is_workload() || named.contains_key(&kind);
         gaps.extend(reading.without(kind).map(|gap| Gap {
             // No pod would be told of another workload if it were there.
             affects: if is_named {

@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{InputError, Limits};
+use super::error::InputError;
+use super::limits::Limits;
 
 /// Where saved state is: what `--from` takes.
 #[derive(Clone, Debug, PartialEq, Eq)]

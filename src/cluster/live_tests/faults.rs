@@ -182,7 +182,7 @@ async fn silence_ends_with_the_request_timeout() {
     for (answer, expected) in [
         (
             Answer::Silence,
-            format!("did not answer {SLICES} within 0.3s"),
+            format!("did not respond to {SLICES} within 0.3s"),
         ),
         (
             Answer::Stalls(slices()),

@@ -6,7 +6,6 @@ mod encode;
 mod faults;
 mod kubeconfigs;
 mod lists;
-mod p521;
 mod plugins;
 mod pods;
 mod proxies;

@@ -440,10 +440,13 @@ fn script_for(scripts: &Scripts, method: &str, target: &str) -> Answer {
         .find(|key| scripts.contains_key(key));
     match key.and_then(|key| scripts.get_mut(&key)) {
         None => match Target::of(path) {
-            Target::Object(resource, name) => Answer::absent(&resource.name, &name),
+            Target::Object(resource) => {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                Answer::absent(&resource.name, name)
+            }
             Target::Collection(_)
-            | Target::Group(_)
-            | Target::GroupVersion(_)
+            | Target::Group
+            | Target::GroupVersion
             | Target::Version
             | Target::Other => Answer::unknown_path(),
         },

@@ -33,7 +33,6 @@ async fn delete(client: &crate::cluster::ApiClient) -> WriteOutcome {
         permission: Permission::new("delete", Kind::DeviceTaintRule),
     };
     let change = Change {
-        name: "r".to_owned(),
         method: Method::DELETE,
         content_type: JSON,
         body: b"{}".to_vec(),

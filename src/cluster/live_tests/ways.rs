@@ -192,6 +192,50 @@ async fn client_certificate_opens_a_server_that_asks_for_one() {
     assert!(matches!(error, ClusterError::Tls { .. }), "{error:?}");
 }
 
+/// Made with `openssl ecparam -name secp521r1 -genkey`, in both forms.
+const P521: [&str; 2] = [
+    "\
+-----BEGIN PRIVATE KEY-----
+MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIAJLKB60e5poqlkXPL
+FooQL0lahClEFLxgaxGUQ4XQICtW1JV5kM/peAuiTkF+7s2ovFDdK2Y4v+n6u3Y2
++dEMYjmhgYkDgYYABAGHPve2Ciq3Jye7bjPtKdJ5Fhk0YfOYr1/7YBT1Sy0iRFjJ
+noP9ag1TE26a04yUOt4BrHbNEHs/5ND/7mTkLoeDQQBRDQFiDTwfjEVGQjhlDo/M
+meOZmqrZLp2M12ZAKayVOldezmGbBM/C3523bXS5zOAp/R6iHN7loofUwCTn6zC+
+Tw==
+-----END PRIVATE KEY-----
+",
+    "\
+-----BEGIN EC PRIVATE KEY-----
+MIHcAgEBBEIAJLKB60e5poqlkXPLFooQL0lahClEFLxgaxGUQ4XQICtW1JV5kM/p
+eAuiTkF+7s2ovFDdK2Y4v+n6u3Y2+dEMYjmgBwYFK4EEACOhgYkDgYYABAGHPve2
+Ciq3Jye7bjPtKdJ5Fhk0YfOYr1/7YBT1Sy0iRFjJnoP9ag1TE26a04yUOt4BrHbN
+EHs/5ND/7mTkLoeDQQBRDQFiDTwfjEVGQjhlDo/MmeOZmqrZLp2M12ZAKayVOlde
+zmGbBM/C3523bXS5zOAp/R6iHN7loofUwCTn6zC+Tw==
+-----END EC PRIVATE KEY-----
+",
+];
+
+#[tokio::test]
+async fn key_on_the_curve_p521_is_refused_by_name_with_the_way_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for key in P521 {
+        let user = format!(
+            "{{client-certificate-data: {}, client-key-data: {}}}",
+            STANDARD.encode("any"),
+            STANDARD.encode(key)
+        );
+        let cluster = "{server: 'https://127.0.0.1:1'}";
+        let refused = ask(folder.path(), cluster, &user, &Environment::default()).await;
+        let error = refused.expect_err("refused").to_string();
+        assert!(error.starts_with("user \"u\" in "), "{error}");
+        assert!(
+            error.contains("client-key is on the curve P-521"),
+            "{error}"
+        );
+        assert!(error.contains("log in with a token"), "{error}");
+    }
+}
+
 /// A server whose certificate is its own authority, valid until `until`; gives its address and that.
 pub(super) async fn self_made(until: i32) -> (String, String) {
     let mut parameters =

@@ -1,7 +1,9 @@
 //! What devices are: their attributes, capacities and counters.
 
 use super::kinds::{Notes, Reader};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{Kind, Reading};
 use crate::wire::Detail;
 

@@ -1,14 +1,13 @@
 //! Devices, who holds them, and what taints them: everything but the pods.
 
-use std::collections::BTreeMap;
-
 use futures::join;
-use serde_json::Value;
 
 use super::kinds::{Notes, Outcome, Reader};
 use super::list::List;
-use super::read_pods;
-use crate::cluster::{ApiClient, ClusterError, Rules, ServedKinds};
+use super::pods::read_pods;
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{
     DeviceId, DeviceTaintRule, Kind, Reading, ResourceClaim, ResourceSlice, Snapshot, Source,
 };
@@ -49,42 +48,23 @@ pub async fn read_devices(
     read_with(&reader, reader.all()).await
 }
 
-/// As [`read_devices`], with the rules as they are served, by name, from the list that the reading is
-/// made from, and why others of it cannot be understood.
+/// As [`read_devices`], with rules that are read otherwise.
 ///
 /// # Errors
 ///
-/// As [`read_devices`], and when the rules cannot be read.
-pub async fn read_devices_with_objects(
+/// As [`read_devices`], and as the `rules`.
+pub(in crate::cluster) async fn read_devices_beside(
     client: &ApiClient,
     served: &ServedKinds,
     detail: Detail,
-) -> Result<(Reading, BTreeMap<String, Value>, Vec<ClusterError>), ClusterError> {
+    rules: impl Future<Output = Result<List<DeviceTaintRule>, ClusterError>>,
+) -> Result<Reading, ClusterError> {
     let reader = Reader {
         client,
         served,
         detail,
     };
-    let rules = Rules::new(client, served)?;
-    let mut objects = BTreeMap::new();
-    let mut odd = Vec::new();
-    let listed = async {
-        let listed = rules.list().await?;
-        odd = listed.odd;
-        let mut facts = List {
-            first: None,
-            items: Vec::with_capacity(listed.objects.len()),
-            metadata: listed.metadata,
-            warnings: Vec::new(),
-        };
-        for stored in listed.objects {
-            objects.insert(stored.fact.name.to_string(), stored.object);
-            facts.items.push(stored.fact);
-        }
-        Ok(Outcome::Read(facts))
-    };
-    let reading = read_with(&reader, listed).await?;
-    Ok((reading, objects, odd))
+    read_with(&reader, async { Ok(Outcome::Read(rules.await?)) }).await
 }
 
 /// Reads slices and claims beside the `rules`.

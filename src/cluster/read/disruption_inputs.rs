@@ -8,7 +8,9 @@ use super::optional::{all, with};
 use super::placement_inputs::PlacementInputs;
 use super::pods::read_pods;
 use super::workloads::read_workloads;
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{
     DeviceId, Gap, Kind, Node, NodeName, PodDisruptionBudget, Reading, SliceNodes, Snapshot,
 };

@@ -4,7 +4,9 @@ use super::kinds::Reader;
 use super::list::List;
 use super::lists::Selection;
 use super::read_result::ReadResult;
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::Event;
 use crate::wire::Detail;
 

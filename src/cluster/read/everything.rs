@@ -9,7 +9,9 @@ use super::bodies::Fields;
 use super::kinds::{Notes, Outcome, Reader};
 use super::lists::Selection;
 use super::owners::{SavedOwners, without_templates};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{Gap, Kind, Saving, Warning};
 use crate::wire::Detail;
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::list::List;
 use super::lists::{Listing, Selection};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::discovery::enablement;
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::error::ClusterError;
 use crate::model::{Gap, Kind, Need, Warning};
 use crate::wire::{Detail, Fact, Version};
 
@@ -140,7 +142,7 @@ impl Notes {
                 self.known.insert(kind);
             }
             // So it is with workloads of an API that has to be installed.
-            Need::Optional if Kind::WORKLOADS.contains(&kind) => {
+            Need::Optional if kind.is_workload() => {
                 self.known.insert(kind);
             }
             Need::Always | Need::WhenReferredTo | Need::Optional => {

@@ -7,7 +7,7 @@ use crate::wire::{Fact, ListMeta, Object};
 #[derive(Debug)]
 pub(in crate::cluster) struct List<T> {
     /// The name of its first object, kept or not.
-    pub(super) first: Option<String>,
+    pub(in crate::cluster) first: Option<String>,
     pub(in crate::cluster) items: Vec<T>,
     pub(in crate::cluster) metadata: ListMeta,
     pub(in crate::cluster) warnings: Vec<Warning>,

@@ -11,11 +11,13 @@ use serde_json::value::RawValue;
 
 use super::bodies::{Fields, Metadata, Objects, Served, Single, Texts, bounded};
 use super::list::List;
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::body_reader::BodyReader;
 use crate::cluster::client::request::{JSON, METADATA, PROTOBUF, Read};
 use crate::cluster::client::retry::{ATTEMPTS, AttemptFailure};
+use crate::cluster::error::ClusterError;
 use crate::cluster::path::{escaped, path_of};
-use crate::cluster::{ApiClient, ClusterError, Permission};
+use crate::cluster::permission::Permission;
 use crate::model::{Encoding, NamespacedName, Warning};
 use crate::wire::{Detail, Fact, Object, Version};
 

@@ -10,7 +10,7 @@ pub(in crate::cluster) mod claim_consumers;
 mod devices;
 mod disruption_inputs;
 mod events;
-mod everything;
+pub(super) mod everything;
 mod kinds;
 pub(in crate::cluster) mod list;
 pub(in crate::cluster) mod lists;
@@ -26,7 +26,8 @@ mod remembered;
 mod workloads;
 
 pub use attributes::read_attributes;
-pub use devices::{read_devices, read_devices_with_objects, read_for_preview};
+pub(in crate::cluster) use devices::read_devices_beside;
+pub use devices::{read_devices, read_for_preview};
 pub use disruption_inputs::read_pods_and_disruption_inputs;
 pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};

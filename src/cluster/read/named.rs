@@ -3,7 +3,9 @@
 use super::list::List;
 use super::lists::{Listing, Selection, object};
 use super::placement_inputs::PlacementInputs;
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{Kind, NamespacedName, ObjectName, Pod, Reading, Warning};
 use crate::wire::Detail;
 

@@ -1,7 +1,9 @@
 //! One kind alone, for whoever looks for names.
 
 use super::kinds::{Outcome, Reader};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::wire::{Detail, Fact};
 
 /// Reads all facts of one kind with that `detail`; none where the server does not have it, or the user may not read it.

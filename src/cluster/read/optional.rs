@@ -1,7 +1,9 @@
 //! Kinds that only some answers use.
 
 use super::kinds::{Notes, Outcome, Reader};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::Reading;
 use crate::wire::{Detail, Fact};
 

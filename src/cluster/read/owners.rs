@@ -21,7 +21,7 @@ impl SavedOwners {
     /// Notes who is above these pods, or keeps of these workloads those that are above what was noted;
     /// other kinds stay as they are.
     pub(super) fn pass(&mut self, kind: Kind, items: Vec<Box<RawValue>>) -> Vec<Box<RawValue>> {
-        if kind != Kind::Pod && !Kind::WORKLOADS.contains(&kind) {
+        if kind != Kind::Pod && !kind.is_workload() {
             return items;
         }
         let mut items = items;
@@ -68,7 +68,7 @@ impl SavedOwners {
 /// Takes the templates of pods away, and what repeats them: they are most of a workload, may hold secrets,
 /// and no answer depends on them.
 pub(super) fn without_templates(kind: Kind, object: &mut Fields) {
-    if !Kind::WORKLOADS.contains(&kind) {
+    if !kind.is_workload() {
         return;
     }
     let fields = |object: &mut Fields, part: &str, names: &[&str]| {

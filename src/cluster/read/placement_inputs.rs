@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::kinds::{Outcome, Reader};
 use super::lists::Selection;
 use super::optional::{all, with};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{DeviceClass, Gap, Kind, Node, NodeName, Reading};
 use crate::wire::{Detail, Fact};
 

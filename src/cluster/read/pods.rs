@@ -19,7 +19,9 @@ use futures::stream::{self, StreamExt};
 use super::claim_consumers::ClaimConsumers;
 use super::list::List;
 use super::lists::{self, Listing, Selection};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{
     DeviceId, Gap, Kind, Namespace, NamespacedName, Pod, Reading, Snapshot, Uid, Warning,
 };

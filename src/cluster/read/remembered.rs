@@ -2,9 +2,11 @@
 
 use futures::join;
 
-use super::read_devices;
+use super::devices::read_devices;
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::discovery::{forget, git_version, remembered};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::error::ClusterError;
 use crate::model::{Reading, Source};
 use crate::wire::Detail;
 

@@ -11,7 +11,9 @@ use futures::stream::{self, StreamExt};
 use super::kinds::Reader;
 use super::list::List;
 use super::lists::{self, Listing, Selection};
-use crate::cluster::{ApiClient, ClusterError, ServedKinds};
+use crate::cluster::client::api::ApiClient;
+use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::error::ClusterError;
 use crate::model::{Gap, Kind, NamespacedName, Reading, Snapshot};
 use crate::wire::{Detail, Object};
 
@@ -125,32 +127,11 @@ async fn of_kind(
             let workload = object.workload()?;
             names.contains(&workload.name).then_some(object)
         };
-        match kind {
-            // Most of them stand between a pod and the top, and each has a whole template.
-            Kind::ReplicaSet => listing.metadata(keep).await,
-            Kind::ResourceSlice
-            | Kind::ResourceClaim
-            | Kind::DeviceTaintRule
-            | Kind::Pod
-            | Kind::DeviceClass
-            | Kind::Event
-            | Kind::Node
-            | Kind::PodDisruptionBudget
-            | Kind::Deployment
-            | Kind::StatefulSet
-            | Kind::DaemonSet
-            | Kind::Job
-            | Kind::CronJob
-            | Kind::LeaderWorkerSet
-            | Kind::JobSet
-            | Kind::PodGroup
-            | Kind::CoschedulingPodGroup
-            | Kind::ResourceClaimTemplate
-            | Kind::MutatingAdmissionPolicy
-            | Kind::MutatingAdmissionPolicyBinding
-            | Kind::ValidatingAdmissionPolicy
-            | Kind::ValidatingAdmissionPolicyBinding
-            | Kind::NamespaceObject => listing.objects(keep).await,
+        // Most of them stand between a pod and the top, and each has a whole template.
+        if kind == Kind::ReplicaSet {
+            listing.metadata(keep).await
+        } else {
+            listing.objects(keep).await
         }
     } else {
         by_name(reader, version, names).await

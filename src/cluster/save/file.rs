@@ -14,8 +14,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-use crate::cluster::Saved;
 use crate::cluster::files::observed::{SavedNotes, annotations};
+use crate::cluster::read::everything::Saved;
 
 /// Why a snapshot was not written; the destination is as it was before.
 #[derive(Debug, thiserror::Error)]

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::redaction_rules::{FieldRule, Fields, kept_fields};
-use crate::cluster::{Saved, SavedList};
+use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{Kind, Pod, REDACTED};
 
 /// Why a snapshot cannot be redacted.
@@ -294,18 +294,11 @@ fn is_kubernetes(key: &str) -> bool {
 
 /// A word for an object of this kind or resource.
 fn word_for(kind: &str) -> &'static str {
-    match kind {
-        "Pod" | "pods" => "pod",
-        "PodGroup" | "podgroups" => "podgroup",
-        "Job" => "job",
-        "CronJob" => "cronjob",
-        "JobSet" => "jobset",
-        "ReplicaSet" => "replicaset",
-        "Deployment" => "deployment",
-        "StatefulSet" => "statefulset",
-        "DaemonSet" => "daemonset",
-        "LeaderWorkerSet" => "leaderworkerset",
-        _ => "object",
+    let is_it = |one: &Kind| one.as_str() == kind || one.resource() == kind;
+    let mut known = Kind::WORKLOADS.iter().copied().chain([Kind::Pod]);
+    match known.find(is_it) {
+        Some(known) => known.resource().trim_end_matches('s'),
+        None => "object",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The fields of each kind that a redacted snapshot keeps. What is not listed here is dropped.
 
 use crate::model::Kind;
+use crate::model::kind::for_each_kind;
 
 /// What becomes of a field.
 pub(super) enum FieldRule {
@@ -34,35 +35,6 @@ pub(super) enum FieldRule {
 
 /// The fields of an object that are kept, by name.
 pub(super) type Fields = &'static [(&'static str, FieldRule)];
-
-/// What is kept of an object of that kind; nothing where none is kept.
-pub(super) fn kept_fields(kind: Kind) -> Option<Fields> {
-    Some(match kind {
-        Kind::ResourceSlice => SLICE,
-        Kind::ResourceClaim => CLAIM,
-        Kind::ResourceClaimTemplate => TEMPLATE,
-        Kind::DeviceTaintRule => RULE,
-        Kind::Pod => POD,
-        Kind::Node => NODE,
-        Kind::PodDisruptionBudget => BUDGET,
-        Kind::ReplicaSet => REPLICA_SET,
-        Kind::Deployment => DEPLOYMENT,
-        Kind::StatefulSet => STATEFUL_SET,
-        Kind::DaemonSet => DAEMON_SET,
-        Kind::Job => JOB,
-        Kind::CronJob => CRON_JOB,
-        Kind::LeaderWorkerSet => LEADER_WORKER_SET,
-        Kind::JobSet => JOB_SET,
-        Kind::PodGroup | Kind::CoschedulingPodGroup => POD_GROUP,
-        Kind::DeviceClass => CLASS,
-        Kind::Event
-        | Kind::MutatingAdmissionPolicy
-        | Kind::MutatingAdmissionPolicyBinding
-        | Kind::ValidatingAdmissionPolicy
-        | Kind::ValidatingAdmissionPolicyBinding
-        | Kind::NamespaceObject => return None,
-    })
-}
 
 /// An object: the fields that are kept as they are, and what becomes of the others.
 macro_rules! fields {
@@ -271,6 +243,12 @@ const POD: Fields = object!(
             [] "requiredDuringSchedulingIgnoredDuringExecution": NODES,
         ),),
         "schedulingGates": items!([] "name": FieldRule::Name("gate"),),
+        // As the taints of nodes, which they are about.
+        "tolerations": items!(
+            ["operator", "effect", "tolerationSeconds"]
+            "key": FieldRule::Key,
+            "value": FieldRule::Name("value"),
+        ),
         "priorityClassName": FieldRule::Name("priority"),
         "resourceClaims": items!(
             []
@@ -378,12 +356,29 @@ macro_rules! workload {
     };
 }
 
-const REPLICA_SET: Fields = workload!("replicaset");
-const DEPLOYMENT: Fields = workload!("deployment");
-const STATEFUL_SET: Fields = workload!("statefulset");
-const DAEMON_SET: Fields = workload!("daemonset");
-const JOB: Fields = workload!("job");
-const CRON_JOB: Fields = workload!("cronjob");
-const LEADER_WORKER_SET: Fields = workload!("leaderworkerset");
-const JOB_SET: Fields = workload!("jobset");
-const POD_GROUP: Fields = workload!("podgroup");
+macro_rules! kept {
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident {
+            versions: [ $($version:tt)* ],
+            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
+            spelled: $($columns:tt)*
+        }
+    )*) => {
+        /// What is kept of an object of that kind; nothing where none is kept.
+        pub(super) fn kept_fields(kind: Kind) -> Option<Fields> {
+            match kind {
+                $(Kind::$kind => kept!(@fields $($redacted)?),)*
+            }
+        }
+    };
+    (@fields) => {
+        None
+    };
+    (@fields $fields:expr) => {{
+        const KEPT: Fields = $fields;
+        Some(KEPT)
+    }};
+}
+
+for_each_kind!(kept);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::channel::oneshot;
 
 use super::file::{Destination, SaveError};
-use crate::cluster::Saved;
 use crate::cluster::files::SavedNotes;
+use crate::cluster::read::everything::Saved;
 
 /// How long an interrupted program takes to tidy up, at most.
 const TIDYING: Duration = Duration::from_secs(1);

@@ -14,14 +14,16 @@ use futures::stream::{self, LocalBoxStream, StreamExt};
 use tokio::time::Instant;
 
 use super::budget::Budget;
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{JSON, PROTOBUF, Read};
 use crate::cluster::client::retry::AttemptFailure;
 use crate::cluster::client::stream::Stream;
+use crate::cluster::error::ClusterError;
 use crate::cluster::path::{escaped, path_of};
+use crate::cluster::permission::Permission;
 use crate::cluster::read::bodies;
 use crate::cluster::read::list::List;
 use crate::cluster::read::lists::{Listing, Selection};
-use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::Encoding;
 use crate::wire::{Detail, Object, Version, WatchDecoder, WatchEncoding, WatchEvent};
 

@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
-use super::Watched;
 use super::feed::FeedScope;
-use crate::cluster::ClusterError;
+use super::watched::Watched;
+use crate::cluster::error::ClusterError;
 use crate::cluster::read::claim_consumers::ClaimConsumers;
 use crate::cluster::read::pods::{Found, Reader};
 use crate::model::{DeviceId, Kind, NamespacedName, NodeName, Snapshot};

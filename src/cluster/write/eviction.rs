@@ -4,10 +4,12 @@ use http::Method;
 use serde_json::json;
 
 use super::make::WriteMode;
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::write::WriteOutcome;
+use crate::cluster::error::ClusterError;
 use crate::cluster::path::escaped;
-use crate::cluster::{ApiClient, ClusterError, Permission};
+use crate::cluster::permission::Permission;
 use crate::model::{NamespacedName, Uid};
 
 /// What came of asking for an eviction.
@@ -50,11 +52,7 @@ pub async fn evict(
             escaped(name)
         ),
         accept: JSON,
-        permission: Permission {
-            verb: "create",
-            group: String::new(),
-            resource: "pods/eviction".to_owned(),
-        },
+        permission: Permission::evictions(),
     };
     let body = json!({
         "apiVersion": "policy/v1", "kind": "Eviction",
@@ -62,7 +60,6 @@ pub async fn evict(
         "deleteOptions": {"preconditions": {"uid": uid.as_str()}},
     });
     let change = Change {
-        name: name.to_owned(),
         method: Method::POST,
         content_type: JSON,
         body: body.to_string().into_bytes(),

@@ -2,9 +2,10 @@
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::write::WriteOutcome;
-use crate::cluster::{ApiClient, Permission};
+use crate::cluster::permission::Permission;
 
 const PATH: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
@@ -24,8 +25,6 @@ pub async fn user_name(client: &ApiClient) -> Option<String> {
         },
     };
     let change = Change {
-        // A review has none.
-        name: String::new(),
         method: http::Method::POST,
         content_type: JSON,
         body: serde_json::to_vec(&SelfSubjectReview::default()).ok()?,

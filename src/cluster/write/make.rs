@@ -12,8 +12,9 @@ use super::removal::{self, DeletionReply, ObservedObject, Removal, RemovalVerdic
 use super::stored::{ObjectVersion, Stored};
 use crate::cluster::client::request::{self, JSON, Read};
 use crate::cluster::client::write::WriteOutcome;
+use crate::cluster::error::ClusterError;
 use crate::cluster::path::path_of;
-use crate::cluster::{ClusterError, Permission};
+use crate::cluster::permission::Permission;
 use crate::model::RuleMetadata;
 use crate::wire::Fact;
 
@@ -366,7 +367,6 @@ impl<T: Fact> Objects<T> {
             permission: Permission::new(verb, self.version.kind),
         };
         let request = request::Change {
-            name: name.to_owned(),
             method,
             content_type,
             body: body(change, mode).to_string().into_bytes(),

@@ -4,6 +4,7 @@
 //! resolved by reading the object again. When somebody else was first, the caller decides anew on what
 //! is there then, as often as one budget of tries and time allows: see [`Objects::change`].
 
+mod access;
 mod answer;
 mod budget;
 mod contain;
@@ -16,6 +17,7 @@ mod restart;
 mod run;
 mod stored;
 
+pub use access::{AccessQuery, is_allowed};
 pub use eviction::{EvictionAnswer, evict};
 pub use identity::user_name;
 pub use make::{ChangeDoubt, ChangeResult, ConflictAction, ObjectChange, WriteMode};

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use super::answer;
 use super::stored::Stored;
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{JSON, Read};
 use crate::cluster::client::retry::AttemptFailure;
+use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::discovery::enablement;
+use crate::cluster::error::ClusterError;
 use crate::cluster::path::{escaped, path_of};
+use crate::cluster::permission::Permission;
 use crate::cluster::read::lists::{Listing, Selection};
-use crate::cluster::{ApiClient, ClusterError, Permission, ServedKinds};
 use crate::wire::{Detail, Fact, ListMeta, Version, versions_of};
 
 /// The objects of one kind, at the newest version that the server has: read with everything that it

@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 
 use super::make::{MERGE_PATCH, WriteMode};
 use super::stored::ObjectVersion;
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::write::WriteOutcome;
+use crate::cluster::error::ClusterError;
 use crate::cluster::path::escaped;
-use crate::cluster::{ApiClient, ClusterError, Permission};
+use crate::cluster::permission::Permission;
 use crate::model::{Kind, NamespacedName, Rollout, RuleMetadata};
 
 /// What came of asking for a restart.
@@ -58,7 +60,6 @@ pub async fn restart(
         permission: Permission::new("patch", Kind::Deployment),
     };
     let change = Change {
-        name: name.to_owned(),
         method: Method::PATCH,
         content_type: MERGE_PATCH,
         body: patch(on, at).to_string().into_bytes(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use crate::completion::Values;
 use crate::decide::contexts;
 use crate::error::Failure;
 use crate::naming::duration::parse_request_timeout;
@@ -18,7 +19,7 @@ pub(crate) struct ConnectionArgs {
     pub(crate) kubeconfig: Option<PathBuf>,
 
     /// Kubeconfig context; repeatable for `preview`, `list` and `devices`
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = Values::Contexts)]
     pub(crate) context: Vec<String>,
 
     /// All contexts whose names match REGEX; for `preview`, `list` and `devices`
@@ -26,15 +27,15 @@ pub(crate) struct ConnectionArgs {
     pub(crate) contexts: Option<Regex>,
 
     /// Kubeconfig cluster
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = Values::Clusters)]
     pub(crate) cluster: Option<String>,
 
     /// Kubeconfig user
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = Values::Users)]
     pub(crate) user: Option<String>,
 
-    /// Namespace of the claims or pods to show; for `devices`, `explain` and `podresources list`
-    #[arg(short, long, global = true, value_name = "NAME")]
+    /// Namespace of the claims or pods to show; for `devices`, `explain`, `make-room` and `podresources list`
+    #[arg(short, long, global = true, value_name = "NAME", add = Values::Namespaces)]
     pub(crate) namespace: Option<String>,
 
     /// All namespaces (the default; accepted for compatibility with kubectl)

@@ -1,5 +1,6 @@
 //! Devices, by what they are and who uses them.
 
+use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 
 /// Flags that choose devices by what they are, and by who uses them. Several have to be met at once.
@@ -15,7 +16,7 @@ pub(crate) struct DeviceFilterArgs {
     expressions: Vec<String>,
 
     /// Devices that are local to this node
-    #[arg(long, help_heading = "Devices")]
+    #[arg(long, help_heading = "Devices", add = Values::Nodes)]
     pub(crate) node: Option<String>,
 
     /// Devices that this DeviceClass selects
@@ -23,12 +24,13 @@ pub(crate) struct DeviceFilterArgs {
         long,
         value_name = "DEVICECLASS",
         help_heading = "Devices",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::Classes
     )]
     class: Option<String>,
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
-    #[arg(long, value_name = "POD", help_heading = "Devices")]
+    #[arg(long, value_name = "POD", help_heading = "Devices", add = Values::Pods)]
     pod: Option<String>,
 
     /// Devices allocated to this claim, as [NAMESPACE/]NAME
@@ -36,7 +38,8 @@ pub(crate) struct DeviceFilterArgs {
         long,
         value_name = "CLAIM",
         help_heading = "Devices",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::Claims
     )]
     claim: Option<String>,
 
@@ -48,7 +51,8 @@ pub(crate) struct DeviceFilterArgs {
         long = "attribute",
         value_name = "NAME=VALUE",
         help_heading = "Devices",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::Attributes
     )]
     attributes: Vec<String>,
 
@@ -60,7 +64,8 @@ pub(crate) struct DeviceFilterArgs {
         long = "identity-attribute",
         value_name = "NAME",
         help_heading = "Devices",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::AttributeNames
     )]
     pub(crate) identity_attributes: Vec<String>,
 

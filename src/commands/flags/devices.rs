@@ -1,5 +1,6 @@
 //! Devices, as they are typed.
 
+use crate::completion::Values;
 use crate::decide::choice::wrong_name;
 use crate::error::Failure;
 use crate::model::DeviceSelector;
@@ -9,15 +10,15 @@ use crate::naming::device;
 #[derive(clap::Args, Debug)]
 pub(crate) struct SelectorArgs {
     /// Driver of the devices
-    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    #[arg(long, help_heading = "Devices", hide_short_help = true, add = Values::Drivers)]
     driver: Option<String>,
 
     /// Pool of the devices
-    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    #[arg(long, help_heading = "Devices", hide_short_help = true, add = Values::Pools)]
     pool: Option<String>,
 
     /// Name of the devices within their pool
-    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    #[arg(long, help_heading = "Devices", hide_short_help = true, add = Values::DeviceNames)]
     device: Option<String>,
 }
 

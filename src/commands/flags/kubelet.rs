@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::commands::work::debug_pod::DebugPodPlan;
+use crate::completion::Values;
 use crate::naming::duration::parse_duration;
 
 /// Flags that let a pod on a node ask the kubelet there.
@@ -21,7 +22,8 @@ pub(crate) struct DebugPodArgs {
         value_parser = NonEmptyStringValueParser::new(),
         requires = "debug_image",
         help_heading = "Kubelet",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::Nodes
     )]
     pub(crate) via_debug: Option<String>,
 
@@ -43,7 +45,8 @@ pub(crate) struct DebugPodArgs {
         default_value = "default",
         value_parser = NonEmptyStringValueParser::new(),
         help_heading = "Kubelet",
-        hide_short_help = true
+        hide_short_help = true,
+        add = Values::Namespaces
     )]
     pub(crate) debug_namespace: String,
 

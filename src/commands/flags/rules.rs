@@ -1,5 +1,6 @@
 //! Which rules are meant, as it is typed.
 
+use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{RuleArguments, RuleWords};
@@ -14,13 +15,13 @@ pub(crate) struct RuleArgs {
     /// A hardware ID without KEY selects the rules on this device, and rules that record this hardware ID;
     /// `wait`, `describe` and `list` include the rules on its partitions. Format of devices:
     /// DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT, each with or without a trailing `-`.
-    #[arg(value_name = "RULE|DEVICE KEY")]
+    #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
     /// Rules with these labels
     ///
     /// For example devicetaint.dev/batch=9c41d7e02b, the label of all rules of one `add`.
-    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
     selector: Option<LabelSelector>,
 }
 

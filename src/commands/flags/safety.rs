@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::guards;
 use crate::commands::work::consent::{SafetyFlags, SafetyLimits};
+use crate::completion::Values;
 use crate::error::Failure;
 
 /// Flags that say how much harm is agreed to.
@@ -19,8 +20,7 @@ pub(crate) struct SafetyArgs {
     /// Refuse unless exactly N pods would be evicted
     ///
     /// Required in addition to --yes if several namespaces, kube-system or all devices are
-    /// affected, unless --expect is set. A drain that is continued evicts those that are left of them: set
-    /// N to the number that the refusal names.
+    /// affected, unless --expect is set. When a drain is continued, fewer pods are left: set N to the number in the refusal.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
@@ -28,7 +28,7 @@ pub(crate) struct SafetyArgs {
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest
     /// (hardware:…). With a file, the command is refused if taints differ, if a pod would be evicted that the
-    /// file does not list as evicted, or if a pod would be evicted earlier than the file says. With sha256:…,
+    /// file does not list as evicted, or if a pod would be evicted earlier than in the file. With sha256:…,
     /// it is refused at any difference in taints, devices selected by name, pods or outcomes, even if the
     /// impact is smaller. With hardware:…, it is refused if a device selected by name has changed. Hazards
     /// and severities are not compared (see `help hazards`). A device selected by name that was replaced
@@ -39,7 +39,7 @@ pub(crate) struct SafetyArgs {
     /// Refuse if this is true, such as 'pods.evicted>20'
     ///
     /// Repeatable; for the list of signals: `help guards`.
-    #[arg(long, value_name = "GUARD")]
+    #[arg(long, value_name = "GUARD", add = Values::Guards)]
     abort_if: Vec<String>,
 
     /// Refuse what the policy in this file forbids
@@ -51,7 +51,7 @@ pub(crate) struct SafetyArgs {
 
     /// Proceed despite known Kubernetes bugs
     ///
-    /// In 1.36.0 to 1.36.2, any rule can make kube-scheduler panic, or is ignored by it. Without this flag,
+    /// In Kubernetes 1.36.0 to 1.36.2, any rule can make kube-scheduler panic, or is ignored by it. Without this flag,
     /// the command asks for confirmation for these releases and for an unknown release; if stdin is not a
     /// terminal, it is refused.
     #[arg(long, hide_short_help = true)]

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::clock;
 use super::connect::{Live, connect, connect_client, failed};
 use super::source::{Source, detail, read_instead};
 use crate::assess::{Basis, Guard};
 use crate::cluster::{self, ApiClient, Detail, PodQuery, PodQueryResult, discover};
+use crate::commands::clock;
 use crate::commands::context::Context;
 use crate::decide::choice::{Choice, DeviceFilter, IdleName, ShownDevices, numbers};
 use crate::decide::existing_rules::{rule_named, rules_in};

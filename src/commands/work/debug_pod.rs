@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::connect::{connect_client, failed};
+use super::open_pods::left_behind;
 use crate::cluster::{
     ApiClient, ClusterError, DebugPod, DebugPodRequest, DebugPodState, NotMade, node_exists,
 };
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::model::NodeName;
-use crate::naming::pod;
 use crate::report::PodResourcesReport;
 
 /// How often is looked at the pod.
@@ -70,26 +70,35 @@ pub(crate) async fn ask(
         patience: plan.patience(),
     };
     let pod = DebugPod::new(&client, &plan.namespace);
+    // Whoever ends this program otherwise removes it.
+    context.open_pods.begin(&pod);
     // Not to be broken off: who breaks it off does not know what there is to remove.
     let answer = match stop.or_hurry(pod.create(&request)).await {
         // What was refused is not there; what was lost may be, and is removed as one that was made.
-        Some(Err(NotMade::Refused(error))) => return Err(not_made(error)),
+        Some(Err(NotMade::Refused(error))) => {
+            context.open_pods.over(&pod);
+            return Err(not_made(error));
+        }
         Some(Err(NotMade::Lost(error))) => Err(not_made(error)),
-        Some(Ok(())) => stop.or_break_off(printed(&pod, plan)).await.flatten(),
+        Some(Ok(())) => {
+            context.open_pods.made(&pod);
+            stop.or_break_off(printed(&pod, plan)).await.flatten()
+        }
         None => Err(stop.interrupted()),
     };
     let why_left = match stop.or_hurry(pod.remove()).await {
-        Some(Ok(())) => None,
+        Some(Ok(_)) => None,
         Some(Err(error)) => Some(error.to_string()),
-        None => Some("the server has not answered".to_owned()),
+        None => Some("the server has not responded".to_owned()),
     };
+    context.open_pods.over(&pod);
     // Who has stopped the program gets that status, whatever the pod has printed by then.
     let answer = match stop.status {
         Some(_) => Err(stop.interrupted()),
         None => answer,
     };
     let answer = match why_left {
-        Some(why) => still_there(answer, &pod, plan, &why, context),
+        Some(why) => still_there(answer, &pod, &why, context),
         None => answer,
     };
     tell(&client, context);
@@ -224,14 +233,10 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
 fn still_there(
     answer: Result<String, Failure>,
     pod: &DebugPod,
-    plan: &DebugPodPlan,
     why: &str,
     context: &Context,
 ) -> Result<String, Failure> {
-    let name = pod.name();
-    let by_hand = pod::arguments(&plan.namespace, pod.bare_name());
-    let line =
-        format!("pod {name} could not be deleted: {why}; to delete it: kubectl delete {by_hand}");
+    let line = left_behind(pod, why);
     match answer {
         Ok(text) => {
             context.printer.insist(&line);

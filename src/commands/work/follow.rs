@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::clock::Clock;
 use super::cluster_view::{ClusterView, ViewWarnings};
 use super::connect::failed;
 use super::output_request::OutputRequest;
@@ -14,6 +13,7 @@ use super::present::{page, present, tell};
 use super::source::detail;
 use crate::assess::Basis;
 use crate::cluster::{Detail, Watched};
+use crate::commands::clock::Clock;
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};

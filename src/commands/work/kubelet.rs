@@ -18,7 +18,7 @@ use crate::engine::unreleased_devices::{WatchedDevices, still_held};
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET, notes_beside};
-use crate::model::{DeviceTaintRule, Dialect, InUse, NodeName, PreparedClaim, Warning};
+use crate::model::{DeviceTaintRule, InUse, NodeName, PreparedClaim, Warning};
 use crate::report::blocker::Blocker;
 
 /// How often a kubelet is asked that has not given everything back.
@@ -228,7 +228,8 @@ impl Verifier {
         }
     }
 
-    /// Waits until the kubelet has given back all that is waited for, at most until `end`; with what is left then.
+    /// Waits until the kubelet has given back all that is waited for, at most until `end`; with what is left then. What is
+    /// left before is `told`.
     ///
     /// # Errors
     ///
@@ -236,6 +237,7 @@ impl Verifier {
     pub(crate) async fn settled(
         &self,
         end: Instant,
+        told: &dyn Fn(&[Blocker]),
         context: &Context,
     ) -> Result<Vec<Blocker>, Failure> {
         loop {
@@ -251,6 +253,7 @@ impl Verifier {
             if Instant::now() >= end {
                 return Ok(left);
             }
+            told(&left);
             self.way.rest().await?;
         }
     }
@@ -292,13 +295,7 @@ impl Verifier {
             }
         };
         let prepared = prepared.map_err(|why| Failure::new(ExitStatus::Failed, why).hint(NOTES))?;
-        match in_use.dialect {
-            Dialect::V1 => Ok((in_use, prepared)),
-            Dialect::V1Alpha1 => Err(Failure::new(
-                ExitStatus::Failed,
-                "this kubelet is too old to report which devices of claims are in use",
-            )),
-        }
+        Ok((in_use, prepared))
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Knows no clap: everything comes as plain values.
 
+pub(crate) mod access;
 pub(crate) mod add_hooks;
 pub(crate) mod candidates;
 pub(crate) mod change_summary;
 pub(crate) mod changer;
-pub(crate) mod clock;
 pub(crate) mod cluster_view;
 pub(crate) mod clusters;
 pub(crate) mod connect;
@@ -25,7 +25,9 @@ pub(crate) mod make_room;
 pub(crate) mod mutation_context;
 pub(crate) mod nodes;
 pub(crate) mod observer;
+pub(crate) mod open_pods;
 pub(crate) mod output_request;
+pub(crate) mod own_cleanup;
 pub(crate) mod pipeline;
 pub(crate) mod policies;
 pub(crate) mod policy;

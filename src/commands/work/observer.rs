@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::clock::Clock;
 use super::cluster_view::ClusterView;
 use super::connect::{Live, failed};
 use super::nodes::{Nodes, NodesKnown};
 use super::resolve_rules::by_name;
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
+use crate::commands::clock::Clock;
 use crate::decide::pending_evictions::{EvictionEvidence, Evictors};
 use crate::engine::hardware::Hardware;
 use crate::engine::holders::UnevictedPod;

@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::changer::Changer;
-use super::clock::Clock;
 use super::mutation_context::MutationContext;
 use crate::cluster::Retryability;
+use crate::commands::clock::Clock;
 use crate::commands::context::Context;
 use crate::decide::effect::{Revert, way_back};
 use crate::decide::ledger::RuleGoal;

@@ -36,7 +36,7 @@ pub(crate) struct Wait<'a> {
     /// The pods that were to be evicted when that was decided; none where nothing was decided here.
     pub(crate) expected: Vec<Uid>,
     pub(crate) patience: Patience,
-    /// What to do for whoever leaves while the rules are as they were seen last.
+    /// What to do for whoever leaves while the rules are unchanged seen last.
     pub(crate) advice: &'a dyn Fn(&[DeviceTaintRule]) -> Vec<String>,
     pub(crate) progress_line: ProgressLine,
     /// What is left at the last look, for work that shows it by itself.

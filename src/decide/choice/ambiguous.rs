@@ -17,6 +17,17 @@ pub struct AmbiguousNumber {
     pub devices: Vec<DeviceId>,
 }
 
+/// What a command takes where devices were named by a number of hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// Devices.
+    Devices,
+    /// One device.
+    OneDevice,
+    /// Rules, by their devices and the key of their taint.
+    Rules,
+}
+
 /// Which of the numbers `identities` several of the `chosen` devices have that are not parts of the same
 /// hardware. A place is that of whatever is in it, but on one node: the same machines have the same places. `more` are attributes that identify hardware beside those
 /// that are known.
@@ -71,13 +82,32 @@ impl AmbiguousNumber {
         )
     }
 
-    /// That it does not say which device is meant.
+    /// That it does not say which device is meant, and what to type instead.
     #[must_use]
-    pub fn failure(&self) -> Failure {
-        let first = self.devices.first().map(ToString::to_string);
-        Failure::new(ExitStatus::Failed, self.describe()).hint(format!(
-            "name the device instead, such as {}",
-            first.unwrap_or_default()
-        ))
+    pub fn failure(&self, by: NamedBy) -> Failure {
+        let names: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
+        Failure::new(ExitStatus::Failed, self.describe())
+            .hint(match by {
+                NamedBy::Devices => format!(
+                    "instead of {}, name one of these devices, or all of them: {}",
+                    self.hardware,
+                    names.join(" ")
+                ),
+                NamedBy::OneDevice => format!(
+                    "instead of {}, name one of these devices: {}",
+                    self.hardware,
+                    names.join(" ")
+                ),
+                NamedBy::Rules => format!(
+                    "instead of {}, name one of these devices, or all of them, and the KEY of the \
+                     taint: {} KEY",
+                    self.hardware,
+                    names.join(" ")
+                ),
+            })
+            .hint(format!(
+                "to see them: kubectl devicetaint devices {}",
+                names.join(" ")
+            ))
     }
 }

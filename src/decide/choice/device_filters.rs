@@ -1,6 +1,6 @@
 //! Devices selected by attributes and by use: `--where`, `--pod` and their like.
 
-use super::ambiguous::{AmbiguousNumber, ambiguous};
+use super::ambiguous::{AmbiguousNumber, NamedBy, ambiguous};
 use super::idle::{IdleName, idle};
 use super::no_match::{no_such, nothing};
 use crate::decide::identity::Hardware;
@@ -63,10 +63,10 @@ impl FilterResult {
     /// # Errors
     ///
     /// When there is one.
-    pub fn refuse_ambiguous(&self) -> Result<(), Failure> {
+    pub fn refuse_ambiguous(&self, by: NamedBy) -> Result<(), Failure> {
         self.ambiguous
             .first()
-            .map_or(Ok(()), |found| Err(found.failure()))
+            .map_or(Ok(()), |found| Err(found.failure(by)))
     }
 }
 
@@ -647,7 +647,7 @@ mod tests {
             };
             let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
             let filtered = filter.resolve(reading, named, &semantics).unwrap();
-            let refused = filtered.refuse_ambiguous().err();
+            let refused = filtered.refuse_ambiguous(NamedBy::Devices).err();
             refused.map(|failure| (failure.to_string(), failure.hints().join("\n")))
         };
         let uuid = ("uuid", "GPU-1");
@@ -657,7 +657,13 @@ mod tests {
             "gpu.example.com/node-7/gpu-1",
         );
         assert!(text.contains(first) && text.contains(second), "{text}");
-        assert!(hint.ends_with(&format!("such as {first}")), "{hint}");
+        assert_eq!(
+            hint,
+            format!(
+                "instead of uuid=GPU-1, name one of these devices, or all of them: {first} {second}\n\
+                 to see them: kubectl devicetaint devices {first} {second}"
+            )
+        );
         let named = [crate::decide::testing::selector("gpu-1")];
         assert_eq!(ambiguous(&reading, uuid, &[&named]), None);
         // Whatever is in a place may be several.

@@ -35,15 +35,11 @@ pub fn wrong_name(error: NamingError) -> Failure {
             "separate device and taint by a space: {value} KEY:EFFECT"
         )),
         NamingError::Everything { .. } => Some("to select every device: --all-devices".to_owned()),
-        NamingError::UnknownEffect {
-            nearest: Some(effect),
-            ..
-        } => Some(format!("did you mean {effect}?")),
         NamingError::NotExplained { argument, kind } => {
             let ways = ways_to(kind, argument).into_iter();
             return ways.fold(Failure::usage(error), Failure::hint);
         }
-        NamingError::UnknownEffect { nearest: None, .. }
+        NamingError::UnknownEffect { .. }
         | NamingError::EmptySegment { .. }
         | NamingError::Invalid { .. }
         | NamingError::NoEffect { .. } => None,

@@ -34,7 +34,7 @@ mod unknown;
 mod unpublished;
 
 pub use all_devices::refuse_wide;
-pub use ambiguous::AmbiguousNumber;
+pub use ambiguous::{AmbiguousNumber, NamedBy};
 pub use collapse::{Expansion, collapsed};
 pub use device_arguments::DeviceArguments;
 pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};

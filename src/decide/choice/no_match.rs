@@ -4,17 +4,14 @@ use std::collections::BTreeSet;
 
 use super::idle::IdleName;
 use super::unknown::no_such_device;
-use crate::decide::identity::identifying_attributes::{KNOWN, identifies};
+use crate::decide::identity::identifying_attributes::KNOWN;
 use crate::engine::expression::AttributeCondition;
 use crate::engine::{self, DeviceCondition, Semantics, filter_devices};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{
-    AttributeValue, Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot,
-};
+use crate::model::{Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
 use crate::naming::device;
 use crate::naming::nearest::nearest;
 use crate::naming::phrase::each_once;
-use crate::naming::shell::word;
 
 /// Nothing meets the `conditions`: most likely one of them names what is not there.
 #[must_use]
@@ -154,7 +151,7 @@ fn no_such_name(
     };
     let known = engine::devices(snapshot, semantics).devices;
     let known: Vec<DeviceId> = known.into_iter().map(|state| state.id).collect();
-    let failure = no_such_device(first, &known, snapshot);
+    let failure = no_such_device(first, &known);
     match (&first.driver, &first.pool, &first.device) {
         (Some(word), None, None) => failure.hint(format!(
             "to use it as a taint, add an effect: {word}:NoExecute"
@@ -183,19 +180,7 @@ fn no_such_value(conditions: &[AttributeCondition], snapshot: &Snapshot) -> Fail
         .filter(is_named)
         .flat_map(|condition| nearest(condition.name(), attributes(snapshot, condition.name())))
         .collect();
-    if !names.is_empty() {
-        return meant(failure, &names.into_iter().collect::<Vec<_>>());
-    }
-    let values = conditions.iter().flat_map(|condition| {
-        let values = similar(condition, snapshot).into_iter();
-        let is_alone = number_alone(condition, conditions).is_some();
-        values.map(move |value| match is_alone {
-            true => word(&value),
-            false => word(&format!("{}={value}", condition.name())),
-        })
-    });
-    let values: BTreeSet<String> = values.collect();
-    meant(failure, &values.into_iter().collect::<Vec<_>>())
+    meant(failure, &names.into_iter().collect::<Vec<_>>())
 }
 
 /// The number of a condition that is one of those on every attribute that identifies hardware: it was typed
@@ -213,43 +198,6 @@ fn number_alone<'a>(
         .iter()
         .all(|(known, _)| names(known))
         .then_some(number)
-}
-
-/// The values that devices have and that were probably meant: those that begin so, else those that look so.
-fn similar(condition: &AttributeCondition, snapshot: &Snapshot) -> Vec<String> {
-    let Some(wanted) = condition.exactly() else {
-        return Vec::new();
-    };
-    let values = devices(snapshot).flat_map(|device| {
-        let attributes = device.attributes.iter();
-        let is_meant = |name: &str| last(name) == last(condition.name());
-        attributes
-            .filter(move |(name, _)| is_meant(name))
-            .filter_map(|(_, value)| text(value))
-    });
-    let values: BTreeSet<String> = values.collect();
-    let begins = |value: &&String| value.to_lowercase().starts_with(&wanted.to_lowercase());
-    let longer: Vec<String> = values.iter().filter(begins).take(3).cloned().collect();
-    // A number that looks like another is that of another card.
-    let is_number = identifies(condition.name(), &[]);
-    if longer.is_empty() && !is_number {
-        nearest(wanted, values)
-    } else {
-        longer
-    }
-}
-
-fn text(value: &AttributeValue) -> Option<String> {
-    match value {
-        AttributeValue::String(text) | AttributeValue::Version(text) => Some(text.to_string()),
-        AttributeValue::Int(_)
-        | AttributeValue::Bool(_)
-        | AttributeValue::Ints(_)
-        | AttributeValue::Bools(_)
-        | AttributeValue::Strings(_)
-        | AttributeValue::Versions(_)
-        | AttributeValue::Unknown => None,
-    }
 }
 
 /// Refuses names of columns that are none.
@@ -389,26 +337,10 @@ mod tests {
                 DeviceCondition::Attribute(vec![AttributeCondition::is("uudi", "GPU-77")]),
                 "did you mean uuid?",
             ),
-            (
-                DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "gpu-18")]),
-                "did you mean one of uuid=GPU-18dbA, uuid=GPU-18dbB?",
-            ),
-            (
-                DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "gpu-77")]),
-                "did you mean uuid=GPU-77?",
-            ),
-            // Another number is other hardware.
+            // Another value is of other hardware.
             (
                 DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
                 "list the devices with `kubectl devicetaint devices`",
-            ),
-            (
-                DeviceCondition::Attribute(Hardware::bare("gpu-18").conditions(&[])),
-                "did you mean one of GPU-18dbA, GPU-18dbB?",
-            ),
-            (
-                DeviceCondition::Attribute(vec![AttributeCondition::is("model", "H101")]),
-                "did you mean model=H100?",
             ),
         ] {
             let shown = format!("{condition:?}");

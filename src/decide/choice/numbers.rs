@@ -4,7 +4,6 @@ use crate::decide::identity::hardware::may_be_number;
 use crate::decide::identity::identifying_attributes::identifies;
 use crate::decide::identity::{Hardware, NotedHardware};
 use crate::model::{AttributeValue, DeviceSelector, DeviceTaintRule, Reading, Snapshot};
-use crate::naming::nearest::nearest;
 
 /// Those of `words` that are the number of a published device, such as its serial number; `more` are
 /// attributes that identify hardware beside those that are known.
@@ -23,14 +22,6 @@ pub fn numbers(words: &[&str], snapshot: &Snapshot, more: &[String]) -> Vec<Hard
         })
     };
     hardware.filter(is_published).collect()
-}
-
-/// Numbers of published hardware that look like `word`, the most similar first.
-pub(super) fn similar_numbers(word: &str, snapshot: &Snapshot) -> Vec<String> {
-    let devices = snapshot.slices.iter().flat_map(|slice| &slice.devices);
-    let attributes = devices.flat_map(|device| &device.attributes);
-    let numbers = attributes.filter(|(name, _)| identifies(name, &[]));
-    nearest(word, numbers.filter_map(|(_, value)| written(value)))
 }
 
 /// Those of `words` that one of `rules` notes as the number of the hardware for which it was made.
@@ -121,10 +112,5 @@ mod tests {
             "a model identifies nothing"
         );
         assert_eq!(found(&["h100"], &["model"]), ["h100"]);
-        assert_eq!(
-            similar_numbers("1423022041321", &snapshot),
-            ["1423022041312"]
-        );
-        assert!(similar_numbers("gpu.example.com", &snapshot).is_empty());
     }
 }

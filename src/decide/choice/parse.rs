@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::ambiguous::NamedBy;
 use super::device_arguments::DeviceArguments;
 use super::device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
 use super::misspelt_name::{meant_as_hardware, wrong_name};
@@ -189,7 +190,7 @@ impl Choice {
             return Ok((self.clone(), Vec::new()));
         };
         let filtered = filter.resolve(reading, &[named], semantics)?;
-        filtered.refuse_ambiguous()?;
+        filtered.refuse_ambiguous(NamedBy::Devices)?;
         let FilterResult { devices, notes, .. } = filtered;
         let by = ChoiceBasis::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
         let taint = self.taint.clone();

@@ -1,9 +1,9 @@
 //! Devices that do not exist, with similar names.
 
-use super::numbers::{similar_numbers, word_of};
+use super::numbers::word_of;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Kind, Reading, Snapshot, Source};
+use crate::model::{DeviceId, DeviceSelector, Kind, Reading, Source};
 use crate::naming::nearest::nearest;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
@@ -14,11 +14,7 @@ pub const NO_DEVICES: &str = "no driver publishes a device, and no claim has one
 
 /// No device of that name is published or allocated.
 #[must_use]
-pub fn no_such_device(
-    selector: &DeviceSelector,
-    known: &[DeviceId],
-    snapshot: &Snapshot,
-) -> Failure {
+pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
     let failure = Failure::new(
         ExitStatus::Failed,
         match word_of(selector) {
@@ -41,12 +37,7 @@ pub fn no_such_device(
             parts.retain(|name| {
                 device::parse(name).is_ok_and(|part| part.pool.is_some() || part.device.is_some())
             });
-            [
-                similar_numbers(typed, snapshot),
-                nearest(typed, drivers),
-                parts,
-            ]
-            .concat()
+            [nearest(typed, drivers), parts].concat()
         }
         None => suggest(selector, known),
     };
@@ -64,7 +55,7 @@ pub fn no_such_device(
 pub fn missing_device(selector: &DeviceSelector, known: &[DeviceId], reading: &Reading) -> Failure {
     match devices_unread(reading) {
         Some(kinds) => unread(selector, &kinds, &reading.source),
-        None => no_such_device(selector, known, &reading.snapshot),
+        None => no_such_device(selector, known),
     }
 }
 
@@ -195,20 +186,19 @@ mod tests {
     #[test]
     fn where_there_is_no_device_nobody_is_sent_to_look_for_one() {
         let anything = DeviceSelector::default();
-        let failure = no_such_device(&anything, &[], &Snapshot::default());
-        let none = Snapshot::default();
+        let failure = no_such_device(&anything, &[]);
         assert_eq!(failure.hints(), [NO_DEVICES]);
         let known = DeviceId {
             driver: "gpu.example.com".into(),
             pool: "node-7".into(),
             device: "gpu-0".into(),
         };
-        let failure = no_such_device(&anything, std::slice::from_ref(&known), &none);
+        let failure = no_such_device(&anything, std::slice::from_ref(&known));
         let typed = device::parse("nod-7").unwrap();
-        let told = no_such_device(&typed, std::slice::from_ref(&known), &none).to_string();
+        let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
         assert_eq!(told, "no driver or hardware ID nod-7");
         let typed = device::parse("gpu.example.con").unwrap();
-        let told = no_such_device(&typed, std::slice::from_ref(&known), &none).to_string();
+        let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
         assert!(
             told.starts_with("no device matches gpu.example.con/*/*"),
             "{told}"

@@ -123,7 +123,7 @@ impl DrainEnd {
         );
         let failure = lines.into_iter().fold(failure, Failure::detail);
         Err(failure.hint(format!(
-            "before the same command drains them again: kubectl devicetaint restore {}",
+            "to drain them again, first run: kubectl devicetaint restore {}",
             word(&self.name)
         )))
     }
@@ -134,7 +134,7 @@ impl DrainEnd {
 pub fn interrupted(name: &str) -> Vec<String> {
     vec![
         "the taints stay: no new pods are scheduled on the devices, pods that were evicted are \
-         replaced elsewhere, and restarts of Deployments go on"
+         replaced elsewhere, and restarts of Deployments continue"
             .to_owned(),
         "to continue: run the same command again".to_owned(),
         format!("to undo it: kubectl devicetaint restore {}", word(name)),

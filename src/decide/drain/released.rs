@@ -67,6 +67,7 @@ mod tests {
             claims: Vec::new(),
             partition_pods: BTreeSet::new(),
             is_blocked_partition: false,
+            in_use_by: BTreeSet::new(),
             node: Some(ReleaseNode {
                 name: "node-7".into(),
                 schedulability,

@@ -23,7 +23,7 @@ pub fn removal_safety(
     let mut reasons = held;
     reasons.extend(unknown);
     if asked.is_empty() && reasons.is_empty() {
-        reasons.push("no kubelet was asked".to_owned());
+        reasons.push("no kubelet was queried".to_owned());
     }
     if reasons.is_empty() {
         RemovalSafety::Safe(asked.iter().map(ToString::to_string).collect())

@@ -125,7 +125,7 @@ impl RestartBlocker {
             Self::Recreate => "strategy Recreate removes old pods first".to_owned(),
             Self::UnknownStrategy(strategy) => format!("strategy {strategy} is unknown"),
             Self::NoSurge => "maxSurge is 0".to_owned(),
-            Self::UnknownSurge => "maxSurge or maxUnavailable is not understood".to_owned(),
+            Self::UnknownSurge => "maxSurge or maxUnavailable cannot be parsed".to_owned(),
             Self::Paused => "the Deployment is paused".to_owned(),
             Self::LastingClaim(claim) => format!("new pods would use claim {claim} too"),
             Self::AlreadyRestarted => "the Deployment was already restarted".to_owned(),

@@ -217,7 +217,7 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
 /// By what pods leave, in words.
 fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
     let means = match limits.means {
-        Means::Taint => return "by effect NoExecute, which ignores budgets".to_owned(),
+        Means::Taint => return "with effect NoExecute, which ignores budgets".to_owned(),
         Means::Restart => "by restarts of their Deployments, new pods first",
         Means::Auto if !restarts.owners.is_empty() => {
             "by restarts of their Deployments, new pods first, others by the Eviction API"
@@ -227,7 +227,7 @@ fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
     match limits.force_after {
         None => format!("{means}, which respects budgets"),
         Some(after) => format!(
-            "{means}, and after {}s by effect NoExecute, which ignores budgets",
+            "{means}, and after {}s with effect NoExecute, which ignores budgets",
             after.as_secs()
         ),
     }
@@ -521,7 +521,7 @@ mod tests {
         };
         insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"
         Drain fw: 2 devices in 1 unit, one unit at a time (node-7)
-        Pods are removed by the Eviction API, and after 30s by effect NoExecute, which ignores budgets
+        Pods are removed by the Eviction API, and after 30s with effect NoExecute, which ignores budgets
           evicts pods that their workload recreates: team-a/web
           evicts pods of Jobs: team-a/train
           does not evict pods of DaemonSets: team-a/agent

@@ -33,7 +33,7 @@ pub struct UnitLimits {
     pub means: Means,
     /// Classes of pods that are evicted only with a flag.
     pub included: Inclusions,
-    /// When pods that could not be evicted are evicted by effect NoExecute; absent if never.
+    /// When pods that could not be evicted are evicted with effect NoExecute; absent if never.
     pub force_after: Option<Duration>,
     /// When the unit ends as blocked.
     pub timeout: Duration,

@@ -92,9 +92,10 @@ impl Reason {
     }
 }
 
-/// The units of a drain of which `end` tells how far it is.
+/// The units of a run, of which `end` tells how far it is, in the `order` in which they begin: whatever becomes of the
+/// others, a unit keeps its place.
 #[must_use]
-pub fn staged_units(end: &DrainEnd) -> Vec<StagedUnit> {
+pub fn staged_units(order: &[String], end: &DrainEnd) -> Vec<StagedUnit> {
     let unit = |name: &str, stage| StagedUnit {
         name: name.to_owned(),
         stage,
@@ -104,7 +105,9 @@ pub fn staged_units(end: &DrainEnd) -> Vec<StagedUnit> {
     let waiting = waiting.map(|name| unit(name, UnitStage::Waiting));
     let running = end.running.iter();
     let running = running.map(|name| unit(name, UnitStage::Draining));
-    over.chain(running).chain(waiting).collect()
+    let mut units: Vec<StagedUnit> = over.chain(running).chain(waiting).collect();
+    units.sort_by_key(|unit| order.iter().position(|name| *name == unit.name));
+    units
 }
 
 fn stage(end: &UnitEnd) -> UnitStage {
@@ -197,7 +200,7 @@ impl DrainView<'_> {
         };
         let shown = UNIT_LINES.saturating_sub(1);
         let more = more.saturating_add(1);
-        // The unit before it is the last one that has ended.
+        // The unit before it is shown, too: it has begun before.
         let first = place.saturating_sub(1).min(more);
         let (before, rest) = self.units.split_at(first);
         let (near, after) = rest.split_at(shown.min(rest.len()));
@@ -261,7 +264,7 @@ impl DrainView<'_> {
             return Reason::new(why);
         }
         if self.run.is_raised() {
-            return Reason::new("will be evicted by effect NoExecute".to_owned());
+            return Reason::new("will be evicted with effect NoExecute".to_owned());
         }
         if let Some(message) = self.run.refusal(pod) {
             return Reason::new(format!("eviction refused: {message}"));
@@ -423,4 +426,129 @@ fn shortened(text: &str, most: usize) -> String {
     }
     let start = text.chars().take(most.saturating_sub(1));
     start.chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::facts::RuleState;
+    use crate::decide::drain::means::Means;
+    use crate::decide::drain::order::{BudgetState, Harm};
+    use crate::decide::drain::pod_class::{Inclusions, PodClass};
+    use crate::decide::drain::unit_run::UnitLimits;
+    use crate::report::testing::pod;
+
+    fn limits() -> UnitLimits {
+        UnitLimits {
+            means: Means::Eviction,
+            included: Inclusions::default(),
+            force_after: None,
+            timeout: Duration::from_secs(60),
+            accepts_unplaceable: false,
+        }
+    }
+
+    fn facts(pods: usize) -> UnitFacts {
+        let pods = (0..pods).map(|number| {
+            let name = format!("a-pod-with-a-name-that-is-rather-long-for-a-pod-{number}");
+            let pod = pod("a-namespace-with-a-long-name", &name);
+            let class = PodClass::Replicated;
+            UnitPod {
+                name: pod.name.clone(),
+                uid: pod.uid.clone(),
+                class,
+                harm: Harm::of(&pod, class, BudgetState::Allows),
+                is_terminating: false,
+                grace_period_end: None,
+                workload: None,
+            }
+        });
+        UnitFacts {
+            now: None,
+            rules: RuleState::AsMade,
+            other_claims: Vec::new(),
+            pods: pods.collect(),
+            workloads: Default::default(),
+            restarts: Default::default(),
+            unschedulable: Default::default(),
+            busy: Default::default(),
+            unread: Vec::new(),
+            is_idle: false,
+            not_idle: Vec::new(),
+        }
+    }
+
+    fn progress(units: &[StagedUnit], current: &str, pods: usize) -> DrainProgress {
+        let view = DrainView {
+            drain: "fw",
+            units,
+            current,
+            run: &UnitRun::new(limits()),
+            facts: &facts(pods),
+            elapsed: Duration::from_secs(10),
+        };
+        view.progress()
+    }
+
+    #[test]
+    fn a_unit_keeps_its_number_whatever_becomes_of_the_others() {
+        let order: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
+        let ended = |units: &[&str], running: &[&str], waiting: &[&str]| {
+            let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+            let units = units.iter();
+            DrainEnd {
+                units: units.map(|&it| (it.to_owned(), UnitEnd::Idle)).collect(),
+                running: names(running),
+                waiting: names(waiting),
+                ..DrainEnd::default()
+            }
+        };
+        for (end, current, place) in [
+            (ended(&[], &["a", "b"], &["c"]), "a", "unit 1 of 3 (a)"),
+            (ended(&[], &["a", "b"], &["c"]), "b", "unit 2 of 3 (b)"),
+            // The second was faster, and the first is still the first.
+            (ended(&["b"], &["a", "c"], &[]), "a", "unit 1 of 3 (a)"),
+            (ended(&["b"], &["a", "c"], &[]), "c", "unit 3 of 3 (c)"),
+            (ended(&["b", "c"], &["a"], &[]), "a", "unit 1 of 3 (a)"),
+        ] {
+            let units = staged_units(&order, &end);
+            let line = progress(&units, current, 1).line;
+            assert!(line.contains(place), "{place}: {line}");
+        }
+    }
+
+    #[test]
+    fn the_view_fits_a_small_terminal_whatever_there_is_to_say() {
+        let unit = |number: usize| StagedUnit {
+            name: format!(
+                "gpu.example.com/pool-with-a-long-name-{number}/{}",
+                "x".repeat(80)
+            ),
+            stage: UnitStage::Waiting,
+        };
+        for (units, pods) in [(1, 0), (1, 40), (40, 1), (40, 40)] {
+            let units: Vec<StagedUnit> = (0..units).map(unit).collect();
+            let name = units[0].name.clone();
+            let one = progress(&units, &name, pods);
+            let both = combined(&[&one, &one]);
+            for lines in [&one.lines, &both.lines] {
+                assert!(lines.len() <= MOST_LINES, "{lines:#?}");
+                let is_short = |line: &String| line.chars().count() <= COLUMNS;
+                assert!(lines.iter().all(is_short), "{lines:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let units = [StagedUnit {
+            name: "node-1".to_owned(),
+            stage: UnitStage::Draining,
+        }];
+        let shown = progress(&units, "node-1", 40);
+        let hidden = shown.lines.iter().find(|line| line.contains("more"));
+        assert!(hidden.is_some(), "{:#?}", shown.lines);
+        assert!(shown.line.contains("40 pods left"), "{}", shown.line);
+        assert!(shown.state.contains("… and 37 more"), "{}", shown.state);
+    }
 }

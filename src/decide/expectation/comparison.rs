@@ -29,8 +29,8 @@ impl Expectation {
     pub fn with_digest(text: &str) -> Option<Result<Self, String>> {
         let not = "it is not a digest as printed by `preview`, which is `sha256:` or `hardware:` with \
                    16 to 64 hexadecimal digits";
-        let report_digest = ReportDigest::parse(text)?;
-        Some(report_digest.map(Self::Marked).ok_or(not.to_owned()))
+        let report_digest = ReportDigest::parse(text)?.ok_or(not.to_owned());
+        Some(report_digest.map(Self::Marked))
     }
 
     /// What speaks against a change that has the impact `found`; empty when nothing does.
@@ -61,6 +61,7 @@ pub fn objections(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRefus
     objections.extend(replaced_hardware(known, found));
     let expected: BTreeMap<&str, &PodFacts> =
         known.evicted().map(|pod| (pod.uid.as_str(), pod)).collect();
+    // By UID: a later pod of the same name was not in the report that was approved.
     for pod in found.evicted() {
         objections.extend(match expected.get(pod.uid.as_str()) {
             None => Some(ApprovalRefusal::NewPod {
@@ -146,6 +147,7 @@ fn described(taints: &[ProposedTaint]) -> BTreeSet<String> {
 /// Whether the pod leaves earlier than expected: at an earlier time, or with less time left from the
 /// moment of the change. An eviction that only comes nearer because time passes is not earlier.
 fn earlier(expected: &PodFacts, found: &PodFacts) -> Option<ApprovalRefusal> {
+    // Both the time and the delay, since a report that waited for approval has only delays that are over.
     let (then, now) = (expected.eviction_time?, found.eviction_time?);
     let delay = |pod: &PodFacts| pod.evict_in_seconds.unwrap_or_default().max(0);
     let (expected, left) = (delay(expected), delay(found));

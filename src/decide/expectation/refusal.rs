@@ -125,8 +125,7 @@ impl fmt::Display for ApprovalRefusal {
             },
             Self::OtherDigest { expected, found } => write!(
                 formatter,
-                "its digest is now {found}, and {expected} was approved: review it again with \
-                 `preview`"
+                "the digest of the impact is now {found}, but {expected} was approved: review the impact with `preview`"
             ),
         }
     }

@@ -92,8 +92,9 @@ fn named_devices(found: &ImpactFacts) -> Vec<String> {
 }
 
 fn what_it_is(device: &DeviceFacts) -> Option<String> {
-    let attributes = device.identity.iter();
-    let attributes: Vec<String> = attributes
+    let attributes: Vec<String> = device
+        .identity
+        .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     (!attributes.is_empty()).then(|| attributes.join(", "))

@@ -45,7 +45,7 @@ impl Protection {
         match self {
             Self::Priority => "its priority is not lower",
             Self::SystemNamespace => "it is in kube-system",
-            Self::DoNotDisrupt => "an annotation asks not to disrupt it",
+            Self::DoNotDisrupt => "an annotation forbids its disruption",
         }
     }
 }

@@ -1,15 +1,29 @@
 //! Rules of making room that are left.
 
-use super::terms::kept_for;
-use crate::model::{DeviceTaintRule, Uid};
+use jiff::Timestamp;
 
-/// The rules that this plugin has made to keep devices for pods, by name: all that `--cleanup` removes.
-#[must_use]
-pub fn leftover(rules: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
-    of(rules, |_| true)
+use super::terms::kept_for;
+use crate::model::{DeviceTaintRule, RuleMetadata, Uid};
+use crate::naming::phrase::counted;
+
+/// The rules that this plugin has made to keep devices for pods, each kind by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftRules {
+    /// Those that should be gone by now: no run needs them any more.
+    pub expired: Vec<DeviceTaintRule>,
+    /// Those whose run may still be going on; also where the expiry cannot be read.
+    pub unexpired: Vec<DeviceTaintRule>,
 }
 
-/// Those of them for the pod with this UID.
+/// All rules of making room, as `--cleanup` takes them.
+#[must_use]
+pub fn left_rules(rules: &[DeviceTaintRule], now: Timestamp) -> LeftRules {
+    let all = of(rules, |_| true).into_iter();
+    let (expired, unexpired) = all.partition(|rule| rule.metadata.is_expired(now));
+    LeftRules { expired, unexpired }
+}
+
+/// Those for the pod with this UID.
 #[must_use]
 pub fn left_of(rules: &[DeviceTaintRule], uid: &Uid) -> Vec<DeviceTaintRule> {
     of(rules, |kept_for| kept_for == uid.as_str())
@@ -22,4 +36,74 @@ fn of(rules: &[DeviceTaintRule], is_meant: impl Fn(&str) -> bool) -> Vec<DeviceT
     let mut left: Vec<DeviceTaintRule> = meant.cloned().collect();
     left.sort_by(|one, other| one.name.cmp(&other.name));
     left
+}
+
+impl LeftRules {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.expired.is_empty() && self.unexpired.is_empty()
+    }
+
+    /// Those that are removed: the expired ones, and the others where somebody has agreed to that.
+    #[must_use]
+    pub fn removed(&self, includes_unexpired: bool) -> Vec<DeviceTaintRule> {
+        let more = self.unexpired.iter().filter(|_| includes_unexpired);
+        self.expired.iter().chain(more).cloned().collect()
+    }
+
+    /// What is asked, as a question without its mark.
+    #[must_use]
+    pub fn action(&self) -> String {
+        let count = self.expired.len().saturating_add(self.unexpired.len());
+        let action = format!("Remove {} of make-room", counted(count, "rule"));
+        match self.unexpired.len() {
+            0 => action,
+            some if some == count => format!("{action}, whose runs may still be going on"),
+            some => format!("{action}, of which {some} may belong to runs that are still going on"),
+        }
+    }
+
+    /// A line for each rule.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let expired = self.expired.iter().map(|rule| line(rule, "expired"));
+        expired.chain(self.kept_lines()).collect()
+    }
+
+    /// A line for each rule whose run may still be going on.
+    #[must_use]
+    pub fn kept_lines(&self) -> Vec<String> {
+        let unexpired = self.unexpired.iter();
+        let lines = unexpired.map(|rule| {
+            let until = rule.metadata.expires();
+            let until = until.map_or_else(
+                || "expiry unknown".to_owned(),
+                |until| format!("expires at {until}"),
+            );
+            line(rule, &format!("{until}, its run may still be going on"))
+        });
+        lines.collect()
+    }
+}
+
+/// That a run takes over what others have made for the same pod; nothing where there is nothing.
+#[must_use]
+pub fn taken_over_line(left: &[DeviceTaintRule]) -> Option<String> {
+    let names: Vec<String> = left.iter().map(|rule| rule.name.to_string()).collect();
+    let until = left.iter().filter_map(|rule| rule.metadata.expires()).max();
+    let until = until.map_or_else(String::new, |until| format!(", good until {until}"));
+    (!names.is_empty()).then(|| {
+        format!(
+            "takes over {} of another run for this pod, which may still be going on: {}{until}",
+            counted(names.len(), "rule"),
+            names.join(", ")
+        )
+    })
+}
+
+fn line(rule: &DeviceTaintRule, state: &str) -> String {
+    let reason = rule.metadata.annotation(RuleMetadata::REASON);
+    let reason = reason.unwrap_or("no reason");
+    format!("rule {}: {reason} ({state})", rule.name)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::assess::{Basis, completeness};
 use crate::engine::allocator::{Completeness, PendingClaim, RootCause, diagnose};
 use crate::engine::explain::explain_input::taints_of;
@@ -32,6 +33,8 @@ pub struct WaitingPod {
     pub sharing: BTreeSet<Uid>,
     /// What the scheduler says of it; absent where it has said nothing.
     pub scheduler: Option<String>,
+    /// The nodes on which it is not scheduled, whoever is evicted.
+    pub closed: Vec<ClosedNode>,
 }
 
 impl WaitingPod {
@@ -103,18 +106,21 @@ pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure>
         .map(|claim| claim.name.clone())
         .collect();
     if waiting.is_empty() {
-        let why = "does not wait for devices: all its claims have theirs";
+        let why = "does not wait for devices: all its claims are allocated";
         return Err(with_scheduler(refused(pod, why), pod));
     }
-    let Some(pending) = PendingPod::of(&chain, snapshot) else {
+    let Some(mut pending) = PendingPod::of(&chain, snapshot) else {
         return Err(refused(pod, "has claims whose requests were not read"));
     };
+    let closed = closed_nodes(pod, snapshot);
+    pending.selectors.extend(other_nodes(&closed));
     let reserved = claims().flat_map(|claim| &claim.reserved_for);
     let waits = WaitingPod {
         pending,
         claims: waiting,
         sharing: reserved.map(|consumer| consumer.uid.clone()).collect(),
         scheduler: pod.has_no_place().map(str::to_owned),
+        closed,
     };
     refuse_other_causes(&waits, pod, basis)?;
     Ok(Eligibility::Waits(Box::new(waits)))
@@ -130,7 +136,7 @@ pub fn refuse_unknown(basis: &Basis<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     let refused = Failure::refused(
-        "not everything that decides which pods to evict could be read; nothing was changed",
+        "some of the data that decides which pods to evict could not be read; nothing was changed",
     );
     let gaps = basis.reading.gaps.iter();
     Err(gaps.fold(refused, |refused, gap| {
@@ -145,10 +151,10 @@ fn refuse_other_causes(waits: &WaitingPod, pod: &Pod, basis: &Basis<'_>) -> Resu
         RootCause::Devices
         | RootCause::Taints(_)
         | RootCause::TaintCombination(_)
-        | RootCause::Constraints(_) => return Ok(()),
+        | RootCause::Constraints(_)
+        | RootCause::ConstraintsAndTaints(_) => return Ok(()),
         RootCause::Elsewhere => {
-            "does not wait for devices that others hold: a node has all that it needs, and either the \
-             scheduler has not tried yet, or something else keeps the pod off that node"
+            "does not wait for devices that other pods hold: a node has all devices that it needs; the scheduler has not tried yet, or something else prevents the pod from running on that node"
                 .to_owned()
         }
         RootCause::NoClass(class) => format!("requests device class {class}, which does not exist"),
@@ -157,7 +163,7 @@ fn refuse_other_causes(waits: &WaitingPod, pod: &Pod, basis: &Basis<'_>) -> Resu
             joined(errors.iter().map(ToString::to_string))
         ),
         RootCause::Unknown(reasons) => format!(
-            "waits for devices for a reason that is not known: {}",
+            "waits for devices, reason unknown: {}",
             joined(reasons.iter().map(ToString::to_string))
         ),
     };
@@ -179,7 +185,7 @@ fn refused(pod: &Pod, why: &str) -> Failure {
 #[must_use]
 pub fn with_scheduler(failure: Failure, pod: &Pod) -> Failure {
     match pod.has_no_place() {
-        Some(said) => failure.detail(format!("the scheduler says: {said}")),
+        Some(said) => failure.detail(format!("scheduler message: {said}")),
         None => failure,
     }
 }

@@ -30,7 +30,7 @@ impl StageEnd {
                 );
                 let failure = left.iter().cloned().fold(failure, Failure::detail);
                 Err(failure.hint(format!(
-                    "what keeps it: `kubectl devicetaint explain pod/{} -n {}`",
+                    "to see why it is pending: `kubectl devicetaint explain pod/{} -n {}`",
                     pod.name, pod.namespace
                 )))
             }
@@ -40,7 +40,7 @@ impl StageEnd {
             )),
             Self::Reversed(why) => Err(Failure::new(
                 ExitStatus::Failed,
-                format!("{why} meanwhile, so that the devices are no longer kept for pod {pod}"),
+                format!("{why} meanwhile, so the devices are no longer kept for pod {pod}"),
             )),
         }
     }

@@ -8,9 +8,11 @@
 //! |---|---|
 //! | For which pod room is made | `target` |
 //! | Whether the pod waits for devices at all | `eligibility` |
+//! | Nodes on which it is not scheduled, whoever is evicted | `closed_nodes` |
 //! | Whether its claims tolerate the taint | `tolerance` |
 //! | Which pods may be evicted, and which stay | `candidates` |
 //! | The set of pods that is evicted, or why none would help | `plan` |
+//! | What the user must be allowed to do for all of that | `needed_access` |
 //! | Taint, label and expiry of the rules | `terms` |
 //! | The stages until the pod is scheduled | `run` |
 //! | What is observed at each look | `facts` |
@@ -22,9 +24,11 @@
 
 mod candidates;
 mod cleanup;
+mod closed_nodes;
 mod eligibility;
 mod ending;
 mod facts;
+mod needed_access;
 mod plan;
 mod run;
 mod target;
@@ -37,10 +41,12 @@ mod virtual_time_tests;
 mod words;
 
 pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, Protection, candidates};
-pub use cleanup::{left_of, leftover};
+pub use cleanup::{LeftRules, left_of, left_rules, taken_over_line};
+pub use closed_nodes::{ClosedNode, ClosedReason, closed_line};
 pub use eligibility::{Eligibility, WaitingPod, eligibility, refuse_unknown, with_scheduler};
 pub use ending::interrupted;
 pub use facts::{Occupants, StageView, stage_facts};
+pub use needed_access::{NeededAccess, needed_access};
 pub use plan::{
     NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomInput, RoomLimits, RoomPlan, plan,
 };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::candidates::{CandidatePod, Movability, Protection};
+use super::closed_nodes::ClosedNode;
 use super::eligibility::WaitingPod;
 use crate::assess::Basis;
 use crate::assess::room::RoomCosts;
@@ -90,6 +91,8 @@ pub struct RoomPlan {
     pub unknown: Vec<String>,
     /// Pods that are terminating already and hold devices which could serve.
     pub leaving: Vec<NamespacedName>,
+    /// The nodes on which the pod is not scheduled.
+    pub closed: Vec<ClosedNode>,
 }
 
 /// A set that would help, and what it lacks.
@@ -114,6 +117,8 @@ pub struct NothingHelps {
     pub is_proved: bool,
     /// What was left out, since it is not known.
     pub unknown: Vec<String>,
+    /// The nodes on which the pod is not scheduled.
+    pub closed: Vec<ClosedNode>,
 }
 
 /// The set of pods to be evicted.
@@ -135,6 +140,7 @@ pub fn plan(input: &RoomInput<'_>, limits: &RoomLimits) -> Result<RoomPlan, Box<
             is_proved: found.result.is_proved,
             unknown: found.unknown(),
             leaving: leaving(input.candidates),
+            closed: input.waiting.closed.clone(),
         });
     }
     let near = Searched::new(input, Tier::BudgetsViolated, |_| true);
@@ -162,6 +168,7 @@ pub fn plan(input: &RoomInput<'_>, limits: &RoomLimits) -> Result<RoomPlan, Box<
         staying: staying(input.candidates),
         is_proved: found.result.is_proved && near.result.is_proved,
         unknown: near.unknown(),
+        closed: input.waiting.closed.clone(),
     }))
 }
 

@@ -24,7 +24,7 @@ const RETRIES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)]
 pub struct StageLimits {
     /// All of them.
     pub timeout: Duration,
-    /// After which pods that a budget keeps are evicted by effect NoExecute; absent where budgets are respected.
+    /// After which pods that a budget keeps are evicted with effect NoExecute; absent where budgets are respected.
     pub force_after: Option<Duration>,
     /// How devices are kept.
     pub mechanism: Mechanism,
@@ -281,7 +281,7 @@ impl StageRun {
             }
         });
         let said = match &facts.progress {
-            PodProgress::Pending(Some(said)) => Some(format!("the scheduler says: {said}")),
+            PodProgress::Pending(Some(said)) => Some(format!("scheduler message: {said}")),
             PodProgress::Pending(None) | PodProgress::Scheduled(_) | PodProgress::Gone => None,
         };
         pods.chain(said).collect()

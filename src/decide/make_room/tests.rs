@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::candidates::{Beneficiary, Immovable, Movability, Protection, candidates};
-use super::cleanup::{left_of, leftover};
+use super::cleanup::{left_of, left_rules, taken_over_line};
 use super::eligibility::{Eligibility, eligibility};
+use super::needed_access::{NeededAccess, needed_access};
+use super::plan::{PlannedEviction, PlannedRoom, RoomLimits, RoomPlan};
 use super::run::{
     Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
 };
@@ -15,16 +17,18 @@ use super::tolerance::{Mechanism, lacking, refuse_lacking, toleration_lines};
 use crate::assess::Basis;
 use crate::decide::drain::EvictionReply;
 use crate::decide::testing::named;
+use crate::decide::{AddStep, RulePatch};
 use crate::engine::allocator::room::{RoomCost, RoomSet};
 use crate::engine::{NotEvicted, PodImpact, Semantics, Verdict};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceRequest, Effect, Gap, Kind, Operator,
-    Pod, PodClaim, RequestKind, RequestTerms, ResourceClaim, RuleMetadata, Scheduled, Scheduling,
-    Toleration, Uid,
+    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceClass, DeviceRequest, Effect, Gap, Kind,
+    Node, NodeTaint, Operator, Pod, PodClaim, RequestKind, RequestTerms, ResourceClaim,
+    RuleMetadata, Scheduled, Scheduling, SliceNodes, Toleration, Uid,
 };
 use crate::report::testing::{
-    after, controller, device, evicted, impact, name, now, pod, reading, with_verdict,
+    after, claim_in_use, controller, device, evicted, impact, name, node, now, pod, published,
+    reading, slice, with_verdict,
 };
 
 fn movability(change: impl FnOnce(&mut Pod), verdict: Option<Verdict>) -> Movability {
@@ -392,6 +396,61 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
     }
 }
 
+/// What becomes of a pod whose device is in use on node-7 and free on node-8, which is as `change` makes it.
+fn asked_beside_a_free_device(change: impl FnOnce(&mut Node)) -> Result<Eligibility, Failure> {
+    let mut reading = reading();
+    let snapshot = &mut reading.snapshot;
+    let used = slice(vec![published("gpu-0", &[])]);
+    let mut free = used.clone();
+    free.name = "slice-8".into();
+    free.pool.name = "node-8".into();
+    free.nodes = SliceNodes::One("node-8".into());
+    snapshot.slices = vec![used, free];
+    let mut other = node("node-8");
+    change(&mut other);
+    snapshot.nodes = vec![node("node-7"), other];
+    snapshot.classes = vec![DeviceClass {
+        name: "gpu".into(),
+        expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+    }];
+    let waiting = claim(RequestKind::Exactly(request(vec![])));
+    snapshot.claims = vec![claim_in_use(&pod("team-a", "web-0")), waiting];
+    let mut critical = pod("team-a", "critical");
+    critical.node = None;
+    critical.claims = vec![PodClaim {
+        name: "gpu".into(),
+        source: ClaimSource::Claim("gpu".into()),
+    }];
+    let basis = Basis {
+        reading: &reading,
+        semantics: &Semantics::newest(),
+        now: now(),
+    };
+    eligibility(&critical, &basis)
+}
+
+#[test]
+fn a_free_device_on_a_node_that_the_scheduler_does_not_use_is_no_reason_to_wait() {
+    let failure = asked_beside_a_free_device(|_| {}).unwrap_err();
+    let text = failure.to_string();
+    assert!(text.contains("a node has all that it needs"), "{text}");
+    let tainted = NodeTaint {
+        key: "example.com/reserved".to_owned(),
+        value: String::new(),
+        effect: "NoSchedule".to_owned(),
+        time_added: None,
+    };
+    let cordoned = asked_beside_a_free_device(|node| node.unschedulable = true);
+    let tainted = asked_beside_a_free_device(|node| node.taints = vec![tainted]);
+    for found in [cordoned, tainted] {
+        let Ok(Eligibility::Waits(waiting)) = found else {
+            panic!("{found:?}");
+        };
+        assert_eq!(waiting.closed.len(), 1);
+        assert_eq!(waiting.closed[0].name.as_str(), "node-8");
+    }
+}
+
 #[test]
 fn a_claim_that_was_not_read_is_not_one_that_does_not_exist() {
     let mut reading = reading();
@@ -405,9 +464,23 @@ fn a_claim_that_was_not_read_is_not_one_that_does_not_exist() {
         now: now(),
     };
     let failure = eligibility(&pod, &basis).unwrap_err();
-    assert!(failure.to_string().contains("could be read"), "{failure}");
+    assert!(
+        failure.to_string().contains("could not be read"),
+        "{failure}"
+    );
     let details = failure.details().join(" ");
     assert!(details.contains("resourceclaims: denied"), "{details}");
+}
+
+fn set() -> RoomSet {
+    RoomSet {
+        node: None,
+        evicted: vec![0],
+        devices: [device("gpu-0"), device("gpu-1")].into(),
+        emptied: [device("gpu-0")].into(),
+        kept_free: [device("gpu-1")].into(),
+        cost: RoomCost::NONE,
+    }
 }
 
 fn terms() -> RoomTerms {
@@ -421,14 +494,7 @@ fn terms() -> RoomTerms {
 
 #[test]
 fn its_rules_say_for_whom_and_until_when_and_evict_only_where_pods_have_to_leave() {
-    let set = RoomSet {
-        node: None,
-        evicted: vec![0],
-        devices: [device("gpu-0"), device("gpu-1")].into(),
-        emptied: [device("gpu-0")].into(),
-        kept_free: [device("gpu-1")].into(),
-        cost: RoomCost::NONE,
-    };
+    let set = set();
     let terms = terms();
     let drafts = terms.drafts(&set).unwrap();
     let effects: Vec<Effect> = drafts.iter().map(|it| it.taint.effect.clone()).collect();
@@ -467,13 +533,147 @@ fn only_its_own_rules_are_cleaned_up_also_expired_ones() {
     let mut expired = own("a-expired", "two");
     let past = (RuleMetadata::EXPIRES.to_owned(), after(-60).to_string());
     expired.metadata.annotations.extend([past]);
-    let rules = [own("b", "one"), by_hand, other_key, drain, expired];
-    let names = |found: Vec<crate::model::DeviceTaintRule>| -> Vec<String> {
+    let mut going_on = own("c-going-on", "one");
+    let later = (RuleMetadata::EXPIRES.to_owned(), after(60).to_string());
+    going_on.metadata.annotations.extend([later]);
+    let rules = [
+        own("b", "one"),
+        by_hand,
+        other_key,
+        drain,
+        expired,
+        going_on,
+    ];
+    let names = |found: &[crate::model::DeviceTaintRule]| -> Vec<String> {
         found.iter().map(|rule| rule.name.to_string()).collect()
     };
-    assert_eq!(names(leftover(&rules)), ["a-expired", "b"]);
-    assert_eq!(names(left_of(&rules, &"one".into())), ["b"]);
+    let left = left_rules(&rules, now());
+    assert_eq!(names(&left.expired), ["a-expired"]);
+    // One whose expiry is unknown may be of a run that still goes on.
+    assert_eq!(names(&left.unexpired), ["b", "c-going-on"]);
+    assert_eq!(names(&left.removed(false)), ["a-expired"]);
+    assert_eq!(names(&left.removed(true)), ["a-expired", "b", "c-going-on"]);
+    assert!(left.action().contains("of which 2 may belong to runs"));
+    let kept = left.kept_lines();
+    assert_eq!(kept.len(), 2);
+    assert!(kept[0].contains("expiry unknown"), "{kept:?}");
+    assert!(kept[1].contains("may still be going on"), "{kept:?}");
+    assert_eq!(left.lines().len(), 3);
+    // At the moment itself it has expired.
+    assert_eq!(left_rules(&rules, after(60)).unexpired.len(), 1);
+    assert!(left_rules(&[], now()).is_empty());
+    assert_eq!(names(&left_of(&rules, &"one".into())), ["b", "c-going-on"]);
     assert!(left_of(&rules, &"three".into()).is_empty());
+}
+
+#[test]
+fn a_run_that_takes_over_the_rules_of_another_says_so() {
+    let mut rule = named("make-room-a", "NoExecute");
+    let until = (RuleMetadata::EXPIRES.to_owned(), after(60).to_string());
+    rule.metadata.annotations.extend([until]);
+    let line = taken_over_line(&[rule]).expect("a line");
+    assert!(
+        line.starts_with("takes over 1 rule of another run"),
+        "{line}"
+    );
+    assert!(line.contains("make-room-a"), "{line}");
+    assert!(line.contains(&after(60).to_string()), "{line}");
+    assert_eq!(taken_over_line(&[]), None);
+}
+
+fn planned(namespace: &str, has_budget: bool) -> PlannedEviction {
+    PlannedEviction {
+        name: name(namespace, "web-0"),
+        uid: "uid-of-web-0".into(),
+        node: None,
+        priority: 0,
+        grace_period_seconds: 1,
+        controller: None,
+        has_budget,
+        protections: BTreeSet::new(),
+    }
+}
+
+#[test]
+fn all_permissions_of_a_run_are_needed_before_its_first_change() {
+    let evict = |namespace: &str| NeededAccess::EvictPods(namespace.into());
+    let (create, patch, delete) = (
+        NeededAccess::CreateRules,
+        NeededAccess::PatchRules,
+        NeededAccess::DeleteRules,
+    );
+    let draft = || terms().drafts(&set()).unwrap().remove(0);
+    let made = || AddStep::Create(draft());
+    let rule = || Box::new(named("a", "NoExecute"));
+    let kept = || AddStep::Keep {
+        draft: draft(),
+        rule: rule(),
+    };
+    let changed = || AddStep::Change {
+        draft: draft(),
+        rule: rule(),
+        patch: RulePatch::effect(&Effect::NoExecute, &Semantics::newest(), None),
+    };
+    for (what, pods, first, force, expected) in [
+        (
+            "by taint alone",
+            vec![planned("a", false)],
+            vec![made()],
+            false,
+            vec![create.clone(), delete.clone()],
+        ),
+        (
+            "by evictions alone",
+            vec![planned("a", true), planned("b", true)],
+            vec![made()],
+            false,
+            vec![create.clone(), delete.clone(), evict("a"), evict("b")],
+        ),
+        (
+            "by evictions, then by taint",
+            vec![planned("a", true), planned("b", false)],
+            vec![made()],
+            false,
+            vec![create.clone(), patch.clone(), delete.clone(), evict("a")],
+        ),
+        (
+            "by evictions, and by force",
+            vec![planned("a", true)],
+            vec![made()],
+            true,
+            vec![create.clone(), patch.clone(), delete.clone(), evict("a")],
+        ),
+        (
+            "with the rules of an earlier run",
+            vec![planned("a", false)],
+            vec![kept()],
+            false,
+            vec![delete.clone()],
+        ),
+        (
+            "with rules of an earlier run that become others",
+            vec![planned("a", false)],
+            vec![changed()],
+            false,
+            vec![patch.clone(), delete.clone()],
+        ),
+        ("nothing to do", vec![], vec![], false, vec![]),
+    ] {
+        let plan = RoomPlan {
+            chosen: PlannedRoom { set: set(), pods },
+            runner_up: None,
+            is_proved: true,
+            unknown: Vec::new(),
+            leaving: Vec::new(),
+            closed: Vec::new(),
+        };
+        let limits = RoomLimits {
+            force,
+            ..RoomLimits::default()
+        };
+        let needed = needed_access(&plan, &first, &limits);
+        assert_eq!(Vec::from_iter(needed), expected, "{what}");
+    }
 }
 
 fn limits() -> StageLimits {

@@ -1,5 +1,6 @@
 //! The chosen set, the next best, and why nothing helps, in words.
 
+use super::closed_nodes::{ClosedNode, closed_line};
 use super::plan::{NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
 use super::tolerance::Mechanism;
 use crate::engine::set_search::Tier;
@@ -49,9 +50,9 @@ pub fn plan_lines(
         lines.push(format!("  next best: {} ({names})", summary(next)));
     }
     if !plan.is_proved {
-        lines.push("  not proved least: another set may cost less".to_owned());
+        lines.push("  not proven optimal: another set may cost less".to_owned());
     }
-    lines.extend(plan.unknown.iter().map(|why| format!("  left out: {why}")));
+    lines.extend(left_out(&plan.unknown, &plan.closed).map(|why| format!("  {why}")));
     lines.push(
         match mechanism {
             Mechanism::Taint => "  the devices are tainted until the pod is scheduled",
@@ -63,12 +64,19 @@ pub fn plan_lines(
         .to_owned(),
     );
     lines.push(NOT_CHECKED.to_owned());
-    lines.extend(scheduler.map(|said| format!("  the scheduler says: {said}")));
+    lines.extend(scheduler.map(|said| format!("  scheduler message: {said}")));
     lines
 }
 
-/// What the scheduler looks at beside devices and node selectors.
-const NOT_CHECKED: &str = "  not checked: CPU, memory, taints of nodes, and affinity to other pods";
+/// What was not looked at, and why.
+fn left_out(unknown: &[String], closed: &[ClosedNode]) -> impl Iterator<Item = String> {
+    let closed = closed_line(closed).into_iter();
+    let all = unknown.iter().cloned().chain(closed);
+    all.map(|why| format!("left out: {why}"))
+}
+
+/// What the scheduler looks at beside devices, node selectors and taints of nodes.
+const NOT_CHECKED: &str = "  not checked: CPU and memory of nodes, and affinity to other pods";
 
 /// Node, devices, the number of evicted pods, and the tier.
 fn summary(room: &PlannedRoom) -> String {
@@ -124,10 +132,12 @@ impl NothingHelps {
     #[must_use]
     pub fn failure(&self, pod: &NamespacedName) -> Failure {
         let message = if self.is_proved {
-            format!("no eviction that is allowed gives pod {pod} its devices; nothing was changed")
+            format!(
+                "no allowed eviction frees the devices that pod {pod} needs; nothing was changed"
+            )
         } else {
             format!(
-                "no set of pods was found whose eviction gives pod {pod} its devices; nothing was changed"
+                "found no set of pods whose eviction frees the devices that pod {pod} needs; nothing was changed"
             )
         };
         let mut failure = Failure::new(ExitStatus::Failed, message);
@@ -135,10 +145,12 @@ impl NothingHelps {
             failure = failure.detail(near_line(near));
         }
         if self.nearest.is_empty() && self.evictable == 0 {
-            failure = failure.detail("no pod that may be evicted uses a device that it could get");
+            failure = failure.detail(
+                "none of the pods that may be evicted uses a device that the pod could get",
+            );
         } else if self.nearest.is_empty() {
             failure = failure.detail(format!(
-                "not even the eviction of all {} that may be evicted would",
+                "even the eviction of all {} that may be evicted does not free its devices",
                 counted(self.evictable, "pod")
             ));
         }
@@ -150,8 +162,8 @@ impl NothingHelps {
         if more > 0 {
             failure = failure.detail(format!("{} stay too", counted(more, "more pod")));
         }
-        for why in &self.unknown {
-            failure = failure.detail(format!("left out: {why}"));
+        for why in left_out(&self.unknown, &self.closed) {
+            failure = failure.detail(why);
         }
         match self.nearest.first() {
             Some(near) => failure.hint(format!(

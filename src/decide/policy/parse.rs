@@ -144,7 +144,7 @@ fn each<T>(
     match &field.value.content {
         Content::List(parts) => parts.iter().map(read).collect(),
         Content::Text(_) | Content::Fields(_) | Content::Other => {
-            Err(Problem::at(field.line, format!("{name} has to be a list")))
+            Err(Problem::at(field.line, format!("{name} must be a list")))
         }
     }
 }
@@ -233,10 +233,10 @@ mod tests {
             ),
             (
                 "guards: pods.evicted>1\n",
-                "line 3: guards has to be a list",
+                "line 3: guards must be a list",
                 "",
             ),
-            ("guards:\n", "line 3: guards has to be a list", ""),
+            ("guards:\n", "line 3: guards must be a list", ""),
             ("guards:\n- 5\n", "line 4: a guard must be a string", ""),
             (
                 "require: [Reson]\n",

@@ -19,7 +19,8 @@ use super::replacement::{ClaimReallocation, Placeability, Replacement, RequestCa
 use super::search::{SearchTask, is_placeable};
 use super::unmodelled_terms::unmodelled_terms;
 use super::usage::{Holdings, Usage};
-use crate::engine::{Impact, ProposedTaint, Semantics, Verdict};
+use crate::engine::impact::{Impact, ProposedTaint, Verdict};
+use crate::engine::semantics::Semantics;
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
 
 /// Search budget of one answer, in steps; a search that exceeds it answers "unknown".

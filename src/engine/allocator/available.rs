@@ -7,7 +7,8 @@ use super::cluster_state::ClusterState;
 use super::completeness::{Completeness, Range};
 use super::demand::Choice;
 use super::usage::{Holdings, Usage};
-use crate::engine::{Impact, Semantics};
+use crate::engine::impact::Impact;
+use crate::engine::semantics::Semantics;
 use crate::model::{DeviceAmount, DeviceClass, DeviceId, RequestTerms, Snapshot};
 
 /// What stays allocatable of the classes of the selected devices.

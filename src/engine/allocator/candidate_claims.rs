@@ -11,8 +11,9 @@ use super::nodes::{NodeFacts, selects};
 use super::search::{self, RequiredDevice, SearchTask};
 use super::usage::{Holdings, Usage};
 use crate::engine::devices::current_slices;
+use crate::engine::impact::ProposedTaint;
+use crate::engine::semantics::Semantics;
 use crate::engine::usage::claim_names;
-use crate::engine::{ProposedTaint, Semantics};
 use crate::model::{ClaimSpec, DeviceId, Pod, ResourceClaim, Snapshot};
 
 /// Search budget for all claims; one that exceeds it is listed, since it may fit.

@@ -9,11 +9,12 @@ use super::expression_cache::ExpressionCache;
 use super::nodes::NodeFacts;
 use super::pool::{NodeView, PoolGatherer};
 use super::taint_owner::TaintOwner;
+use crate::engine::impact::ProposedTaint;
 use crate::engine::preview::existing_rules;
 use crate::engine::proposed_rules::proposed_rules;
 use crate::engine::select::{DeviceKey, RuleIndex};
+use crate::engine::semantics::Semantics;
 use crate::engine::tolerate::tolerates;
-use crate::engine::{ProposedTaint, Semantics};
 use crate::model::{
     Device, DeviceClass, DeviceId, Effect, ObjectName, ResourceSlice, Snapshot, Taint, Toleration,
 };

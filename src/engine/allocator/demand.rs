@@ -157,9 +157,11 @@ fn choice<'a>(
     state: &ClusterState<'a>,
 ) -> Result<Choice<'a>, Unknown> {
     if terms.is_more {
-        return Err("it requests something that this plugin does not know"
-            .to_owned()
-            .into());
+        return Err(
+            "it requests devices in a way that this plugin does not know"
+                .to_owned()
+                .into(),
+        );
     }
     if let DeviceAmount::Unknown(mode) = &terms.amount {
         return Err(format!("its allocationMode {mode} is not known").into());

@@ -177,6 +177,20 @@ mod tests {
             let found = asked(&snapshot, constrained(count, &rules), &[], &[]);
             assert_eq!(found.root_cause, root_cause, "{count} {rules:?}");
         }
+        // Neither of both alone: with the taint too few are left, and without it they differ.
+        let tainted = [on_pool("a", "drain")];
+        for (count, rules, root_cause) in [
+            (2, vec![same()], RootCause::ConstraintsAndTaints(vec![0])),
+            (
+                2,
+                vec![distinct(), same()],
+                RootCause::ConstraintsAndTaints(vec![1]),
+            ),
+            (3, vec![same()], RootCause::Devices),
+        ] {
+            let found = asked(&snapshot, constrained(count, &rules), &tainted, &[]);
+            assert_eq!(found.root_cause, root_cause, "tainted: {count} {rules:?}");
+        }
     }
 
     #[test]

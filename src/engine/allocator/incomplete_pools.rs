@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::Impact;
 use crate::engine::devices::{current_slices, pool_of};
+use crate::engine::impact::Impact;
 use crate::model::{DriverName, PoolName, Snapshot};
 
 /// A pool of which slices are missing, or from which some have not gone yet.

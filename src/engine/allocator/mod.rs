@@ -93,6 +93,8 @@ pub use parts::parts_of;
 pub use pending_claim::{PendingClaim, is_placeable};
 pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 pub use root_cause::RootCause;
-pub use siblings::{Sibling, siblings, users_beside};
+pub use siblings::{
+    Sibling, may_be_used_under_other_names, siblings, used_under_other_names, users_beside,
+};
 pub use taint_owner::TaintOwner;
 pub use unmodelled_terms::UnmodelledTerm;

@@ -1,12 +1,13 @@
 //! A claim that waits for devices, and whether it can be allocated now.
 
 use super::allocation_session::AllocationSession;
-use super::cluster_state::ClusterState;
+use super::cluster_state::{ClusterState, IgnoredTaints};
 use super::completeness::Completeness;
 use super::nodes::{NodeFacts, selects};
 use super::replacement::Placeability;
 use super::usage::Holdings;
-use crate::engine::{ProposedTaint, Semantics};
+use crate::engine::impact::ProposedTaint;
+use crate::engine::semantics::Semantics;
 use crate::model::{NodeName, NodeSelector, ResourceClaim, Snapshot};
 
 /// A claim that waits for devices.
@@ -28,8 +29,14 @@ pub struct PendingClaim<'a> {
 
 /// Whether there is a node with all that the claim needs; where nobody knows, there is none that is known.
 #[must_use]
-pub fn is_placeable<'a>(waiting: &PendingClaim<'a>) -> bool {
-    let state = waiting.state();
+pub fn is_placeable(waiting: &PendingClaim<'_>) -> bool {
+    is_placeable_without(IgnoredTaints::NOTHING, waiting)
+}
+
+/// As [`is_placeable`], if those taints were not there.
+pub(super) fn is_placeable_without<'a>(ignored: IgnoredTaints, waiting: &PendingClaim<'a>) -> bool {
+    let mut state = waiting.state();
+    state.ignored = ignored;
     let all = Holdings::of(&waiting.snapshot.claims, |id| state.identity(id));
     placeability(waiting, &state, &all) == Placeability::Placeable
 }

@@ -8,7 +8,7 @@ use super::cluster_state::{ClusterState, IgnoredTaints};
 use super::completeness::Unknown;
 use super::demand::{Demand, SearchStop, demands};
 use super::exclusions::ChoiceDiagnosis;
-use super::pending_claim::{PendingClaim, is_placeable, placeability};
+use super::pending_claim::{PendingClaim, is_placeable_without, placeability};
 use super::replacement::Placeability;
 use super::search::{self, SearchTask};
 use super::taint_owner::TaintOwner;
@@ -40,6 +40,9 @@ pub enum RootCause {
     TaintCombination(Vec<TaintOwner>),
     /// Any one of these constraints of the claim, by its place: without it there are all that it needs.
     Constraints(Vec<usize>),
+    /// Any one of these constraints of the claim, by its place, and taints: without both there are all that it needs,
+    /// and without one of both there are not.
+    ConstraintsAndTaints(Vec<usize>),
     /// There are too few devices, with taints and without.
     Devices,
     /// There is no such device class.
@@ -78,9 +81,13 @@ pub(super) fn root_cause<'a>(
         Placeability::Placeable => {}
         Placeability::Unknown(why) => return RootCause::Unknown(why),
         Placeability::Unplaceable => {
-            return match constraints(waiting) {
+            let alone = constraints(&IgnoredTaints::NOTHING, waiting);
+            if !alone.is_empty() {
+                return RootCause::Constraints(alone);
+            }
+            return match constraints(&IgnoredTaints::Everything, waiting) {
                 none if none.is_empty() => RootCause::Devices,
-                some => RootCause::Constraints(some),
+                some => RootCause::ConstraintsAndTaints(some),
             };
         }
     }
@@ -106,8 +113,8 @@ pub(super) fn root_cause<'a>(
     }
 }
 
-/// The constraints each of which alone keeps the claim from being placed, by place.
-fn constraints(waiting: &PendingClaim<'_>) -> Vec<usize> {
+/// The constraints each of which alone keeps the claim from being placed without those taints, by place.
+fn constraints(ignored: &IgnoredTaints, waiting: &PendingClaim<'_>) -> Vec<usize> {
     let Some(spec) = waiting.claim.spec.as_deref() else {
         return Vec::new();
     };
@@ -118,10 +125,11 @@ fn constraints(waiting: &PendingClaim<'_>) -> Vec<usize> {
             spec: Some(spec.into()),
             ..waiting.claim.clone()
         };
-        is_placeable(&PendingClaim {
+        let unconstrained = PendingClaim {
             claim: &claim,
             ..*waiting
-        })
+        };
+        is_placeable_without(ignored.clone(), &unconstrained)
     };
     (0..spec.constraints.len()).filter(is_alone).collect()
 }

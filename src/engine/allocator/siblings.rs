@@ -10,7 +10,7 @@ use foldhash::HashMap;
 
 use super::quantity::amount;
 use crate::engine::hardware::Hardware;
-use crate::engine::{Impact, Verdict};
+use crate::engine::impact::{Impact, Verdict};
 use crate::model::{Device, DeviceId, NamespacedName, ResourceClaim, ResourceSlice, Snapshot};
 
 /// A device in use on the hardware of a selected one, whose users stay.
@@ -107,6 +107,8 @@ fn other_names(
         return BTreeMap::new();
     }
     let meant: BTreeSet<&DeviceId> = others.union(selected).copied().collect();
+    let parts = parts_beside(snapshot, &meant);
+    let meant = meant.into_iter().chain(&parts).collect();
     let hardware = Hardware::among(&snapshot.slices, &meant);
     let mut beside: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
     for device in others {
@@ -118,6 +120,24 @@ fn other_names(
         }
     }
     beside
+}
+
+/// The devices of the pools of those that are `meant` that draw from counters: a card, which alone may have a number,
+/// links its parts to what other drivers call it.
+fn parts_beside(snapshot: &Snapshot, meant: &BTreeSet<&DeviceId>) -> Vec<DeviceId> {
+    let pools: BTreeSet<(&str, &str)> = meant
+        .iter()
+        .map(|id| (id.driver.as_str(), id.pool.as_str()))
+        .collect();
+    let slices = newest(&snapshot.slices).filter(|slice| pools.contains(&pool_of(slice)));
+    let devices = slices.flat_map(|slice| {
+        let parted = slice.devices.iter().filter(|device| {
+            let mut terms = device.terms.iter();
+            terms.any(|terms| !terms.consumes.is_empty())
+        });
+        parted.map(move |device| slice.id_of(device))
+    });
+    devices.collect()
 }
 
 /// The pods that use a part of each of `devices` as a device of its own, such as a partition, by name; devices
@@ -165,6 +185,61 @@ pub fn users_beside(
     }
     users.retain(|_, pods| !pods.is_empty());
     users
+}
+
+/// Whether other drivers than that of one of `devices` have given devices away: numbers of hardware, which are
+/// attributes, tell whether it is the same.
+#[must_use]
+pub fn may_be_used_under_other_names(snapshot: &Snapshot, devices: &BTreeSet<DeviceId>) -> bool {
+    let drivers: BTreeSet<_> = devices.iter().map(|id| &id.driver).collect();
+    let claims = snapshot.claims.iter();
+    let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
+    let mut held = results.filter(|result| !result.admin_access);
+    held.any(|result| {
+        drivers
+            .iter()
+            .any(|driver| **driver != result.device.driver)
+    })
+}
+
+/// For each of `devices` the devices of other drivers that are the same hardware by a number, such as a UUID, and that
+/// claims hold; devices of which there are none are left out. Whoever administers a device keeps it from nobody.
+#[must_use]
+pub fn used_under_other_names(
+    snapshot: &Snapshot,
+    devices: &BTreeSet<&DeviceId>,
+) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let claims = snapshot.claims.iter();
+    let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
+    let held: BTreeSet<&DeviceId> = results
+        .filter(|result| !result.admin_access)
+        .map(|result| &result.device)
+        .collect();
+    let drivers: BTreeSet<_> = held.iter().map(|id| &id.driver).collect();
+    // Attributes are decoded for these devices alone, and for none where one driver has all that is allocated.
+    let is_beside_others =
+        |id: &DeviceId| drivers.len() > usize::from(drivers.contains(&id.driver));
+    let asked: BTreeSet<&DeviceId> = devices
+        .iter()
+        .copied()
+        .filter(|id| is_beside_others(id))
+        .collect();
+    if asked.is_empty() {
+        return BTreeMap::new();
+    }
+    let meant: BTreeSet<&DeviceId> = asked.union(&held).copied().collect();
+    let parts = parts_beside(snapshot, &meant);
+    let meant = meant.into_iter().chain(&parts).collect();
+    let hardware = Hardware::among(&snapshot.slices, &meant);
+    let used = asked.into_iter().filter_map(|device| {
+        let aliases = hardware.aliases(device).into_iter();
+        let names = aliases.map(|alias| alias.device);
+        let names: BTreeSet<DeviceId> = names
+            .filter(|id| id.driver != device.driver && held.contains(id))
+            .collect();
+        (!names.is_empty()).then(|| (device.clone(), names))
+    });
+    used.collect()
 }
 
 /// What a device takes of each counter of its pool, by set and name; nothing where the amount cannot be read.
@@ -289,7 +364,7 @@ fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
 mod tests {
     use super::*;
     use crate::engine::allocator::tests::{asks, id, name, terms, world};
-    use crate::model::{CounterUse, DeviceTerms};
+    use crate::model::{AllocationResult, AttributeValue, CounterUse, DeviceTerms};
 
     /// The world, with what devices 0 and 1 of pool a take of a counter.
     fn parted(takes: [&str; 2]) -> Snapshot {
@@ -331,5 +406,54 @@ mod tests {
         let both = [id("0"), id("1")];
         let users = users_beside(&held(["80Gi", "10Gi"]), &both.iter().collect());
         assert_eq!(users.keys().collect::<Vec<_>>(), [&both[0]]);
+    }
+
+    #[test]
+    fn hardware_is_in_use_under_the_name_of_another_driver() {
+        let mut snapshot = world();
+        let uuid = |value: &str| {
+            let value = AttributeValue::String(value.into());
+            [("uuid".into(), value)].into_iter().collect()
+        };
+        let mut vfio = snapshot.slices[0].clone();
+        vfio.name = "vfio".into();
+        vfio.driver = "vfio.example.com".into();
+        vfio.devices.truncate(1);
+        vfio.devices[0].name = "card".into();
+        vfio.devices[0].attributes = uuid("gpu-A");
+        snapshot.slices[0].devices[0].attributes = uuid("GPU-a");
+        snapshot.slices[0].devices[1].attributes = uuid("GPU-b");
+        let card = vfio.id_of(&vfio.devices[0]);
+        snapshot.slices.push(vfio);
+        let both = [id("0"), id("1")];
+        let used = |snapshot: &Snapshot| {
+            let devices = both.iter().chain([&card]).collect();
+            used_under_other_names(snapshot, &devices)
+        };
+        assert_eq!(used(&snapshot), BTreeMap::new());
+        let mut held = snapshot
+            .clone()
+            .with_claim("one", &["0", "1"], asks(terms(1)));
+        let expected = [(card.clone(), [id("0")].into())];
+        assert_eq!(used(&held), expected.into(), "its own driver's is no other");
+        let results = |snapshot: &mut Snapshot, change: fn(&mut AllocationResult)| {
+            let claim = snapshot.claims.last_mut().expect("a claim");
+            let allocation = claim.allocation.as_mut().expect("an allocation");
+            allocation.results.iter_mut().for_each(change);
+        };
+        results(&mut held, |result| result.admin_access = true);
+        assert_eq!(used(&held), BTreeMap::new(), "a monitor");
+        let mut by_vfio = snapshot.with_claim("two", &["0"], asks(terms(1)));
+        results(&mut by_vfio, |result| {
+            result.device.driver = "vfio.example.com".into();
+            result.device.device = "card".into();
+        });
+        assert_eq!(used(&by_vfio), [(id("0"), [card.clone()].into())].into());
+        // A part is held, and the number is that of its card.
+        let mut parted = parted(["80Gi", "10Gi"]).with_claim("part", &["1"], asks(terms(1)));
+        parted.slices[0].devices[0].attributes = uuid("gpu-a");
+        parted.slices.extend(held.slices.last().cloned());
+        let of_card = used_under_other_names(&parted, &[&card].into());
+        assert_eq!(of_card, [(card.clone(), [id("1")].into())].into());
     }
 }

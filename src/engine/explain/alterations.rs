@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use super::chain::{Chain, ClaimLink, EvaluatedTaint};
 use super::explain_input::ExplainInput;
 use super::pod_verdict::PodVerdict;
+use crate::engine::impact::{NotEvicted, Origin, ProposedTaint};
 use crate::engine::tolerate::Deadline;
-use crate::engine::{NotEvicted, Origin, ProposedTaint};
 use crate::model::{
     ConsumerReference, Controller, DeviceId, DeviceSelector, Effect, NamespacedName, ObjectName,
     Operator, Pod, ResourceClaim, Snapshot, Taint, Toleration, in_group,

@@ -3,12 +3,12 @@
 use super::explain_input::ExplainInput;
 use crate::engine::devices::{Allocated, DeviceEntry, DeviceTable, current_slices};
 use crate::engine::eviction::{ClaimReference, entry_of, reserved_for_group, validity};
+use crate::engine::impact::{DeviceTaint, NotEvicted, Origin};
 use crate::engine::proposed_rules::proposed_rules;
 use crate::engine::select::RuleIndex;
 use crate::engine::tolerate::{
     Deadline, TolerationDecision, TolerationMismatch, decision, differences, eviction_differences,
 };
-use crate::engine::{DeviceTaint, NotEvicted, Origin};
 use crate::model::{
     AllocationResult, ClaimSource, DeviceId, Effect, Gap, ObjectName, Pod, ResourceClaim,
     ResourceSlice, Taint, Toleration,

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::engine::{ProposedTaint, Semantics};
+use crate::engine::impact::ProposedTaint;
+use crate::engine::semantics::Semantics;
 use crate::model::Snapshot;
 
 /// What is asked, of what, and for which moment.

@@ -4,8 +4,9 @@ use jiff::Timestamp;
 
 use super::chain::{Chain, EvaluatedTaint};
 use super::explain_input::ExplainInput;
+use crate::engine::impact::{NotEvicted, Origin, PodImpact, Verdict};
+use crate::engine::preview;
 use crate::engine::tolerate::Deadline;
-use crate::engine::{NotEvicted, Origin, PodImpact, Verdict, preview};
 use crate::model::{Effect, Pod};
 
 /// What becomes of a pod, and why.

@@ -124,7 +124,7 @@ impl Checker {
         let open = |of: &Type| is_open(of, by_element);
         if several && actual.iter().any(open) {
             return Err(Wrong::unsupported(format!(
-                "{name}() of a value whose type is left open"
+                "{name}() of a value of unknown type"
             )));
         }
         let mut result: Option<Type> = None;

@@ -249,7 +249,7 @@ impl Checker {
                 Ok((Part::Optional, *inner))
             }
             (true, Type::Optional(_) | Type::Dyn | Type::Variable(_)) => Err(Wrong::unsupported(
-                "an optional part of a list or a map, whose type is not known",
+                "an optional part of a list or a map of unknown type",
             )),
             (true, other) => Err(Wrong::at(
                 at,

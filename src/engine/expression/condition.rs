@@ -130,9 +130,7 @@ impl AttributeCondition {
                 format!("its {name} is {written}, which cannot be compared with {value}")
             }
             Some(meant) => {
-                format!(
-                    "its {name} is {written}, and {value} is not a quantity, but {meant} is one"
-                )
+                format!("its {name} is {written}, and {value} is not a quantity: use {meant}")
             }
             None => format!("its {name} is {written}, and {value} is not a quantity such as 40Gi"),
         };
@@ -270,7 +268,7 @@ mod tests {
         for (text, said) in [
             (
                 "memory>40GB",
-                "its memory is 80Gi, and 40GB is not a quantity, but 40G is one",
+                "its memory is 80Gi, and 40GB is not a quantity: use 40G",
             ),
             (
                 "memory>40GiB",

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::civil::DateTime;
 
 use super::error::Fault;
 use super::named::Named;
@@ -23,7 +23,7 @@ pub(super) enum Value {
     Bytes(Arc<[u8]>),
     /// In nanoseconds.
     Duration(i64),
-    Timestamp(Timestamp),
+    Timestamp(DateTime),
     Semver(Arc<Version>),
     Quantity(Quantity),
     Url(Arc<Url>),

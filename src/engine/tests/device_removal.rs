@@ -13,8 +13,8 @@ use crate::engine::tolerant::TolerantClaim;
 use crate::engine::unreleased_devices::{WatchedDevices, still_held};
 use crate::model::{
     AttributeValue, ClaimInUse, ClaimSpec, ContainerInUse, Containers, CounterUse, Deletion,
-    DeviceAmount, DeviceClass, DeviceInUse, DeviceRequest, DeviceTerms, Dialect, Gap, InUse, Kind,
-    PodInUse, PreparedClaim, Reading, RequestKind, RequestTerms, ResourceClaimTemplate, Source,
+    DeviceAmount, DeviceClass, DeviceInUse, DeviceRequest, DeviceTerms, Gap, InUse, Kind, PodInUse,
+    PreparedClaim, Reading, RequestKind, RequestTerms, ResourceClaimTemplate, Source,
 };
 
 const GPU_1: &str = "gpu.example.com/node-a/gpu-1";
@@ -26,8 +26,6 @@ fn listed(pods: &[(&str, &str, &str)]) -> InUse {
         containers: vec![ContainerInUse {
             name: "main".to_owned(),
             plugin_devices: Vec::new(),
-            cpus: Vec::new(),
-            memory: Vec::new(),
             claims: vec![ClaimInUse {
                 name: name(claim),
                 devices: vec![DeviceInUse {
@@ -37,11 +35,8 @@ fn listed(pods: &[(&str, &str, &str)]) -> InUse {
                 }],
             }],
         }],
-        cpus: Vec::new(),
-        memory: Vec::new(),
     };
     InUse {
-        dialect: Dialect::V1,
         pods: pods.iter().map(pod).collect(),
     }
 }
@@ -379,9 +374,6 @@ fn what_could_not_be_read_speaks_against_every_device() {
 
 #[test]
 fn a_kubelet_that_cannot_speak_of_claims_is_no_witness() {
-    let mut old = Scene::new(idle(), nobody());
-    old.in_use.dialect = Dialect::V1Alpha1;
-    assert_eq!(old.objections(), [RemovalObjection::KubeletBlind]);
     // The gate is off: the pod is there, and no claim of anybody.
     let mut silent = listed(&[USE]);
     silent.pods[0].containers[0].claims.clear();

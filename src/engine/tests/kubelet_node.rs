@@ -9,8 +9,6 @@ fn listing(pods: &[&str]) -> InUse {
     let pod = |pod: &&str| PodInUse {
         name: name(pod),
         containers: Vec::new(),
-        cpus: Vec::new(),
-        memory: Vec::new(),
     };
     InUse {
         pods: pods.iter().map(pod).collect(),

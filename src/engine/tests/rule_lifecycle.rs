@@ -10,7 +10,7 @@ use crate::engine::rule_lifecycle::{
 use crate::engine::termination_blocker::{DriverPresence, TerminationBlocker, UnreleasedDriver};
 use crate::model::{
     Containers, Deletion, DeviceTaintRule, Effect, EvictionCondition, Node, NodeCondition,
-    NodeHealth, NodeName, Phase, Pod, Sandbox,
+    NodeHealth, NodeName, Phase, Pod, Sandbox, Scheduled, Scheduling,
 };
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
@@ -78,6 +78,37 @@ fn deleted(seconds: i64, finalizers: &[&str]) -> World {
             finalizers: finalizers.iter().map(|name| (*name).to_owned()).collect(),
         });
     })
+}
+
+#[test]
+fn a_pod_that_came_after_the_taint_is_overdue_since_it_came() {
+    for (name, scheduled, since) in [
+        ("after the taint", Some(-5), -5),
+        ("before the taint", Some(-90), -60),
+        ("by another clock", Some(5), 0),
+        ("at an unknown time", None, -60),
+    ] {
+        let world = one_pod().but_pod(|pod| {
+            pod.scheduling = Some(Box::new(Scheduling {
+                said: Some(Scheduled {
+                    is_scheduled: true,
+                    since: scheduled.map(|seconds| at(NOW + seconds)),
+                    reason: "".into(),
+                    message: "".into(),
+                }),
+                ..Scheduling::default()
+            }));
+        });
+        let mut taint = proposed(GPU_0, MAINTENANCE);
+        taint.taint.time_added = Some(at(NOW - 60));
+        let taints = [taint];
+        let impact = world.preview(&taints);
+        let left = pending_evictions(&impact, &facts(&world.snapshot, &BTreeMap::new()), at(NOW));
+        let expected = EvictionObstacle::Controller {
+            since: at(NOW + since),
+        };
+        assert_eq!(left[0].obstacle, expected, "{name}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::assess::Basis;
 use crate::assess::completeness;
 use crate::engine::allocator::{CandidateClaim, Exclusion, TaintOwner, candidate_claims};
 use crate::engine::explain::explain_input::taints_of;
-use crate::engine::explain::{EvaluatedTaint, ExplainInput, PodVerdict, Publication, on_device};
+use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
 use crate::engine::hardware::{Alias, Hardware};
 use crate::engine::{ProposedTaint, complete_pools};
 use crate::model::{
@@ -67,9 +67,8 @@ pub fn explain_device(
             () => queue(&candidates),
         }
     );
-    let place = |evaluated: &EvaluatedTaint<'_>| (evaluated.place, publication);
     let tainted = taints.iter().map(|evaluated| {
-        let (whose, source) = origin(evaluated.origin, place(evaluated), &input);
+        let (whose, source) = origin(evaluated.origin, evaluated.place, publication, &input);
         let effect = match &evaluated.taint.effect {
             Effect::NoExecute => "evicts pods that do not tolerate it, and blocks new allocations",
             Effect::NoSchedule => "blocks new allocations, and evicts no pods",
@@ -133,8 +132,10 @@ impl<'t> DeviceSteps<'t> {
                     ", which has missing slices: its devices cannot be allocated until they are \
                      published"
                 };
-                let node = slice.devices.get(place);
-                let node = node.and_then(|device| slice.node_of(device));
+                let node = slice
+                    .devices
+                    .get(place)
+                    .and_then(|device| slice.node_of(device));
                 let node =
                     node.map_or_else(|| "several nodes".to_owned(), |node| format!("node {node}"));
                 let generation = slice.pool.generation;
@@ -196,8 +197,11 @@ impl<'t> DeviceSteps<'t> {
         }
         let path = format!(".status.allocation.devices.results[{place}]");
         let source = FieldReference::new("ResourceClaim", &claim.name, path);
-        let pods = claim.reserved_for.iter().enumerate();
-        let pods = pods.map(|(place, consumer)| self.consumer(claim, place, consumer));
+        let pods = claim
+            .reserved_for
+            .iter()
+            .enumerate()
+            .map(|(place, consumer)| self.consumer(claim, place, consumer));
         Step::new(StepType::Claim, text, source).with(pods)
     }
 

@@ -76,6 +76,16 @@ pub struct SingleChange {
     pub toleration: Option<TolerationView>,
 }
 
+/// A request of a claim, where a toleration may be added.
+pub(super) struct ClaimRequest<'a> {
+    /// The claim.
+    pub(super) claim: &'a NamespacedName,
+    /// The request, as REQUEST or REQUEST/ALTERNATIVE.
+    pub(super) name: String,
+    /// The field with its tolerations.
+    pub(super) tolerations_path: String,
+}
+
 impl SingleChange {
     /// The change, with which, alone or with others, that becomes of the pod.
     pub(super) fn new(
@@ -130,11 +140,12 @@ impl SingleChange {
     }
 
     /// With a toleration of what keeps devices out there would be some for a pod that waits.
-    pub(super) fn tolerating(
-        claim: &NamespacedName,
-        (name, path): (String, String),
-        toleration: &Toleration,
-    ) -> Self {
+    pub(super) fn tolerating(request: ClaimRequest<'_>, toleration: &Toleration) -> Self {
+        let ClaimRequest {
+            claim,
+            name,
+            tolerations_path,
+        } = request;
         Self {
             change_type: ChangeType::WithToleration,
             message: format!("with one more toleration in request {name} of a new claim"),
@@ -142,7 +153,7 @@ impl SingleChange {
                 "tolerate {toleration} in request {name} of a new claim"
             )),
             outcome_message: THERE_WOULD_BE.to_owned(),
-            field_ref: FieldReference::new("ResourceClaim", claim, path),
+            field_ref: FieldReference::new("ResourceClaim", claim, tolerations_path),
             claim: Some(claim.into()),
             request: Some(name),
             toleration: Some(TolerationView::from(toleration)),
@@ -170,8 +181,9 @@ impl SingleChange {
     pub(super) fn step(&self) -> Step {
         let text = format!("{}: {}", self.message, self.outcome_message);
         let toleration = self.toleration.iter();
-        let lines = toleration.flat_map(TolerationView::lines);
-        let lines = lines.map(|line| Step::new(StepType::Note, line, None));
+        let lines = toleration
+            .flat_map(TolerationView::lines)
+            .map(|line| Step::new(StepType::Note, line, None));
         Step::new(StepType::Change, text, self.field_ref.clone()).with(lines)
     }
 }

@@ -11,7 +11,8 @@ use crate::naming::age::human_duration;
 /// Whose a taint is, in words, and where it stands; `place` is that of a driver's taint on its device.
 pub(super) fn origin(
     origin: Origin<'_>,
-    (place, publication): (Option<usize>, Publication<'_>),
+    place: Option<usize>,
+    publication: Publication<'_>,
     input: &ExplainInput<'_>,
 ) -> (String, Option<FieldReference>) {
     match origin {

@@ -3,16 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::fixes::SingleChange;
+use super::fixes::{ClaimRequest, SingleChange};
 use super::origin::published_taint;
 use super::request_text::{terms_of, terms_path};
 use crate::engine::allocator::{
     Diagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, is_placeable,
 };
 use crate::engine::explain::PendingPod;
-use crate::model::{
-    NamespacedName, RequestKind, ResourceClaim, RuleMetadata, Snapshot, Taint, Toleration,
-};
+use crate::model::{RequestKind, ResourceClaim, RuleMetadata, Snapshot, Taint, Toleration};
 
 /// So many tolerations are tried.
 //
@@ -61,9 +59,9 @@ pub(super) fn changes(
             };
             // Tried and not derived: other taints or constraints may keep the devices all the same.
             if is_placeable(&changed)
-                && let Some((name, request)) = request_of(question.snapshot, wanted, place)
+                && let Some(request) = request_of(question.snapshot, wanted, place)
             {
-                single.push(SingleChange::tolerating(name, request, &toleration));
+                single.push(SingleChange::tolerating(request, &toleration));
             }
         }
     }
@@ -80,6 +78,7 @@ fn to_blame(blame: &RootCause) -> &[TaintOwner] {
         RootCause::Taints(owners) | RootCause::TaintCombination(owners) => owners,
         RootCause::Elsewhere
         | RootCause::Constraints(_)
+        | RootCause::ConstraintsAndTaints(_)
         | RootCause::Devices
         | RootCause::NoClass(_)
         | RootCause::Fails(_)
@@ -131,19 +130,23 @@ fn add(claim: &mut ResourceClaim, (request, alternative): Place, toleration: &To
     }
 }
 
-/// The claim; the request of it as REQUEST or REQUEST/ALTERNATIVE, and where its tolerations stand.
+/// The request at that place; absent where the claim or the request is not known.
 fn request_of<'w>(
     snapshot: &Snapshot,
     wanted: &'w PendingPod,
     (request, alternative): Place,
-) -> Option<(&'w NamespacedName, (String, String))> {
+) -> Option<ClaimRequest<'w>> {
     let (name, place) = wanted.origins.get(request)?;
     let mut claims = snapshot.claims.iter();
     let claim = claims.find(|known| known.name == *name)?;
     let spec = claim.spec.as_deref()?;
     let (called, _) = terms_of(spec, *place, alternative)?;
     let path = terms_path(&spec.requests.get(*place)?.kind, *place, alternative);
-    Some((name, (called, format!("{path}.tolerations"))))
+    Some(ClaimRequest {
+        claim: name,
+        name: called,
+        tolerations_path: format!("{path}.tolerations"),
+    })
 }
 
 #[cfg(test)]
@@ -197,7 +200,10 @@ mod tests {
             claims: vec![claim],
             ..Snapshot::default()
         };
-        let told = |place| request_of(&snapshot, &wanted, place).map(|(_, told)| told);
+        let told = |place| {
+            let request = request_of(&snapshot, &wanted, place)?;
+            Some((request.name, request.tolerations_path))
+        };
         let at = |request: &str, path: &str| {
             let path = format!(".spec.devices.requests{path}.tolerations");
             Some((request.to_owned(), path))

@@ -277,7 +277,7 @@ impl PodSteps<'_, '_> {
                 return self.missing(&text, &format!(".spec.resourceClaims[{place}]"));
             }
             ClaimEntry::Entry(place, ClaimSource::Unknown) => {
-                let text = "a claim from something that this plugin does not know";
+                let text = "a claim from a source that this plugin does not know";
                 return self.missing(text, &format!(".spec.resourceClaims[{place}]"));
             }
             ClaimEntry::ExtendedResource(name) => (
@@ -391,8 +391,9 @@ impl PodSteps<'_, '_> {
         }
         let path = format!(".status.allocation.devices.results[{}]", held.place);
         let source = FieldReference::new("ResourceClaim", &claim.name, path);
-        let taints = held.taints.iter();
-        let mut taints: Vec<Step> = taints
+        let mut taints: Vec<Step> = held
+            .taints
+            .iter()
             .map(|evaluated| self.taint(evaluated, held, claim))
             .collect();
         if taints.is_empty() {
@@ -458,8 +459,12 @@ impl PodSteps<'_, '_> {
         claim: &ResourceClaim,
     ) -> Step {
         let now = self.input.now;
-        let place = (evaluated.place, held.publication);
-        let (whose, source) = origin(evaluated.origin, place, self.input);
+        let (whose, source) = origin(
+            evaluated.origin,
+            evaluated.place,
+            held.publication,
+            self.input,
+        );
         let effect = match (
             evaluated.decision.map(|decision| decision.deadline),
             &evaluated.taint.effect,

@@ -11,10 +11,10 @@ pub(super) fn request_step(claim: &ResourceClaim, place: usize, request: &Device
     let text = match &request.kind {
         RequestKind::Exactly(terms) => format!("request {}: {}", request.name, wanted(terms)),
         RequestKind::FirstAvailable(all) => {
-            let all = all
+            let all: Vec<String> = all
                 .iter()
-                .map(|(name, terms)| format!("{name}: {}", wanted(terms)));
-            let all: Vec<String> = all.collect();
+                .map(|(name, terms)| format!("{name}: {}", wanted(terms)))
+                .collect();
             format!(
                 "request {}: the first available of {}",
                 request.name,

@@ -50,7 +50,9 @@ pub(super) fn scheduling_exclusion(
     };
     let is_bound = !scheduling.nodes.is_empty()
         && match found {
-            RootCause::Devices | RootCause::Constraints(_) => is_placeable(&anywhere),
+            RootCause::Devices | RootCause::Constraints(_) | RootCause::ConstraintsAndTaints(_) => {
+                is_placeable(&anywhere)
+            }
             RootCause::Elsewhere
             | RootCause::Taints(_)
             | RootCause::TaintCombination(_)
@@ -79,6 +81,7 @@ pub(super) fn not_checked(found: &RootCause) -> Option<&'static str> {
         RootCause::Elsewhere | RootCause::Taints(_) => Some(NOT_CHECKED),
         RootCause::TaintCombination(owners) => (!owners.is_empty()).then_some(NOT_CHECKED),
         RootCause::Constraints(_)
+        | RootCause::ConstraintsAndTaints(_)
         | RootCause::Devices
         | RootCause::NoClass(_)
         | RootCause::Fails(_)
@@ -153,6 +156,11 @@ pub(super) fn root_cause(
             "waits for devices: excluded by {}; without that constraint a node has enough",
             constraints(places, spec)
         ),
+        RootCause::ConstraintsAndTaints(places) => format!(
+            "waits for devices: excluded by {} together with taints; without that constraint and \
+             without any taint a node has enough",
+            constraints(places, spec)
+        ),
         RootCause::Taints(owners) => match owners.as_slice() {
             [only] => format!(
                 "waits for devices: excluded by {}; without that taint a node has enough",
@@ -178,8 +186,8 @@ pub(super) fn root_cause(
         RootCause::Devices => {
             let constrained = match spec.map_or(0, |spec| spec.constraints.len()) {
                 0 => "",
-                1 => ", or without the constraint",
-                _ => ", or without any single constraint",
+                1 => " and without the constraint",
+                _ => " and without any single constraint",
             };
             // Nodes that the pod excludes were not searched.
             let searched = if nodes.is_empty() {

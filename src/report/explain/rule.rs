@@ -69,13 +69,17 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
 impl Explained {
     /// Adds what the rule has done, as far as that can still be seen.
     pub fn add_history(&mut self, history: &RuleHistory) {
-        let lines = history.lines().into_iter();
-        let mut lines = lines.map(|line| Step::new(StepType::Note, line, None));
+        let mut lines = history
+            .lines()
+            .into_iter()
+            .map(|line| Step::new(StepType::Note, line, None));
         let Some(first) = lines.next() else {
             return;
         };
-        let evicted = history.evicted_lines().into_iter();
-        let evicted = evicted.map(|line| Step::new(StepType::Pod, line, None));
+        let evicted = history
+            .evicted_lines()
+            .into_iter()
+            .map(|line| Step::new(StepType::Pod, line, None));
         let steps: Vec<Step> = evicted.chain(lines).collect();
         self.steps.push(first.with(steps));
     }
@@ -83,14 +87,17 @@ impl Explained {
 
 /// Whom it evicts, and when.
 fn evictions(impact: &Impact<'_>) -> Vec<RuleEviction> {
-    let evicted = impact.pods.iter().filter_map(|pod| match pod.verdict {
-        Verdict::Evicted { at } => Some((pod.pod, at)),
-        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
-    });
-    let evicted = evicted.map(|(pod, at)| RuleEviction {
-        pod: ObjectReference::from(pod),
-        eviction_time: Time(at),
-    });
+    let evicted = impact
+        .pods
+        .iter()
+        .filter_map(|pod| match pod.verdict {
+            Verdict::Evicted { at } => Some((pod.pod, at)),
+            Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
+        })
+        .map(|(pod, at)| RuleEviction {
+            pod: ObjectReference::from(pod),
+            eviction_time: Time(at),
+        });
     evicted.collect()
 }
 
@@ -141,7 +148,7 @@ impl RuleSteps<'_, '_> {
             let all = if self.basis.semantics.nil_selector_evicts {
                 "no selector: in this version it selects every published device"
             } else if self.basis.semantics.nil_selector_blocks {
-                "no selector: it evicts no pods, but for the scheduler it taints every device"
+                "no selector: it evicts no pods, but the scheduler treats every device as tainted"
             } else {
                 "no selector: it selects no device"
             };
@@ -286,8 +293,11 @@ impl RuleSteps<'_, '_> {
     /// The first device of a group, and those that are like it.
     fn group(&self, first: &DeviceImpact<'_>, more: &[&DeviceImpact<'_>]) -> Step {
         let all: Vec<&DeviceImpact<'_>> = [first].into_iter().chain(more.iter().copied()).collect();
-        let claims = first.claims.iter().map(|claim| self.claim(claim, &all));
-        let claims: Vec<Step> = claims.collect();
+        let claims: Vec<Step> = first
+            .claims
+            .iter()
+            .map(|claim| self.claim(claim, &all))
+            .collect();
         let mut text = match more {
             [] => format!("device {}", first.id),
             more => {
@@ -342,10 +352,11 @@ impl RuleSteps<'_, '_> {
         });
         let pods = pods.map(|pod| self.pod(pod));
         let results = claim.allocation.iter().flat_map(|all| &all.results);
-        let places = results
+        let places: Vec<usize> = results
             .enumerate()
-            .filter(|(_, result)| is_held(&result.device));
-        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+            .filter(|(_, result)| is_held(&result.device))
+            .map(|(place, _)| place)
+            .collect();
         let path = match places[..] {
             [only] => format!(".status.allocation.devices.results[{only}]"),
             // A path names one entry; for several only the list that holds them can be named.

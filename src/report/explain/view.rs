@@ -209,8 +209,10 @@ impl Explained {
             .as_ref()
             .and_then(|verdict| verdict.eviction_time);
         let own = self.pod.as_ref().zip(own).map(|(pod, at)| (pod, at.0));
-        let others = self.evictions.iter();
-        let others = others.map(|one| (&one.pod, one.eviction_time.0));
+        let others = self
+            .evictions
+            .iter()
+            .map(|one| (&one.pod, one.eviction_time.0));
         own.into_iter().chain(others).collect()
     }
 
@@ -247,14 +249,21 @@ impl Explained {
             // Without a verdict it gives devices to a pod that waits, which is what is wanted.
             None => true,
         };
-        let single = self.fixes.iter().filter(helps);
-        let single: Vec<&str> = single.filter_map(|change| change.fix.as_deref()).collect();
+        let single: Vec<&str> = self
+            .fixes
+            .iter()
+            .filter(helps)
+            .filter_map(|change| change.fix.as_deref())
+            .collect();
         let more = single.len().saturating_sub(FIXES);
-        let shown = single.iter().take(FIXES).enumerate();
-        let shown = shown.map(|(place, fix)| match place {
-            0 => (*fix).to_owned(),
-            _ => format!("or {fix}"),
-        });
+        let shown = single
+            .iter()
+            .take(FIXES)
+            .enumerate()
+            .map(|(place, fix)| match place {
+                0 => (*fix).to_owned(),
+                _ => format!("or {fix}"),
+            });
         let more = (more > 0).then(|| format!("or {more} more (all: -o wide)"));
         // All or none: a single step that nothing can be done for makes the others useless.
         let together: Option<Vec<&str>> = self
@@ -262,8 +271,9 @@ impl Explained {
             .iter()
             .map(|one| one.fix.as_deref())
             .collect();
-        let together = together.filter(|all| !all.is_empty());
-        let together = together.map(|all| format!("all of: {}", all.join("; ")));
+        let together = together
+            .filter(|all| !all.is_empty())
+            .map(|all| format!("all of: {}", all.join("; ")));
         shown.chain(more).chain(together).collect()
     }
 

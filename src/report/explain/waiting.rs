@@ -93,6 +93,8 @@ pub enum RootCauseCode {
     Taints,
     /// A constraint of the claim: without it, some node has enough devices.
     Constraint,
+    /// A constraint of the claim together with taints: without both, some node has enough devices.
+    ConstraintAndTaints,
     /// Something other than devices keeps the pod off every node that has the devices, such as a scheduling
     /// gate.
     Pod,
@@ -113,6 +115,7 @@ impl From<&RootCause> for RootCauseCode {
             RootCause::Taints(_) => Self::Taint,
             RootCause::TaintCombination(_) => Self::Taints,
             RootCause::Constraints(_) => Self::Constraint,
+            RootCause::ConstraintsAndTaints(_) => Self::ConstraintAndTaints,
             RootCause::Devices => Self::Devices,
             RootCause::NoClass(_) => Self::Class,
             RootCause::Fails(_) => Self::Fails,
@@ -123,13 +126,11 @@ impl From<&RootCause> for RootCauseCode {
 
 /// What a pod waits for.
 pub(super) struct PendingReasons {
-    /// What keeps it.
     pub(super) code: RootCauseCode,
     /// What the pod does, and what keeps it, in words.
     pub(super) message: String,
     /// What there is for each request, what was not checked, and what the scheduler says, a line each.
     pub(super) why: Vec<String>,
-    /// What there is for each request.
     pub(super) requests: Vec<WaitingRequest>,
     /// The changes each of which would give it devices.
     pub(super) fixes: Vec<SingleChange>,
@@ -191,8 +192,7 @@ pub(super) fn of(
     };
     let is_known = |kind: &Kind| basis.reading.without(*kind).is_none();
     let knows_usable = USABLE_BY.iter().all(is_known);
-    let why = requests.iter();
-    let why = why.flat_map(|request| request.lines(knows_usable));
+    let why = requests.iter().flat_map(|one| one.lines(knows_usable));
     let why = why.chain(unchecked.map(str::to_owned));
     Some(PendingReasons {
         why: why.chain(scheduler_message(chain)).collect(),
@@ -269,7 +269,6 @@ impl WaitingRequest {
                 some(names)
             ),
         };
-        let excluded = self.excluded.iter().map(Excluded::step);
         Step::new(
             StepType::Request,
             text,
@@ -281,7 +280,7 @@ impl WaitingRequest {
                     .satisfied(!self.usable_devices.is_empty()),
             ],
         )
-        .with(excluded)
+        .with(self.excluded.iter().map(Excluded::step))
     }
 }
 
@@ -510,7 +509,7 @@ impl RequestedItem<'_> {
                 (text, published, None)
             }
             "held" => plain(format!("{is} allocated to other claims")),
-            "amount" => plain(format!("{has} too little left")),
+            "amount" => plain(format!("{has} too little capacity left")),
             "too-small" => plain(format!("{has} less total capacity than requested")),
             "incomplete-pool" => plain(format!(
                 "{is} in incompletely published pools, which the scheduler skips"
@@ -610,13 +609,19 @@ mod tests {
             (
                 RootCause::Devices,
                 "waits for devices: no node has enough matching free devices, even without any \
-                 taint, or without any single constraint",
+                 taint and without any single constraint",
             ),
             (
                 RootCause::Constraints(vec![0, 1]),
                 "waits for devices: excluded by matchAttribute gpu.example.com/numa of requests a, \
                  b, or distinctAttribute gpu.example.com/rack of all requests; without that \
                  constraint a node has enough",
+            ),
+            (
+                RootCause::ConstraintsAndTaints(vec![1]),
+                "waits for devices: excluded by distinctAttribute gpu.example.com/rack of all \
+                 requests together with taints; without that constraint and without any taint a \
+                 node has enough",
             ),
             (
                 RootCause::NoClass("gone".into()),

@@ -44,8 +44,11 @@ impl ImpactReport {
         let assessed = Assessed::new(impact, &disruption_facts, basis, limits);
         let proposed: Vec<_> = impact.rules.iter().map(|rule| rule.proposed).collect();
         let completeness = &assessed.completeness;
-        let pods = assessed.pods.iter();
-        let pods: Vec<_> = pods.map(|found| pod(found, &proposed, basis.now)).collect();
+        let pods: Vec<_> = assessed
+            .pods
+            .iter()
+            .map(|found| pod(found, &proposed, basis.now))
+            .collect();
         let budgets: Vec<_> = disruption_facts
             .disruption
             .budgets

@@ -66,8 +66,7 @@ fn evicted(report: &ImpactReport) -> String {
     };
     // Before the next case, which would be untrue here: the controller selects no device, and the scheduler all.
     if pods.is_none() && reaches(SelectorScope::EveryDeviceForTheScheduler) {
-        return "No pod would be evicted by a rule without a selector, but for the scheduler every \
-            device of every driver is tainted by it.".to_owned();
+        return "A rule without a selector evicts no pod, but the scheduler treats every device of every driver as tainted.".to_owned();
     }
     if pods.is_none() && totals.devices.is_none() {
         let why = if reaches(SelectorScope::NoDevice) {
@@ -80,6 +79,7 @@ fn evicted(report: &ImpactReport) -> String {
     if pods.is_none() {
         return format!("No pod would be evicted{}.", why_none(report));
     }
+    // A number of which no bound is known would be taken for a small one.
     if pods.is_unknown() {
         let lines = report.incomplete.iter();
         let missing: Vec<&str> = lines
@@ -124,6 +124,7 @@ fn bound_before(count: Count) -> &'static str {
 fn unplaceable(totals: &Totals) -> Option<String> {
     let claims = totals.claims_unplaceable;
     (claims.least() > 0).then(|| {
+        // Claims that could not be evaluated may or may not find devices, so the lower bound is what is certain.
         let least = match claims.exact() {
             Some(_) => "",
             None => "At least ",
@@ -169,8 +170,11 @@ fn perhaps_worse(report: &ImpactReport) -> Option<String> {
     if is_known || totals.pods.counted() == 0 || totals.pods.exact().is_none() {
         return None;
     }
-    let gaps = report.incomplete.iter();
-    let gaps: Vec<&str> = gaps.map(|gap| gap.missing.as_str()).collect();
+    let gaps: Vec<&str> = report
+        .incomplete
+        .iter()
+        .map(|gap| gap.missing.as_str())
+        .collect();
     Some(format!(
         "Risks may be missing, because these could not be read: {}.",
         gaps.join(", ")
@@ -337,8 +341,7 @@ mod tests {
         assert_eq!(
             report.summary_lines(),
             [
-                "No pod would be evicted by a rule without a selector, but for the scheduler every \
-                 device of every driver is tainted by it."
+                "A rule without a selector evicts no pod, but the scheduler treats every device of every driver as tainted."
             ]
         );
         report.proposed_taints[0].selector_scope = SelectorScope::NoDevice;

@@ -37,8 +37,9 @@ pub(super) fn summary(totals: &Totals) -> Section {
         ("PodDisruptionBudgets violated", totals.budgets_violated),
         ("Claims not reallocated", totals.claims_unplaceable),
     ];
-    let facts = counts.into_iter();
-    let facts = facts.map(|(name, count)| (name, count.to_string()));
+    let facts = counts
+        .into_iter()
+        .map(|(name, count)| (name, count.to_string()));
     // Other devices of the class; how many of the selected become free is told by the answer.
     let others = ("Replacement devices", format!("{available} of {of}"));
     Section::facts(facts.chain([others]).collect()).titled("Summary".to_owned())
@@ -261,7 +262,7 @@ mod tests {
             heading.origin[..3],
             [
                 "Context prod",
-                "server not known, as Kubernetes 1.37 does",
+                "server not known, behavior of Kubernetes 1.37",
                 "as of 2026-11-21T01:00:34Z"
             ]
         );

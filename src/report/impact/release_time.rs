@@ -39,6 +39,7 @@ pub(super) fn departures(pods: &[Pod], now: Time) -> Vec<Departure<'_>> {
         after(now.0, SignedDuration::from_secs(seconds))
     };
     let mut pods: Vec<(&Pod, Timestamp)> = evicted.map(|pod| (pod, due(pod))).collect();
+    // The controller has one queue, in which the pod that is due first is deleted first.
     pods.sort_by_key(|(_, due)| *due);
     // The moment from which on the client has its whole burst again, as in a token bucket.
     let mut full_at = now.0;
@@ -96,8 +97,9 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
     };
     for device in devices {
         // Admin access keeps no other claim from the device.
-        let claims = device.claims.iter();
-        let claims: Vec<&ObjectReference> = claims
+        let claims: Vec<&ObjectReference> = device
+            .claims
+            .iter()
             .filter(|claim| !is_administrative(claim, &device.device, &users))
             .collect();
         let released: Option<Vec<Timestamp>> = claims.iter().copied().map(released).collect();
@@ -109,6 +111,7 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
 /// Notes that devices do not become free whose hardware stays in use through other devices, which are `siblings`:
 /// the driver may not be restarted and the card not be pulled.
 pub(super) fn note_hardware_in_use(devices: &mut [Device], siblings: &[Sibling]) {
+    // Shares of a selected device are on that device itself, whose claims are counted already.
     let apart = siblings.iter().filter(|sibling| !sibling.is_shared());
     let in_use: BTreeSet<&str> = apart
         .flat_map(|sibling| sibling.beside.iter().map(String::as_str))
@@ -166,8 +169,8 @@ pub(super) struct DeviceReleases {
 impl DeviceReleases {
     pub(super) fn of(devices: &[Device], now: Time) -> Self {
         let free_at = || devices.iter().filter_map(|device| device.release_time);
-        let later = free_at().filter(|at| *at > now);
-        let later: Vec<i64> = later
+        let later: Vec<i64> = free_at()
+            .filter(|at| *at > now)
             .map(|at| at.0.duration_since(now.0).as_secs())
             .collect();
         Self {
@@ -196,8 +199,9 @@ impl DeviceReleases {
                 format!("{free}: {}", why.join(", "))
             }
             (_, _) => {
-                let held = self.held.iter();
-                let held: Vec<String> = held
+                let held: Vec<String> = self
+                    .held
+                    .iter()
                     .map(|(why, number)| format!("{number} ({})", why.describe()))
                     .collect();
                 format!("{free}; not free: {}", held.join(", "))
@@ -212,6 +216,7 @@ impl DeviceReleases {
             (1, 1) => "; then the device is free".to_owned(),
             (0, 1) => "; the device is not free then".to_owned(),
             (0, all) => format!("; none of the {all} devices is free then"),
+            // "All 2 devices" is not English.
             (2, 2) => "; then both devices are free".to_owned(),
             (free, all) if free == all => format!("; then all {all} devices are free"),
             (1, all) => format!("; 1 of the {all} devices is free then"),

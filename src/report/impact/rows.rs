@@ -69,22 +69,24 @@ fn groups(by: Grouping, pods: &[Pod]) -> BTreeMap<String, BTreeSet<&str>> {
 fn in_numbers(evicted: &[&Pod], all: usize) -> String {
     let now = evicted
         .iter()
-        .filter(|pod| pod.outcome == Outcome::EvictedNow);
-    let now = now.count();
+        .filter(|pod| pod.outcome == Outcome::EvictedNow)
+        .count();
     let later = evicted.len().saturating_sub(now);
     let stay = all.saturating_sub(evicted.len());
-    let parts = [
+    let parts: Vec<(usize, &str)> = [
         (now, "evicted now"),
         (later, "evicted later"),
         (stay, "not evicted"),
-    ];
-    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    let parts: Vec<(usize, &str)> = parts.collect();
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .collect();
     match parts.as_slice() {
         [(_, what)] => format!("{}, {what}", counted(all, "pod")),
         several => {
-            let several = several.iter();
-            let several = several.map(|(number, what)| format!(", {number} {what}"));
+            let several = several
+                .iter()
+                .map(|(number, what)| format!(", {number} {what}"));
             counted(all, "pod") + &several.collect::<String>()
         }
     }
@@ -123,11 +125,11 @@ pub(super) struct SharedValues {
 impl SharedValues {
     /// What the pods of `report` share.
     pub(super) fn of(report: &ImpactReport) -> Self {
-        let evicted = report
+        let evicted: Vec<&Pod> = report
             .affected_pods
             .iter()
-            .filter(|pod| pod.outcome.is_evicted());
-        let evicted: Vec<&Pod> = evicted.collect();
+            .filter(|pod| pod.outcome.is_evicted())
+            .collect();
         let same = |value: fn(&Pod) -> String| {
             let mut values = evicted.iter().map(|pod| value(pod));
             let first = values.next()?;
@@ -161,8 +163,11 @@ impl SharedValues {
         let node = node.map(|node| format!("on {node}"));
         let device = self.device.as_ref().map(|device| format!("using {device}"));
         let all = if self.pods == 1 { "" } else { "all " };
-        let parts = node.into_iter().chain(device);
-        let parts: Vec<String> = parts.map(|part| format!("{all}{part}")).collect();
+        let parts: Vec<String> = node
+            .into_iter()
+            .chain(device)
+            .map(|part| format!("{all}{part}"))
+            .collect();
         let text = parts.join(", ");
         let mut letters = text.chars();
         let first = letters.next()?.to_uppercase();

@@ -51,8 +51,12 @@ impl View for ImpactReport {
         sections.push(controller(&self.proposed_taints));
         sections.push(Section::list("Controller", published(self)));
         // JSON has the others too; here they would hide those that matter.
-        let violated = self.budgets.iter().filter(|budget| budget.is_violated());
-        let violated = violated.map(Budget::line).collect();
+        let violated = self
+            .budgets
+            .iter()
+            .filter(|budget| budget.is_violated())
+            .map(Budget::line)
+            .collect();
         sections.push(Section::list("PodDisruptionBudgets", violated).shown(Shown::Wide));
         sections.push(Section::list(
             "Replacements",
@@ -68,8 +72,9 @@ impl View for ImpactReport {
         let warnings = self
             .warnings
             .iter()
-            .filter(|warning| !self.mentions(warning));
-        let warnings = warnings.map(Warning::line).collect();
+            .filter(|warning| !self.mentions(warning))
+            .map(Warning::line)
+            .collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         sections.push(Section::list("Incomplete", incomplete).shown(Shown::Unpaged));

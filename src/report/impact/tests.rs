@@ -161,7 +161,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
         messages,
         [
             "no other device for claim train-0-gpu: request gpu needs 1, 0 match",
-            "gpu.example.com/node-7/gpu-1, on the hardware of gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
+            "gpu.example.com/node-7/gpu-1, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
         ]
     );
     assert_eq!(
@@ -250,11 +250,14 @@ const GUARDS: [&str; 2] = ["claims.unplaceable>0", "devices.available<1"];
 #[test]
 fn what_was_not_read_trips_guards_and_is_named_once() {
     for (kinds, why) in [
-        (&[Kind::DeviceClass][..], "the input holds no DeviceClass"),
-        (&[Kind::Node], "the input holds no Node"),
+        (
+            &[Kind::DeviceClass][..],
+            "the input contains no DeviceClass",
+        ),
+        (&[Kind::Node], "the input contains no Node"),
         (
             &[Kind::DeviceClass, Kind::Node],
-            "the input holds no DeviceClass and no Node",
+            "the input contains no DeviceClass and no Node",
         ),
     ] {
         let report = report(alone(OF_DRIVER), kinds, &GUARDS);
@@ -266,7 +269,7 @@ fn what_was_not_read_trips_guards_and_is_named_once() {
         assert_eq!(codes(&report), [""; 0]);
         let why = format!("{why}: whether claims can be reallocated is unknown");
         let mut expected = vec![("replacements", why.as_str())];
-        let nodes = "the input holds no Node: whether nodes can stop their pods is unknown";
+        let nodes = "the input contains no Node: whether nodes can stop their pods is unknown";
         if kinds.contains(&Kind::Node) {
             expected.insert(0, ("nodes", nodes));
         }

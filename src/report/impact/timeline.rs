@@ -165,6 +165,7 @@ impl Timeline {
         let mut rows: Vec<(String, TimelineEntry)> = Vec::new();
         for (seconds, entry) in &self.moments {
             let time = when(*seconds);
+            // Seconds that read alike, such as 150 and 151 minutes as `2h`, are one row.
             match rows.last_mut() {
                 Some((known, sum)) if *known == time => sum.add(entry.pods, entry.devices),
                 _ => rows.push((time, *entry)),
@@ -174,10 +175,14 @@ impl Timeline {
     }
 
     fn bars(&self, noun: &str, number: impl Fn(&TimelineEntry) -> usize) -> Vec<Moment> {
-        let moments = self.moments.iter();
-        let moments = moments.map(|(seconds, entry)| (*seconds, number(entry)));
-        let moments = moments.filter(|(_, number)| *number > 0);
-        moments.map(|known| moment(known, noun)).collect()
+        let moments = self
+            .moments
+            .iter()
+            .map(|(seconds, entry)| (*seconds, number(entry)))
+            .filter(|(_, number)| *number > 0);
+        moments
+            .map(|(seconds, number)| moment(seconds, number, noun))
+            .collect()
     }
 
     /// The evictions as a chart, with the devices that are free again; `None` where all are at once.
@@ -230,6 +235,7 @@ fn due(pod: &Pod) -> i64 {
 fn seconds(departure: &Departure<'_>, now: Time) -> i64 {
     let evicted = departure.evicted.duration_since(now.0).as_secs();
     let due = due(departure.pod);
+    // A delay of less than the estimate is worth would make a row of every pod.
     if evicted.saturating_sub(due) < DELAY {
         due
     } else {
@@ -246,6 +252,7 @@ fn moments(entries: &[(i64, usize, usize)]) -> BTreeMap<i64, TimelineEntry> {
     if moments.len() <= MOMENTS {
         return moments;
     }
+    // Spans of equal length keep the shape of the evictions, which the busiest moments alone would not.
     let spans = i64::try_from(MOMENTS).unwrap_or(i64::MAX);
     let span = last.checked_div(spans).unwrap_or(0).saturating_add(1);
     sums(entries.iter().map(|(seconds, pods, devices)| {

@@ -33,8 +33,12 @@ impl ImpactReport {
             let more = format!("and {} more{}", hidden.len(), self.where_all_are());
             lines.push(more);
         }
-        let lost = hidden.iter().filter(|(_, pods)| pods.iter().any(is_lost));
-        let lost: Vec<String> = lost.map(|(name, _)| name.clone()).collect();
+        let lost: Vec<String> = hidden
+            .iter()
+            .filter(|(_, pods)| pods.iter().any(is_lost))
+            .map(|(name, _)| name.clone())
+            .collect();
+        // What does not come back is named even where it is not among the first.
         if !lost.is_empty() {
             lines.push(format!("not recreated: {}", few(&lost)));
         }
@@ -48,8 +52,11 @@ impl ImpactReport {
         let is_bad = |pod: &&Pod| pod.outcome.is_evicted() && pod.severity >= Severity::Warning;
         let groups =
             with_bare_pods_together(groups(self.affected_pods.iter().filter(is_bad).collect()));
-        let lines = groups.iter().take(WORST);
-        let mut lines: Vec<String> = lines.map(|(group, pods)| describe(group, pods)).collect();
+        let mut lines: Vec<String> = groups
+            .iter()
+            .take(WORST)
+            .map(|(group, pods)| describe(group, pods))
+            .collect();
         let more = groups.len().saturating_sub(WORST);
         if more > 0 {
             lines.push(format!("and {more} more"));
@@ -130,10 +137,16 @@ fn is_lost(pod: &&Pod) -> bool {
 
 /// `SEVERITY   WORKLOAD: why`
 fn describe(group: &str, pods: &[&Pod]) -> String {
-    let severity = pods.iter().map(|pod| pod.severity).max();
-    let severity = severity.unwrap_or_default().as_str();
-    let findings = pods.iter().flat_map(|pod| &pod.findings);
-    let findings = findings.filter(|finding| finding.severity >= Severity::Warning);
+    let severity = pods
+        .iter()
+        .map(|pod| pod.severity)
+        .max()
+        .unwrap_or_default()
+        .as_str();
+    let findings = pods
+        .iter()
+        .flat_map(|pod| &pod.findings)
+        .filter(|finding| finding.severity >= Severity::Warning);
     let why = match by_code(findings).as_slice() {
         [] => when(pods),
         why => why.join("; "),

@@ -7,8 +7,8 @@ use super::digest::{DigestInput, digest};
 use super::view::{Optimality, PlanReport, PlanUnit, RequestedPlan, RunnerUp};
 use crate::assess;
 use crate::engine::set_search::{FoundSet, SearchProblem, SearchResult};
-use crate::report::ImpactReport;
 use crate::report::answer::Answer;
+use crate::report::impact::view::ImpactReport;
 use crate::report::metadata::{API_VERSION, Incomplete, Warning};
 
 /// Data from which a plan is built.

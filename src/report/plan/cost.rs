@@ -99,18 +99,17 @@ impl Cost {
                 }
             };
         }
-        let hazards = [
+        let hazards: Vec<String> = [
             (self.danger_hazard_count, "danger"),
             (self.warning_hazard_count, "warning"),
             (self.notice_hazard_count, "notice"),
-        ];
-        let hazards: Vec<String> = hazards
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, severity)| format!("{count} of severity {severity}"))
-            .collect();
+        ]
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, severity)| format!("{count} of severity {severity}"))
+        .collect();
         let hazards = if hazards.is_empty() {
-            "no hazards that sets are compared by".to_owned()
+            "no hazards that count in the comparison".to_owned()
         } else {
             format!("hazards: {}", hazards.join(", "))
         };
@@ -151,7 +150,7 @@ mod tests {
             (
                 cost(Tier::ShortGrace, [0, 0, 0, 1, 1, 0]),
                 "1 pod with 1 claimed device; no PodDisruptionBudget violated, grace periods of at \
-                 most 10s; no hazards that sets are compared by",
+                 most 10s; no hazards that count in the comparison",
             ),
             (
                 cost(Tier::BudgetsViolated, [2, 0, 1, 3, 4, 1]),

@@ -38,8 +38,8 @@ pub(super) fn digest(plan: &DigestInput<'_>) -> String {
         let identity = device
             .identity
             .iter()
-            .flat_map(|(name, value)| [name, value]);
-        let identity = identity.map(|text| Some(text.as_str()));
+            .flat_map(|(name, value)| [name, value])
+            .map(|text| Some(text.as_str()));
         fields(
             [Some("device"), Some(device.device.as_str())]
                 .into_iter()

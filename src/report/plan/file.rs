@@ -115,8 +115,10 @@ impl Written {
             }
             units.push((unit.unit, devices));
         }
-        let hardware = self.selected_devices.into_iter();
-        let hardware = hardware.filter_map(|it| Some((device(&it.device)?, it.identity)));
+        let hardware = self
+            .selected_devices
+            .into_iter()
+            .filter_map(|it| Some((device(&it.device)?, it.identity)));
         let pods = self.affected_pods.into_iter();
         let evicted = pods.filter(|pod| pod.outcome.is_evicted());
         Ok(PlanFile {

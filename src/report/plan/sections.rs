@@ -77,8 +77,10 @@ impl PlanReport {
         let spread = asked
             .spread_over
             .map(|over| format!("spread over {}", over.noun()));
-        let kept = asked.keep_available.as_ref();
-        let kept = kept.map(|expression| format!("keeping {expression}"));
+        let kept = asked
+            .keep_available
+            .as_ref()
+            .map(|expression| format!("keeping {expression}"));
         let limits: Vec<String> = pools.into_iter().chain(spread).chain(kept).collect();
         if limits.is_empty() {
             return String::new();
@@ -127,7 +129,7 @@ impl PlanReport {
                     .map(|gap| gap.missing.as_str())
                     .collect();
                 format!(
-                    "Of the data that was read, no other set costs less; not read: {}.",
+                    "According to the data that was read, no other set costs less; not read: {}.",
                     missing.join(", ")
                 )
             }

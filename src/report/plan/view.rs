@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
-use crate::report::ImpactReport;
 use crate::report::guard::GuardResult;
+use crate::report::impact::view::ImpactReport;
 use crate::report::impact::{Budget, Device, Pod, Replacements, Sibling, Summary, Workload};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 

@@ -72,6 +72,19 @@ fn every_shape_of_a_list_gives_its_objects() {
 }
 
 #[test]
+fn a_kind_that_only_ends_in_list_is_an_object() {
+    let list =
+        r#"{"apiVersion":"example.com/v1","kind":"AllowList","metadata":{"name":"a"},"spec":{}}"#;
+    let empty = r#"{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"7"}}"#;
+    let decoded = json(&format!("{list}\n{empty}")).expect("JSON");
+    let lists = decoded.lists.iter().map(|list| &*list.type_meta.kind);
+    assert_eq!(lists.collect::<Vec<_>>(), ["PodList"]);
+    let found = decoded.found.iter();
+    let found = found.map(|(of, count)| (of.kind.as_str(), *count));
+    assert_eq!(found.collect::<Vec<_>>(), [("AllowList", 1)]);
+}
+
+#[test]
 fn several_documents_are_read_one_after_another() {
     let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
     let other = pod.replace("train-0", "train-1");

@@ -380,11 +380,12 @@ prop_compose! {
         claims in few((text(), text(), text())),
         volumes in few(any::<bool>()),
         (node_selector, required, gates) in (pairs(), maybe(node_selector()), few(text())),
+        tolerations in few(toleration()),
     ) -> PodSpec {
         let local = VolumeSource { empty_dir: Some(EmptyDir {}) };
         PodSpec {
             volumes: volumes.into_iter().map(|is_local| Volume { source: is_local.then(|| local.clone()) }).collect(),
-            termination_grace_period_seconds, node_name, priority_class_name, priority, node_selector,
+            termination_grace_period_seconds, node_name, priority_class_name, priority, node_selector, tolerations,
             affinity: required.map(|required| Affinity {
                 node_affinity: Some(NodeAffinity {
                     required_during_scheduling_ignored_during_execution: Some(required),

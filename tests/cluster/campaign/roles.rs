@@ -186,6 +186,10 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
                 continue;
             }
             tried.push(named(right));
+            // A command is run for each right until one misses it: in the first tier for a third of the rights.
+            if !crate::IS_FULL && !place.is_multiple_of(3) {
+                continue;
+            }
             let others = (0..rights.len()).filter(|other| *other != place);
             let flags: String = others
                 .map(|other| format!(" --as-group={pieces}-{other}"))

@@ -456,6 +456,26 @@ fn answer_of_another_call_is_no_answer() {
 }
 
 #[test]
+fn message_with_bytes_after_it_is_no_answer() {
+    let bench = Bench::new();
+    let mut refused = 0;
+    // An empty message, and three bytes more, in the place of each frame: among them that of the answer.
+    for at in 0..8 {
+        let misfortune = Misfortune {
+            harm: Harm::Wrong(DATA, 1),
+            at,
+            answers: Hit::All,
+        };
+        let run = bench.run("list -o json", Some(misfortune));
+        let is_whole = run.code == Some(0) && run.stdout == bench.calm[0].stdout;
+        let is_refused = [Some(1), Some(75)].contains(&run.code);
+        assert!(is_whole || is_refused, "frame {at}: {run:#?}");
+        refused += usize::from(is_refused);
+    }
+    assert!(refused > 0, "the answer was never hit");
+}
+
+#[test]
 fn what_a_kubelet_did_not_wholly_say_is_never_told_and_never_safe() {
     let bench = Bench::new();
     let seed = fresh_seed();

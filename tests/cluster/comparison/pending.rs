@@ -16,7 +16,7 @@ use crate::harness::{
 use crate::oracle::process::Oracle;
 
 /// Pods that wait in a usual run; 200 by hand, with `PENDING_PODS`.
-const PODS: u64 = 24;
+const PODS: u64 = 16;
 /// How many of them are worked on at a time.
 const AT_ONCE: usize = 6;
 /// The scheduler looks again at a pod that does not fit after up to ten seconds.

@@ -110,7 +110,7 @@ fn a_budget_that_never_allows_ends_with_what_is_left_and_the_same_command_contin
             .all(|rule| rule["spec"]["taint"]["effect"] == "NoSchedule")
     );
     let run = stage.run(&format!("{line} --force --grace 1s")).ended(0);
-    assert!(run.stderr.contains("by effect NoExecute"), "{run:#?}");
+    assert!(run.stderr.contains("with effect NoExecute"), "{run:#?}");
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
     stage.until_ready("web", 2);
     stage.run(&format!("restore {drain} --yes")).ended(0);

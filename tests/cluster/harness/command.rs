@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::ControlPlane;
-use crate::advice;
+use crate::{advice, validated};
 
 /// The plugin as cargo built it for the tests.
 pub const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
@@ -98,6 +98,7 @@ impl ControlPlane {
         let words: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
         let messages = String::from_utf8_lossy(&output.stderr);
         advice::check(Path::new(PLUGIN), &words, &messages);
+        validated::check(&words, &String::from_utf8_lossy(&output.stdout));
         output
     }
 }

@@ -25,7 +25,7 @@ use tokio_rustls::{TlsAcceptor, rustls, server::TlsStream};
 
 use super::{
     ControlPlane, DEADLINE,
-    fault::{Another, Fault, Reply, Spoiled, Twin},
+    fault::{Another, Fault, Reply, Spoiled, Twin, log_below},
     random_suffix, wait,
     wire::Wire,
 };
@@ -63,6 +63,8 @@ pub enum At {
     From(usize),
     /// The first so many whose path begins like this.
     Path(String, usize),
+    /// Those whose path, without its query, ends like this.
+    Ends(&'static str),
     /// The request of this number among those of a method.
     Method(&'static str, usize),
 }
@@ -211,6 +213,10 @@ impl State {
                 let fits = |seen: &Seen| seen.path.starts_with(begin);
                 fits(seen) && count(&fits) <= *times
             }
+            At::Ends(end) => {
+                let path = seen.path.split('?').next().unwrap_or_default();
+                path.ends_with(end)
+            }
             At::Method(method, at) => {
                 let fits = |seen: &Seen| seen.method == *method;
                 fits(seen) && count(&fits) == *at
@@ -295,6 +301,9 @@ async fn serve(
                 return Ok(());
             }
             Fault::Answer(reply) => write_reply(&mut stream, &reply).await?,
+            Fault::Log(folder) => {
+                write_reply(&mut stream, &log_below(&folder, &asked.seen.path)).await?;
+            }
             Fault::HeldBefore(gate, passes) => {
                 gate.hold().await;
                 if !passes {

@@ -5,6 +5,7 @@
 
 #[allow(dead_code, reason = "the second tier uses the rest")]
 mod bench;
+mod debugged;
 mod leaving;
 mod lifetime;
 mod podresources;

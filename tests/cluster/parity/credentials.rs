@@ -47,7 +47,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`--token` beside `tokenFile`",
+        what: "`--token` together with `tokenFile`",
         make: |_, setup| {
             setup.user = json!({"tokenFile": setup.file("t", "from-the-file")});
             setup.flag("--token=from-the-flag");
@@ -198,7 +198,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "kubectl asks for a name and a password; API servers have had neither since 1.19, so \
+            why: "kubectl prompts for a name and a password; API servers have had neither since 1.19, so \
                   this program sends an anonymous request, and the server decides",
         },
     },
@@ -213,7 +213,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "OIDC beside `--token`",
+        what: "OIDC together with `--token`",
         make: |_, setup| {
             setup.user = oidc(4_000_000_000);
             setup.flag("--token=from-the-flag");
@@ -282,7 +282,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`--as` and `--as-group` beside those in the kubeconfig",
+        what: "`--as` and `--as-group` together with those in the kubeconfig",
         make: |_, setup| {
             setup.user = json!({
                 "token": "t", "as": "bob", "as-groups": ["one"], "as-uid": "7",

@@ -43,7 +43,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`--kubeconfig` beside `KUBECONFIG`",
+        what: "`--kubeconfig` together with `KUBECONFIG`",
         make: |_, setup| {
             let other = setup.file("other", &setup.text());
             setup.flag(format!("--kubeconfig={other}"));
@@ -170,7 +170,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "with this flag kubectl no longer sees that it is in a pod, and asks `localhost:8080`",
+            why: "with this flag kubectl does not use the service account, and connects to `localhost:8080`",
         },
     },
     Case {

@@ -71,7 +71,10 @@ fn table() -> String {
             let (kubectl, plugin) = match case.expected {
                 Expected::Works => ("works".to_owned(), "works, as the same user".to_owned()),
                 Expected::Refused => ("refuses".to_owned(), "refuses".to_owned()),
-                Expected::Waits => ("waits".to_owned(), "waits, and says for what".to_owned()),
+                Expected::Waits => (
+                    "waits".to_owned(),
+                    "waits, and prints what it waits for".to_owned(),
+                ),
                 Expected::Differs {
                     kubectl,
                     plugin,

@@ -153,7 +153,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "a relative `command` is beside the kubeconfig",
+        what: "a relative `command`, in the directory of the kubeconfig",
         make: |_, setup| {
             setup.program("bin/login", &token());
             setup.user = exec("bin/login");

@@ -96,7 +96,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`KUBERC=off` beside `DenyAll` in `~/.kube/kuberc`",
+        what: "`KUBERC=off` together with `DenyAll` in `~/.kube/kuberc`",
         make: |_, setup| {
             usual(setup, DENY);
             setup.variable("KUBERC", "off");
@@ -104,7 +104,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`KUBERC=off` beside `--kuberc`",
+        what: "`KUBERC=off` together with `--kuberc`",
         make: |_, setup| {
             usual(setup, "");
             setup.variable("KUBERC", "off");
@@ -114,7 +114,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`KUBECTL_KUBERC=false` beside `DenyAll`",
+        what: "`KUBECTL_KUBERC=false` together with `DenyAll`",
         make: |_, setup| {
             usual(setup, DENY);
             setup.variable("KUBECTL_KUBERC", "False");
@@ -236,7 +236,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "an unknown field beside `DenyAll`",
+        what: "an unknown field together with `DenyAll`",
         make: |_, setup| usual(setup, &format!("other: 1\n{DENY}")),
         expected: Refused,
     },
@@ -253,19 +253,6 @@ pub const CASES: &[Case] = &[
             setup.file(".kube/kuberc", &text);
         },
         expected: Works,
-    },
-    Case {
-        what: "an alias with a digit in its name",
-        make: |_, setup| usual(setup, "aliases: [{name: get2, command: get}]\n"),
-        expected: Refused,
-    },
-    Case {
-        what: "a default whose flag name has its dashes",
-        make: |_, setup| {
-            let option = "options: [{name: --output, default: wide}]";
-            usual(setup, &format!("defaults: [{{command: get, {option}}}]\n"));
-        },
-        expected: Refused,
     },
     Case {
         what: "a default for an option that the command does not have",

@@ -78,7 +78,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`--insecure-skip-tls-verify=false` beside `insecure-skip-tls-verify: true`",
+        what: "`--insecure-skip-tls-verify=false` together with `insecure-skip-tls-verify: true`",
         make: |stage, setup| {
             setup.cluster = json!({"server": stage.url(), "insecure-skip-tls-verify": true});
             setup.flag("--insecure-skip-tls-verify=false");

@@ -1,11 +1,17 @@
 //! Runs that are killed or interrupted at any of their changes: no rule is left, and no pod is evicted twice.
 
 use std::collections::BTreeMap;
+use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::scene::{Scene, alone};
+use crate::cluster::drained::stage::plane;
 use crate::cluster::rules::harm::{Harm, Proxy};
-use crate::harness::At;
+use crate::cluster::rules::support::Run;
+use crate::harness::{At, DEADLINE, Fault, Proxy as Network, Reference, block_on, wait_for};
 
 /// One device, in use by a pod with a budget and beside it one without, and a pod that waits for both devices.
 struct Stand {
@@ -88,7 +94,9 @@ impl Stand {
             return;
         }
         assert_eq!(run.code, -1, "{what}: {run:#?}");
-        self.scene.stage.run("make-room --cleanup --yes").ended(0);
+        // Whoever has killed it knows that it does not go on.
+        let cleanup = "make-room --cleanup --include-unexpired --yes";
+        self.scene.stage.run(cleanup).ended(0);
         self.scene.without_rules();
     }
 }
@@ -123,17 +131,62 @@ fn a_run_after_one_that_was_killed_completes_it() {
     let _guard = alone();
     let stand = Stand::new();
     stand.scene.pending("critical", "critical-pair", 0);
+    let first = stand.changes().remove(0);
+    stand.reset();
     // The first rule is there, and the second is not.
-    let run = stand.proxy.harm(
-        &stand.scene.stage.world,
-        &stand.line(),
-        At::Method("POST", 2),
-        Harm::SignalAfter("KILL"),
-    );
+    let harm = Harm::SignalAfter("KILL");
+    let world = &stand.scene.stage.world;
+    let run = stand.proxy.harm(world, &stand.line(), first, harm);
     assert_eq!(run.code, -1, "{run:#?}");
-    stand.scene.make_room("--yes").ended(0);
+    let run = stand.scene.make_room("--yes").ended(0);
+    run.saying("takes over 1 rule of another run for this pod");
     assert!(stand.scene.node_of("critical").is_some());
     stand.scene.without_rules();
     let nothing = stand.scene.stage.run("make-room --cleanup --yes").ended(0);
     nothing.saying("No resources found");
+}
+
+/// Nobody can remove the rules while the server cannot be reached. They say until when they are good, and only then, or by a
+/// flag, does a cleanup remove them.
+#[test]
+fn rules_of_a_run_that_lost_its_server_stay_until_they_expire_or_somebody_says_so() {
+    const EXPIRES: &str = "devicetaint.dev/expires";
+    let _guard = alone();
+    let stand = Stand::new();
+    let stage = &stand.scene.stage;
+    stand.scene.pending("critical", "critical-pair", 0);
+    let network = Network::start(plane());
+    let through = format!("--yes --kubeconfig {}", network.kubeconfig.display());
+    let child = stage.begin(&stand.scene.line(&through));
+    block_on(wait_for("the devices are tainted", DEADLINE, async || {
+        (stage.world.rules().await.len() == 2).then_some(())
+    }));
+    network.plan([(At::From(1), Fault::Reset)]);
+    // The first Ctrl-C has the rules removed, which is tried again and again; the second leaves them.
+    for _ in 0..2 {
+        thread::sleep(Duration::from_secs(2));
+        let sent = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
+        assert!(sent.is_ok_and(|sent| sent.success()));
+    }
+    let run = Run::from(child.wait_with_output().expect("it ends")).ended(130);
+    run.saying("to remove rules that are left, run kubectl devicetaint make-room");
+    let rules = block_on(stage.world.rules());
+    assert_eq!(rules.len(), 2);
+    let expires = |rule: &Value| rule["metadata"]["annotations"][EXPIRES].is_string();
+    assert!(rules.iter().all(expires), "{rules:#?}");
+    let cleanup = "make-room --cleanup --yes";
+    let run = stage.run(cleanup).ended(0);
+    run.saying("its run may still be going on")
+        .saying("--include-unexpired");
+    assert_eq!(block_on(stage.world.rules()).len(), 2);
+    // Time passes.
+    for rule in &rules {
+        let name = rule["metadata"]["name"].as_str().expect("a name");
+        let past = json!({"metadata": {"annotations": {EXPIRES: "2026-01-01T00:00:00Z"}}});
+        block_on(plane().patch(&Reference::rule(name), &past));
+    }
+    stage.run(cleanup).ended(0);
+    stand.scene.without_rules();
 }

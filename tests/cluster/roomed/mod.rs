@@ -3,5 +3,6 @@
 mod competitors;
 mod interrupted;
 mod scene;
+mod scheduler;
 mod shapes;
 mod tiers;

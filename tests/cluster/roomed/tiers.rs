@@ -1,8 +1,11 @@
 //! Each tier of evictions, and what is refused.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::scene::{Scene, among_others};
+use crate::cluster::drained::stage::plane;
+use crate::cluster::rules::support::World;
+use crate::harness::block_on;
 
 #[test]
 fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() {
@@ -119,7 +122,48 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
     scene
         .make_room("--yes")
         .ended(4)
-        .saying("does not wait for devices that others hold")
+        .saying("does not wait for devices that other pods hold")
         .saying("Insufficient cpu");
     scene.without_rules();
+}
+
+#[test]
+fn who_lacks_a_permission_hears_it_before_the_first_rule_is_made() {
+    let _guard = among_others();
+    let mut scene = Scene::new();
+    scene.stage.node(2);
+    scene.stage.workload("ReplicaSet", "web", 2);
+    scene.stage.budget("web", 1);
+    scene.pending("critical", "critical", 0);
+    let read = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]});
+    let rules = |verbs: &[&str]| {
+        json!({
+            "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules"], "verbs": verbs,
+        })
+    };
+    let evict = json!({"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]});
+    for (granted, missing) in [
+        (
+            vec![rules(&["create", "patch"]), evict.clone()],
+            "delete devicetaintrules.resource.k8s.io",
+        ),
+        (
+            vec![rules(&["delete", "patch"]), evict],
+            "create devicetaintrules.resource.k8s.io",
+        ),
+        (
+            vec![rules(&["create", "delete", "patch"])],
+            "create pods/eviction",
+        ),
+    ] {
+        let granted: Vec<Value> = [read.clone()].into_iter().chain(granted).collect();
+        let user = block_on(plane().kubeconfig_for(&granted));
+        let mut world = World::bare(plane(), scene.stage.world.driver.clone(), String::new());
+        world.namespace.clone_from(&scene.stage.world.namespace);
+        let world = world.seen_by(&user.kubeconfig);
+        let run = world.run(&scene.line("--yes")).ended(1);
+        run.saying(missing).saying("nothing was changed");
+        scene.without_rules();
+    }
+    assert_eq!(scene.stage.fewest("web"), 2);
 }

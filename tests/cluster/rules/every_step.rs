@@ -134,11 +134,20 @@ impl<'a> Trial<'a> {
         (self.proxy.seen().len(), self.state())
     }
 
+    /// The numbers of the latest run's requests that change something.
+    fn changes(&self) -> Vec<usize> {
+        let seen = self.proxy.seen();
+        let is_change = |seen: &Seen| ["PATCH", "DELETE"].contains(&seen.method.as_str());
+        let numbered = seen.iter().zip(1..);
+        numbered
+            .filter(|(seen, _)| is_change(seen))
+            .map(|(_, number)| number)
+            .collect()
+    }
+
     /// The number of the latest run's last request that changes something.
     fn last_change(&self) -> usize {
-        let seen = self.proxy.seen();
-        let changes = |seen: &Seen| ["PATCH", "DELETE"].contains(&seen.method.as_str());
-        seen.iter().rposition(changes).map_or(0, |index| index + 1)
+        self.changes().last().copied().unwrap_or(0)
     }
 
     /// Interrupts the command at every request: what it says is true, and the same command run again
@@ -153,12 +162,13 @@ impl<'a> Trial<'a> {
         } else {
             sent.min(self.last_change() + 1)
         };
+        let changes = self.changes();
         let mut left = 0;
         for number in 1..=requests.saturating_add(MORE) {
             if number > requests && (left > 0 || !waits) {
                 break;
             }
-            for &harm in harms {
+            for &harm in tried(number, requests, &changes, harms) {
                 self.reset();
                 let run = self.harm(At::Number(number), harm);
                 let at = format!("{harm:?} at request {number} of {}", self.line);
@@ -222,6 +232,20 @@ impl<'a> Trial<'a> {
         {
             assert!(run.stderr.contains(way_on), "{at}: {run:#?}");
         }
+    }
+}
+
+/// The interruptions that are tried at this request: in the second tier each at every one; in the first tier both at
+/// changes, and one of them at every third of the others. Past the last request all are tried, until one is waited for.
+fn tried<'a>(number: usize, requests: usize, changes: &[usize], harms: &'a [Harm]) -> &'a [Harm] {
+    if crate::IS_FULL || number > requests || changes.contains(&number) {
+        return harms;
+    }
+    let index = number / 3 % harms.len();
+    if number.is_multiple_of(3) {
+        &harms[index..=index]
+    } else {
+        &[]
     }
 }
 

@@ -162,10 +162,73 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
         .saying(STAYS);
     let listed = world.run(&format!("list {name}")).ended(0).stdout;
     assert!(listed.contains("0 (+1 on partitions)"), "{listed}");
+    let described = world.run(&format!("describe {name}")).ended(0).stdout;
+    assert!(
+        described.contains("Pods:        0 (+1 on partitions)"),
+        "{described}"
+    );
     world
         .run(&format!("remove {name}"))
         .ended(0)
         .saying("1 device untainted, still in use by 1 pod on its partitions");
+}
+
+/// Two drivers publish one card: what the one has given away, the other must not offer.
+#[test]
+fn a_card_that_is_in_use_under_the_name_of_another_driver_is_not_free() {
+    let world = block_on(world(ControlPlane::shared()));
+    let other = driver_name();
+    let mut vfio = slice(&other, &world.node, &["whole", "idle"]);
+    vfio["spec"]["devices"][0]["attributes"] = json!({"uuid": {"string": uuid(&world)}});
+    block_on(world.plane.create(&[vfio]));
+    let [whole, idle] = ["whole", "idle"].map(|name| format!("{other}/{}/{name}", world.node));
+    let half = world.device("half-0");
+    let line = format!("devices --node {} -o json", world.node);
+    let listed: Value = serde_json::from_str(&world.run(&line).ended(0).stdout).expect("JSON");
+    let rows = listed["items"].as_array().expect("devices");
+    let row = |name: &str| rows.iter().find(|row| row["device"] == name).expect(name);
+    assert_eq!(row(&whole)["free"], false, "{listed:#}");
+    assert_eq!(row(&whole)["inUseBy"], json!([half]), "{listed:#}");
+    assert_eq!(row(&idle)["free"], true, "{listed:#}");
+    let shown = world.run(&format!("devices {whole}")).ended(0).stdout;
+    assert!(shown.contains(&format!("no (in use by {half})")), "{shown}");
+    let free = world
+        .run(&format!("devices --node {} --free -o name", world.node))
+        .ended(0)
+        .stdout;
+    assert!(free.contains(&idle) && !free.contains(&whole), "{free}");
+    let names = ["whole", "idle"].map(|name| format!("{name}-{}", world.node));
+    for (device, name) in [&whole, &idle].into_iter().zip(&names) {
+        let line = format!("add {device} {KEY}:NoSchedule --yes --name {name}");
+        world.run(&line).ended(0);
+    }
+    world
+        .run(&format!("remove {}", names[0]))
+        .ended(0)
+        .saying(&format!("1 device untainted, hardware in use by {half}"));
+    world
+        .run(&format!("remove {}", names[1]))
+        .ended(0)
+        .saying("1 device schedulable again");
+    // Of hardware with two names, the number alone does not say which is meant.
+    let card = world.device("card");
+    let run = world
+        .run(&format!("add {} {KEY}:None", uuid(&world)))
+        .ended(1)
+        .saying("is ambiguous");
+    let mut names = [card, whole];
+    names.sort();
+    let names = names.join(" ");
+    let named = [&names, "name one of these devices, or all of them: "];
+    for part in named {
+        assert!(run.stderr.contains(part), "{part}: {run:#?}");
+    }
+    world.run(&format!("add {names} {KEY}:None --yes")).ended(0);
+    world
+        .run(&format!("remove {}", uuid(&world)))
+        .ended(1)
+        .saying(&format!("the KEY of the taint: {names} KEY"));
+    world.run(&format!("remove {names} {KEY} --yes")).ended(0);
 }
 
 #[test]

@@ -131,6 +131,7 @@ impl Tally {
             }
             RootCauseCode::Class
             | RootCauseCode::Constraint
+            | RootCauseCode::ConstraintAndTaints
             | RootCauseCode::Devices
             | RootCauseCode::Pod
             | RootCauseCode::Taint
@@ -174,6 +175,7 @@ impl Tally {
         }
         let without_taints = [
             RootCauseCode::Constraint,
+            RootCauseCode::ConstraintAndTaints,
             RootCauseCode::Devices,
             RootCauseCode::Taints,
         ];

@@ -78,13 +78,13 @@ fn what_is_wrong_at_the_top_or_said_wrongly_is_refused() {
             "description is longer than 80",
         ),
         (
-            "    To complete",
-            "    To complete what one has begun to type, and to be told what else could be typed,",
+            "    To enable",
+            "    To enable completion of commands, flags, devices, rules, pods and nodes by the TAB key",
             "caveats is longer than 80",
         ),
         (
-            "    To complete",
-            "    1\n    2\n    3\n    To complete",
+            "    To enable",
+            "    1\n    2\n    3\n    To enable",
             "long caveats",
         ),
         ("version: v", "version: ", "not that of a release"),

@@ -98,7 +98,7 @@ fn a_dump_without_them_is_as_complete_as_before() {
     assert_eq!(gap.affects, Affects::Details);
     assert_eq!(
         gap.why,
-        "the input holds no PodDisruptionBudget: the PodDisruptionBudgets that evictions would \
+        "the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would \
          exceed are unknown"
     );
 }

@@ -20,6 +20,8 @@ pub(super) struct Board<'a, 'c> {
     /// Changes effects of rules, one unit after the other.
     pub(super) changer: Mutex<&'a mut Changer<'c>>,
     context: &'a Context,
+    /// The names of the units, as they begin.
+    order: Vec<String>,
     end: RefCell<DrainEnd>,
     /// Workloads that each unit takes pods of.
     busy: RefCell<BTreeMap<String, BTreeSet<Uid>>>,
@@ -41,6 +43,7 @@ impl<'a, 'c> Board<'a, 'c> {
             safety,
             changer: Mutex::new(changer),
             context,
+            order: end.waiting.clone(),
             end: RefCell::new(end),
             busy: RefCell::default(),
             shown: RefCell::default(),
@@ -62,7 +65,7 @@ impl<'a, 'c> Board<'a, 'c> {
 
     /// All units with their stages.
     pub(super) fn units(&self) -> Vec<StagedUnit> {
-        staged_units(&self.end.borrow())
+        staged_units(&self.order, &self.end.borrow())
     }
 
     /// Notes that the unit is over, or was not started; changes to the results are made by `note`.

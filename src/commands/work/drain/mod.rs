@@ -3,6 +3,7 @@
 //! | what | module |
 //! |---|---|
 //! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
+//! | Permissions that are asked for before that | `permission` |
 //! | Comparison with the controller before the first taint | `announce` |
 //! | The units to drain, and how | `order` |
 //! | What units share that are drained at the same time | `board` |
@@ -16,6 +17,7 @@ mod announce;
 mod board;
 mod look;
 mod order;
+mod permission;
 mod prepare;
 mod restart;
 mod unit;

@@ -6,11 +6,10 @@ use super::look::{recordable, unread};
 use super::order::{DrainRun, begun_first, names_by_unit};
 use super::restart::may_restart;
 use crate::assess::{Replacements, Sibling};
-use crate::cluster::{WriteMode, evict};
+use crate::cluster::WriteMode;
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;
-use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
@@ -50,6 +49,8 @@ pub(crate) struct DrainRequest {
     pub(crate) limits: UnitLimits,
     /// How many units are drained at the same time.
     pub(crate) parallel: usize,
+    /// The namespace of debug pods that ask kubelets; absent if kubelets are not asked.
+    pub(crate) debug_namespace: Option<String>,
     /// How changes are sent; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
@@ -442,30 +443,6 @@ impl DrainRequest {
             workloads,
             lines,
         })
-    }
-
-    /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
-    async fn check_permission(
-        &self,
-        leaving: &[&UnitPod],
-        mutation: &MutationContext,
-    ) -> Result<(), Failure> {
-        match self.limits.means {
-            Means::Restart | Means::Taint => return Ok(()),
-            // Also of pods whose owners are restarted: they are evicted where that is not possible any more.
-            Means::Auto | Means::Eviction => {}
-        }
-        let mut asked = BTreeSet::new();
-        for pod in leaving {
-            if !asked.insert(&pod.name.namespace) {
-                continue;
-            }
-            let client = &mutation.live.client;
-            let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
-            // A budget that refuses now may allow the eviction later.
-            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
-        }
-        Ok(())
     }
 
     pub(crate) fn proposal(&self, prepared: &Prepared, lines: Vec<String>) -> Proposal {

@@ -55,7 +55,7 @@ impl UnitDrain<'_, '_, '_> {
         // By this time later runs see that the drain has restarted it: it must not be before the taints.
         let at = client.server_time().max(tainted_since(&self.rules));
         let Some(at) = at else {
-            let why = "the server does not say what time it is";
+            let why = "the server's time is unknown";
             return Ok(RestartReply::Refused(why.to_owned()));
         };
         let on = version(owner, state);
@@ -77,7 +77,7 @@ impl UnitDrain<'_, '_, '_> {
             }
             RestartAnswer::Unknown(error) => {
                 printer.warn(&format!(
-                    "whether {name} was restarted is unknown: {error}; looking again"
+                    "whether {name} was restarted is unknown: {error}; checking again"
                 ));
                 RestartReply::Unknown
             }

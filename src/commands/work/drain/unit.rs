@@ -153,7 +153,7 @@ impl UnitDrain<'_, '_, '_> {
             EvictionAnswer::Refused(message) => EvictionReply::Refused(message),
             EvictionAnswer::Unknown(error) => {
                 let text = format!(
-                    "whether pod {} was evicted is unknown: {error}; looking again",
+                    "whether pod {} was evicted is unknown: {error}; checking again",
                     pod.name
                 );
                 self.order.context.printer.warn(&text);
@@ -211,7 +211,7 @@ impl UnitDrain<'_, '_, '_> {
         let mut changer = self.board.changer.lock().await;
         let order = self.order;
         order.context.printer.note(&format!(
-            "unit {}: evicting the remaining pods by effect NoExecute",
+            "unit {}: evicting the remaining pods with effect NoExecute",
             self.unit.name
         ));
         let to = Effect::NoExecute;

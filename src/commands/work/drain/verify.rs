@@ -3,6 +3,7 @@
 //! The API does not know devices of force-deleted pods, and calls them free: only the kubelet of their node knows. It is asked
 //! through a debug pod, also for other names and parts of the same hardware.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use tokio::time::Instant;
@@ -17,6 +18,7 @@ use crate::decide::drain::{RemovalSafety, Unit, removal_safety};
 use crate::engine;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, NodeName};
+use crate::report::blocker::Blocker;
 
 /// The root folder of kubelets, on their nodes.
 const KUBELET: &str = "/var/lib/kubelet";
@@ -46,7 +48,13 @@ impl DrainOrder<'_> {
         let mut held = Vec::new();
         let mut asked = Vec::new();
         for node in nodes.iter().flatten() {
-            match Box::pin(self.held_on(node, query, &view, AwaitedRelease { rules, end })).await {
+            let awaited = AwaitedRelease { rules, end };
+            let line = format!("asking the kubelet of node {node} through a debug pod");
+            self.context
+                .printer
+                .note(&format!("unit {}: {line}", unit.name));
+            self.context.ledger.left(&line);
+            match Box::pin(self.held_on(node, query, &view, awaited)).await {
                 Ok(lines) => {
                     asked.push(node.clone());
                     held.extend(lines);
@@ -91,7 +99,17 @@ impl DrainOrder<'_> {
         let verifier = verifier
             .waiting_for(awaited, view, claim, self.context)
             .await?;
-        let left = verifier.settled(awaited.end, self.context).await?;
+        let last = RefCell::new(String::new());
+        let told = |left: &[Blocker]| {
+            let messages: Vec<&str> = left.iter().map(|left| left.message.as_str()).collect();
+            let line = messages.join("; ");
+            self.context.ledger.left(&line);
+            if last.replace(line.clone()) != line {
+                let line = format!("node {node}: waiting for the kubelet: {line}");
+                self.context.printer.note(&line);
+            }
+        };
+        let left = verifier.settled(awaited.end, &told, self.context).await?;
         Ok(left.into_iter().map(|left| left.message).collect())
     }
 }

@@ -12,5 +12,5 @@ mod removal;
 mod stages;
 
 pub(crate) use prepare::{Preparation, Prepared, RoomRequest};
-pub(crate) use removal::{remove_all, remove_left};
+pub(crate) use removal::{remove_left, remove_these};
 pub(crate) use stages::{RoomOrder, until_scheduled};

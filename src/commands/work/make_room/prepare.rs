@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::cluster::{PodQuery, PodQueryResult, WriteMode, evict};
+use crate::cluster::{
+    AccessQuery, Permission, PodQuery, PodQueryResult, Purpose, WriteMode, evict, read_nodes,
+};
+use crate::commands::work::access::refuse_missing;
 use crate::commands::work::cluster_view::ClusterView;
-use crate::commands::work::connect::failed;
+use crate::commands::work::connect::{Live, failed};
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
-    Beneficiary, Eligibility, Mechanism, NothingHelps, Occupants, RoomInput, RoomLimits, RoomPlan,
-    RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates, eligibility, kept_for,
-    lacking, may_wait, plan, refuse_lacking, refuse_unknown, taint, uses_claim,
+    Beneficiary, Eligibility, Mechanism, NeededAccess, NothingHelps, Occupants, RoomInput,
+    RoomLimits, RoomPlan, RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates,
+    eligibility, kept_for, lacking, left_of, may_wait, needed_access, plan, refuse_lacking,
+    refuse_unknown, taint, uses_claim,
 };
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
@@ -62,6 +66,10 @@ pub(crate) struct Prepared {
     pub(crate) first: Vec<AddStep>,
     /// Who held devices before.
     pub(crate) before: Occupants,
+    /// Rules for the same pod that another run has made.
+    pub(crate) taken_over: Vec<DeviceTaintRule>,
+    /// Which pods may be evicted.
+    limits: RoomLimits,
 }
 
 impl RoomRequest {
@@ -73,6 +81,7 @@ impl RoomRequest {
     /// could not be read. Nothing was changed.
     pub(crate) async fn prepare(&self, mutation: &MutationContext) -> Result<Preparation, Failure> {
         let view = mutation.view.clone().with_places().await?;
+        let view = with_whole_nodes(view).await?;
         let (pod, eligible) = Box::pin(self.find(&view)).await?;
         match eligible {
             Eligibility::Scheduled(node) => Ok(Preparation::Scheduled(pod, node)),
@@ -120,7 +129,7 @@ impl RoomRequest {
                 if last.is_some() {
                     refuse_unknown(&view.basis())?;
                 }
-                Failure::refused("no pending pod waits for devices that others hold")
+                Failure::refused("no pending pod waits for devices that other pods hold")
             }
             (RoomTarget::Pod(..) | RoomTarget::Claim(..), Some(failure)) => failure,
             (RoomTarget::Pod(namespace, name), None) => {
@@ -128,7 +137,7 @@ impl RoomRequest {
             }
             (RoomTarget::Claim(_, name), None) => {
                 Failure::refused(format!("no pending pod uses claim {name}"))
-                    .hint("a claim is shared with its pods: name one of them")
+                    .hint("specify a claim that a pending pod uses, or the pod")
             }
         })
     }
@@ -196,12 +205,27 @@ impl RoomRequest {
             wanted: steps(drafts, &view, &pod.uid)?,
             first,
             before: Occupants::of(view.snapshot()),
+            taken_over: left_of(view.rules()?, &pod.uid),
+            limits: self.limits.clone(),
             waiting,
             plan,
             terms,
             pod: pod.clone(),
         })))
     }
+}
+
+/// The view with what the scheduler heeds of nodes: their taints, and whether they are cordoned. Where claims can be placed
+/// is known from their names and labels alone.
+async fn with_whole_nodes(mut view: ClusterView) -> Result<ClusterView, Failure> {
+    let Some(Live { client, served }) = view.live().cloned() else {
+        return Ok(view);
+    };
+    let nodes = view.snapshot().nodes.iter();
+    let names: BTreeSet<NodeName> = nodes.map(|node| node.name.clone()).collect();
+    let read = read_nodes(&client, &served, &names).await;
+    view.reading.snapshot.nodes = read.map_err(failed)?;
+    Ok(view)
 }
 
 /// Refuses to choose where pods or budgets could not be read.
@@ -220,7 +244,7 @@ fn refuse_unread(view: &ClusterView) -> Result<(), Failure> {
         return Ok(());
     }
     let refused = Failure::refused(
-        "not everything that decides which pods to evict could be read; nothing was changed",
+        "some of the data that decides which pods to evict could not be read; nothing was changed",
     );
     Err(gaps.fold(refused, |refused, gap| {
         refused.detail(format!("{}: {}", gap.what, gap.why))
@@ -231,7 +255,7 @@ fn found(pods: PodQueryResult) -> Result<Vec<Pod>, Failure> {
     match pods {
         PodQueryResult::These(pods, _) => Ok(pods),
         PodQueryResult::WithoutClaims => Err(Failure::refused(
-            "the pod uses no claims, so that it does not wait for devices; nothing was changed",
+            "the pod uses no claims, so it does not wait for devices; nothing was changed",
         )),
         PodQueryResult::Gone => Ok(Vec::new()),
         PodQueryResult::Denied(why) => Err(Failure::refused(format!(
@@ -277,6 +301,23 @@ fn steps(drafts: Vec<RuleDraft>, view: &ClusterView, uid: &Uid) -> Result<Vec<Ad
     Ok(steps)
 }
 
+/// What the server is asked about what is needed.
+fn query(needed: NeededAccess) -> AccessQuery {
+    let rules = |verb| AccessQuery {
+        permission: Permission::new(verb, Kind::DeviceTaintRule),
+        namespace: None,
+    };
+    match needed {
+        NeededAccess::CreateRules => rules("create"),
+        NeededAccess::PatchRules => rules("patch"),
+        NeededAccess::DeleteRules => rules("delete"),
+        NeededAccess::EvictPods(namespace) => AccessQuery {
+            permission: Permission::evictions(),
+            namespace: Some(namespace),
+        },
+    }
+}
+
 impl Prepared {
     /// The rules as they become, and what is asked about them.
     pub(crate) fn proposal(&self) -> Proposal {
@@ -296,12 +337,16 @@ impl Prepared {
         steps.map(|step| step.draft().name.clone()).collect()
     }
 
-    /// Whether the user may evict, asked in each namespace by an eviction that is not carried out.
+    /// Whether the user may do all that is needed until the last rule is removed; and whether an eviction in each namespace
+    /// would be accepted by admission, which is asked by one that is not carried out.
     ///
     /// # Errors
     ///
     /// The user may not.
     pub(crate) async fn check_permission(&self, mutation: &MutationContext) -> Result<(), Failure> {
+        let needed = needed_access(&self.plan, &self.first, &self.limits);
+        let queries = needed.into_iter().map(query);
+        refuse_missing(queries, Purpose::MakeRoom, &mutation.live.client).await?;
         let mut asked = BTreeSet::new();
         for pod in self.plan.chosen.pods.iter().filter(|pod| pod.has_budget) {
             if asked.insert(&pod.name.namespace) {

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::commands::work::changer::Changer;
 use crate::commands::work::connect::failed;
-use crate::decide::make_room::{left_of, leftover};
+use crate::decide::make_room::left_of;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid};
 
@@ -35,8 +35,8 @@ pub(crate) async fn remove_left(
     let began = Instant::now();
     let [mut pause, longest] = PAUSES;
     loop {
-        let failure = match try_remove(changer, |rules| left_of(rules, uid)).await {
-            Ok(_) => return Ok(()),
+        let failure = match try_remove(uid, changer).await {
+            Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
         let passes = failure.status() == ExitStatus::TryAgain;
@@ -52,31 +52,30 @@ pub(crate) async fn remove_left(
     }
 }
 
-/// Removes all rules that this plugin has made to keep devices for pods, and says how many there were.
+/// Removes these rules; what became of one does not keep the others.
 ///
 /// # Errors
 ///
 /// When a rule could not be removed.
-pub(crate) async fn remove_all(changer: &mut Changer<'_>) -> Result<usize, Failure> {
-    try_remove(changer, leftover).await
-}
-
-async fn try_remove(
+pub(crate) async fn remove_these(
+    rules: &[DeviceTaintRule],
     changer: &mut Changer<'_>,
-    chosen: impl Fn(&[DeviceTaintRule]) -> Vec<DeviceTaintRule>,
-) -> Result<usize, Failure> {
-    let listed = changer.listed().await.map_err(failed)?;
-    let left = chosen(&listed);
+) -> Result<(), Failure> {
     let mut first: Option<Failure> = None;
-    for rule in &left {
-        // One that cannot be removed must not keep the others.
+    for rule in rules {
         if let Err(failure) = changer.delete(rule).await {
-            let name = format!("rule {} is left", rule.name);
+            let name = format!("rule {} was not removed", rule.name);
             first = Some(match first {
                 None => failure.detail(name),
                 Some(first) => first.detail(name),
             });
         }
     }
-    first.map_or(Ok(left.len()), Err)
+    first.map_or(Ok(()), Err)
+}
+
+/// Removes all rules for the pod with this UID that are there.
+async fn try_remove(uid: &Uid, changer: &mut Changer<'_>) -> Result<(), Failure> {
+    let listed = changer.listed().await.map_err(failed)?;
+    remove_these(&left_of(&listed, uid), changer).await
 }

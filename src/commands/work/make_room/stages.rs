@@ -150,7 +150,7 @@ impl RoomOrder<'_> {
             }
             EvictionAnswer::Unknown(error) => {
                 printer.warn(&format!(
-                    "whether pod {} was evicted is unknown: {error}; looking again",
+                    "whether pod {} was evicted is unknown: {error}; checking again",
                     pod.name
                 ));
                 EvictionReply::Unknown
@@ -164,7 +164,7 @@ impl RoomOrder<'_> {
         let to = Effect::NoExecute;
         self.context
             .printer
-            .note("evicting the remaining pods by effect NoExecute");
+            .note("evicting the remaining pods with effect NoExecute");
         for rule in &mut self.rules {
             let selector = rule.selector.as_ref();
             let is_meant = selector.is_some_and(|selector| emptying.contains(selector));

@@ -1,7 +1,8 @@
 //! What the eviction of a set of pods costs.
 //!
 //! Source: the design of the Rescheduler (`rescheduling-for-critical-pods.md`), "Evicting pods" for the tiers; then fewest
-//! pods, lowest priority, smallest requests, and pods without a controller last.
+//! pods, lowest priority, smallest requests (of devices: CPU and memory are not compared), and pods without a controller
+//! last.
 
 use crate::engine::set_search::Tier;
 

@@ -31,7 +31,7 @@ pub struct RoomSet {
     pub devices: BTreeSet<DeviceId>,
     /// The devices that evicted pods leave so that it can: all users of each are evicted.
     pub emptied: BTreeSet<DeviceId>,
-    /// Free devices that others must not get meanwhile: those of `devices` that nobody has to leave, and those that draw
+    /// Free devices that other pods must not get in the meantime: those of `devices` that nobody has to leave, and those that draw
     /// from the same counters.
     pub kept_free: BTreeSet<DeviceId>,
     /// What the evictions cost.

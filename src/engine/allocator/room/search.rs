@@ -30,9 +30,6 @@ const STEPS: u64 = 50_000;
 const MOST_CHECKED: usize = 4;
 const MOST_REJECTED: usize = 64;
 
-/// So many cordoned nodes are named.
-const MOST_NAMED: usize = 3;
-
 /// The devices in use that could serve the claim, or that draw from the same counters as such; `None` where that is not
 /// known.
 #[must_use]
@@ -83,15 +80,7 @@ pub fn room(
     let occupancy = Occupancy::new(question, &state);
     let leaving = occupancy.leaving();
     let left = occupancy.given_back(leaving.iter().copied(), &state);
-    // The scheduler places nothing on a cordoned node, whoever leaves it.
-    let nodes = question.waiting.snapshot.nodes.iter();
-    let cordoned = nodes.filter(|node| node.unschedulable);
-    let cordoned: BTreeSet<&str> = cordoned.map(|node| node.name.as_str()).collect();
-    let is_open = |view: &usize| {
-        let name = state.views[*view].node.name;
-        !name.is_some_and(|name| cordoned.contains(name))
-    };
-    let views = (0..state.views.len()).filter(is_open);
+    let views = 0..state.views.len();
     let nodes = views.map(|view| NodeRoom::new(view, &demands, &occupancy, &state, &left));
     let mut finder = Finder {
         state: &state,
@@ -102,23 +91,13 @@ pub fn room(
         nodes: nodes.collect(),
         snapshot: question.waiting.snapshot,
         cost,
-        unknown: left_out(&cordoned).into_iter().collect(),
+        unknown: BTreeSet::new(),
         sets: MOST_SETS,
         trials: MOST_TRIALS,
     };
     let found = finder.find(most);
     let unknown = finder.unknown;
     RoomSearch { unknown, ..found }
-}
-
-/// That cordoned nodes are not looked at, with the first of them.
-fn left_out(cordoned: &BTreeSet<&str>) -> Option<Unknown> {
-    let shown: Vec<&str> = cordoned.iter().copied().take(MOST_NAMED).collect();
-    let more = match cordoned.len().saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!cordoned.is_empty()).then(|| format!("cordoned nodes: {}{more}", shown.join(", ")).into())
 }
 
 /// A set on a node after whose eviction the claim can be placed.
@@ -380,12 +359,11 @@ impl Finder<'_, '_> {
             Ok(_) | Err(SearchStop::TooMany) => None,
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
             Err(SearchStop::No) => Some(Unknown::from(
-                "on a node, the scheduler gives up with an error: a request for all devices meets a pool that is \
-                 incomplete or invalid, or too many devices are requested"
+                "on a node, the scheduler gives up with an error: a request for all devices includes a pool that is incomplete or invalid, or too many devices are requested"
                     .to_owned(),
             )),
             Err(SearchStop::Conflict) => Some(Unknown::from(
-                "on a node, the scheduler gives up with an error: a constraint keeps a request from all devices"
+                "on a node, the scheduler gives up with an error: a constraint prevents a request for all devices"
                     .to_owned(),
             )),
         })

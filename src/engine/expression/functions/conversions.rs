@@ -1,8 +1,6 @@
 //! From one type to another.
 
-use jiff::Timestamp;
-
-use super::times::{bounded, parse_duration, parse_timestamp};
+use super::times::{bounded, from_seconds, parse_duration, parse_timestamp, to_seconds};
 use crate::engine::expression::error::Fault;
 use crate::engine::expression::value::{Value, text};
 
@@ -95,7 +93,7 @@ pub(super) fn int(values: &[Value]) -> Result<Value, Fault> {
             (*number > -limit && *number < limit).then_some(*number as i64)
         }
         [Value::Duration(nanoseconds)] => Some(*nanoseconds),
-        [Value::Timestamp(time)] => Some(time.as_second()),
+        [Value::Timestamp(time)] => to_seconds(*time),
         [Value::Text(text)] => {
             return text
                 .parse()
@@ -133,9 +131,7 @@ pub(super) fn uint(values: &[Value]) -> Result<Value, Fault> {
 pub(super) fn timestamp(values: &[Value]) -> Result<Value, Fault> {
     match values {
         [value @ Value::Timestamp(_)] => Ok(value.clone()),
-        [Value::Int(seconds)] => {
-            bounded(Timestamp::from_second(*seconds).map_err(|_| out_of_range())?)
-        }
+        [Value::Int(seconds)] => bounded(from_seconds(*seconds).ok_or_else(out_of_range)?),
         [Value::Text(text)] => {
             bounded(parse_timestamp(text).ok_or_else(|| invalid(text, "timestamp"))?)
         }
@@ -162,7 +158,7 @@ pub(super) fn string(values: &[Value]) -> Result<Value, Fault> {
             )),
         },
         Value::Duration(nanoseconds) => text(seconds(*nanoseconds)),
-        Value::Timestamp(time) => text(time.to_string()),
+        Value::Timestamp(time) => text(format!("{time}Z")),
         Value::Untold => Err(Fault::unsupported("the messages of format validation")),
         Value::Null
         | Value::Semver(_)

@@ -99,7 +99,8 @@ fn order_of(left: &Value, right: &Value) -> Result<Ordering, Fault> {
     if std::mem::discriminant(left) != std::mem::discriminant(right) {
         return Err(Fault::unsupported("a list of elements of several types"));
     }
-    order(left, right)?.ok_or_else(|| Fault::unsupported("what is not a number, in order"))
+    order(left, right)?
+        .ok_or_else(|| Fault::unsupported("the order of values that are not numbers"))
 }
 
 pub(super) fn is_sorted(values: &[Value]) -> Result<Value, Fault> {

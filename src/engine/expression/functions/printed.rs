@@ -176,7 +176,7 @@ fn plain(value: &Value) -> Result<String, Fault> {
         Value::Double(number) if number.is_finite() => Ok(shortest(*number)),
         Value::Null => Ok("null".to_owned()),
         Value::Duration(nanoseconds) => Ok(seconds(*nanoseconds)),
-        Value::Timestamp(time) => Ok(time.to_string()),
+        Value::Timestamp(time) => Ok(format!("{time}Z")),
         Value::Bytes(bytes) => String::from_utf8(bytes.to_vec())
             .map_err(|_| Fault::unsupported("bytes that are no text, in a format")),
         Value::Kind(name) => Ok((*name).to_owned()),

@@ -1,7 +1,7 @@
 //! Durations and times.
 
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, Zoned};
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
 
 use crate::engine::expression::error::Fault;
 use crate::engine::expression::value::Value;
@@ -36,7 +36,7 @@ pub(super) fn subtract(left: &Value, right: &Value) -> Result<Value, Fault> {
             bounded(difference.map_err(|_| overflow())?)
         }
         (Value::Timestamp(left), Value::Timestamp(right)) => {
-            let nanoseconds = left.as_nanosecond().saturating_sub(right.as_nanosecond());
+            let nanoseconds = left.duration_since(*right).as_nanos();
             let nanoseconds = i64::try_from(nanoseconds).map_err(|_| overflow())?;
             Ok(Value::Duration(nanoseconds))
         }
@@ -44,14 +44,27 @@ pub(super) fn subtract(left: &Value, right: &Value) -> Result<Value, Fault> {
     }
 }
 
-/// Years from 1 to 9999, as upstream.
-pub(super) fn bounded(time: Timestamp) -> Result<Value, Fault> {
-    // The other end needs no test: a timestamp of `jiff` has no year after 9999.
-    let year = time.to_zoned(TimeZone::UTC).year();
-    if year < 1 {
+/// Years from 1 to 9999 in UTC, as upstream.
+pub(super) fn bounded(time: DateTime) -> Result<Value, Fault> {
+    // The other end needs no test: `jiff` has no year after 9999. A `Timestamp` of it ends a day before that.
+    if time.year() < 1 {
         return Err(overflow());
     }
     Ok(Value::Timestamp(time))
+}
+
+/// 1970.
+const EPOCH: DateTime = jiff::civil::datetime(1970, 1, 1, 0, 0, 0, 0);
+
+/// The time so many seconds after 1970, if there is one.
+pub(super) fn from_seconds(seconds: i64) -> Option<DateTime> {
+    EPOCH.checked_add(SignedDuration::from_secs(seconds)).ok()
+}
+
+/// The whole seconds since 1970, which are fewer before it: `Unix` of Go's `time.Time`.
+pub(super) fn to_seconds(time: DateTime) -> Option<i64> {
+    let nanoseconds = time.duration_since(EPOCH).as_nanos();
+    i64::try_from(nanoseconds.checked_div_euclid(1_000_000_000)?).ok()
 }
 
 /// Reads a duration as Go writes it; nothing if it is none.
@@ -111,7 +124,7 @@ fn part(number: &str, unit: i128) -> Option<i128> {
 }
 
 /// Reads a time; nothing if it is none.
-pub(super) fn parse_timestamp(text: &str) -> Option<Timestamp> {
+pub(super) fn parse_timestamp(text: &str) -> Option<DateTime> {
     // `jiff` reads more than Go's RFC 3339, such as a blank for the T.
     let shape = text
         .get(..19)?
@@ -131,15 +144,35 @@ pub(super) fn parse_timestamp(text: &str) -> Option<Timestamp> {
             && zone.as_bytes().get(3) == Some(&b':'));
     // Go refuses a leap second, and `jiff` reads it.
     let leap = text.get(17..19) == Some("60");
-    (shape && plain_zone && !leap)
-        .then(|| text.parse().ok())
-        .flatten()
+    if !shape || !plain_zone || leap {
+        return None;
+    }
+    let local: DateTime = text.strip_suffix(zone)?.parse().ok()?;
+    local.checked_sub(offset(zone)?).ok()
+}
+
+/// The offset of a zone, as `Z` or `+01:00`. Some people write one of 24 hours or 60 minutes, which Go reads.
+fn offset(zone: &str) -> Option<SignedDuration> {
+    if zone == "Z" {
+        return Some(SignedDuration::ZERO);
+    }
+    let number = |part: Option<&str>, most: i64| {
+        let part = part.filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))?;
+        part.parse().ok().filter(|number: &i64| *number <= most)
+    };
+    let (hours, minutes) = (number(zone.get(1..3), 24)?, number(zone.get(4..6), 60)?);
+    let all = hours
+        .checked_mul(60)?
+        .checked_add(minutes)?
+        .checked_mul(60)?;
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    Some(SignedDuration::from_secs(all.checked_mul(sign)?))
 }
 
 /// A part of a time in UTC; other time zones are refused.
-fn part_of(values: &[Value], part: impl Fn(&Zoned) -> i64) -> Result<Value, Fault> {
+fn part_of(values: &[Value], part: impl Fn(&DateTime) -> i64) -> Result<Value, Fault> {
     match values {
-        [Value::Timestamp(time)] => Ok(Value::Int(part(&time.to_zoned(TimeZone::UTC)))),
+        [Value::Timestamp(time)] => Ok(Value::Int(part(time))),
         [Value::Timestamp(_), Value::Text(_)] => Err(Fault::unsupported("time zones")),
         _ => Err(Fault::overload()),
     }
@@ -149,7 +182,7 @@ fn part_of(values: &[Value], part: impl Fn(&Zoned) -> i64) -> Result<Value, Faul
 fn part_or_whole(
     values: &[Value],
     unit: i64,
-    part: impl Fn(&Zoned) -> i64,
+    part: impl Fn(&DateTime) -> i64,
 ) -> Result<Value, Fault> {
     match values {
         [Value::Duration(nanoseconds)] => {
@@ -203,4 +236,51 @@ pub(super) fn seconds(values: &[Value]) -> Result<Value, Fault> {
 
 pub(super) fn milliseconds(values: &[Value]) -> Result<Value, Fault> {
     part_or_whole(values, 1_000_000, |time| i64::from(time.millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::expression::functions::conversions::{int, string, timestamp};
+
+    #[test]
+    fn times_are_those_of_the_years_1_to_9999_to_the_last_second() {
+        let of = |text: &str| {
+            let time = timestamp(&[Value::Text(text.into())]).ok()?;
+            match string(&[time]).ok()? {
+                Value::Text(text) => Some(text.to_string()),
+                _ => None,
+            }
+        };
+        for (text, expected) in [
+            ("2024-02-29T12:00:00Z", Some("2024-02-29T12:00:00Z")),
+            (
+                "2024-02-29T12:00:00.5+01:30",
+                Some("2024-02-29T10:30:00.5Z"),
+            ),
+            ("2024-02-29T12:00:00-24:00", Some("2024-03-01T12:00:00Z")),
+            ("9999-12-31T23:59:59Z", Some("9999-12-31T23:59:59Z")),
+            ("0001-01-01T00:00:00Z", Some("0001-01-01T00:00:00Z")),
+            ("0001-01-01T00:00:00+00:01", None),
+            ("9999-12-31T23:59:59-00:01", None),
+            ("2024-02-29T12:00:00+25:00", None),
+            ("2024-02-29T12:00:00+01:61", None),
+            ("2024-02-29T12:00:00+1x:00", None),
+            ("2023-02-29T12:00:00Z", None),
+            ("2024-02-29T12:00:60Z", None),
+            ("2024-02-29 12:00:00Z", None),
+        ] {
+            assert_eq!(of(text).as_deref(), expected, "{text}");
+        }
+        let end = parse_timestamp("9999-12-31T23:59:59Z").unwrap();
+        let last = 253_402_300_799;
+        assert_eq!(to_seconds(end), Some(last));
+        let before = parse_timestamp("1969-12-31T23:59:59.5Z").unwrap();
+        assert_eq!(to_seconds(before), Some(-1));
+        assert!(int(&[Value::Timestamp(end)]).is_ok());
+        assert!(timestamp(&[Value::Int(last)]).is_ok());
+        assert!(timestamp(&[Value::Int(last + 1)]).is_err());
+        let second = Value::Duration(1_000_000_000);
+        assert!(add(&Value::Timestamp(end), &second).is_err());
+    }
 }

@@ -1,4 +1,5 @@
-// Package pretended is a container runtime that runs nothing: containers are entries in a map.
+// Package pretended is a container runtime that runs nothing: containers are entries in a map. Those of the images
+// that --program names are an exception: they are run.
 //
 // What a pod's containers do is said in its annotations:
 //
@@ -33,7 +34,8 @@ const (
 // runtime answers as the fake one of Kubernetes' own tests, with what follows replaced.
 type runtime struct {
 	*fake.RemoteRuntime
-	broken string
+	broken   string
+	programs *programs
 }
 
 // Main serves the runtime until the process is killed, and returns the exit code.
@@ -41,14 +43,27 @@ func Main(arguments []string) int {
 	flags := flag.NewFlagSet("runtime", flag.ExitOnError)
 	socket := flags.String("socket", "", "where to listen")
 	broken := flags.String("broken", "", "file that keeps sandboxes from being stopped")
+	folder := flags.String("containers", "", "folder for the roots of containers that are run")
+	var entries []string
+	flags.Func("program", "IMAGE=PATH: containers of this image run this program; repeatable", func(entry string) error {
+		entries = append(entries, entry)
+		return nil
+	})
 	_ = flags.Parse(arguments)
 
+	programs, err := newPrograms(*folder, entries)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		return 2
+	}
 	listener, err := util.CreateListener("unix://" + *socket)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "error: %v\n", err)
 		return 1
 	}
-	pretended := &runtime{RemoteRuntime: fake.NewFakeRemoteRuntime(), broken: *broken}
+	pretended := &runtime{RemoteRuntime: fake.NewFakeRemoteRuntime(), broken: *broken, programs: programs}
+	// Without a size, a kubelet takes no image that it has pulled before.
+	pretended.ImageService.SetFakeImageSize(1)
 	pretended.RuntimeService.FakeStatus = &runtimeapi.RuntimeStatus{
 		Conditions: []*runtimeapi.RuntimeCondition{
 			{Type: runtimeapi.RuntimeReady, Status: true},
@@ -93,9 +108,16 @@ func (runtime *runtime) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequ
 	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: usage, ContainerFilesystems: usage}, nil
 }
 
-// StartContainer lets the container end by itself when its pod says so.
+// StartContainer lets the container end by itself when its pod says so, or when its program ends.
 func (runtime *runtime) StartContainer(ctx context.Context, request *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
 	response, err := runtime.RemoteRuntime.StartContainer(ctx, request)
+	if err == nil {
+		ended := func(code int32) { runtime.end(request.ContainerId, code) }
+		if err := runtime.programs.start(request.ContainerId, ended); err != nil {
+			runtime.end(request.ContainerId, killed)
+			return nil, err
+		}
+	}
 	if after, found := runtime.annotated(request.ContainerId, endsAfter); err == nil && found {
 		time.AfterFunc(after, func() { runtime.end(request.ContainerId, 0) })
 	}
@@ -111,6 +133,7 @@ func (runtime *runtime) StopContainer(_ context.Context, request *runtimeapi.Sto
 		after, code = grace, killed
 	}
 	time.Sleep(after)
+	runtime.programs.stop(request.ContainerId)
 	runtime.end(request.ContainerId, code)
 	return &runtimeapi.StopContainerResponse{}, nil
 }

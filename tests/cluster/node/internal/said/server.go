@@ -18,7 +18,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/kubelet/pkg/apis/podresources/v1"
-	"k8s.io/kubelet/pkg/apis/podresources/v1alpha1"
 )
 
 // answers are the contents of the files, read once.
@@ -41,7 +40,7 @@ func Main(arguments []string) int {
 	socket := flags.String("socket", "", "where to listen")
 	list := flags.String("list", "", "file with the answer to List, as JSON")
 	allocatable := flags.String("allocatable", "", "file with the answer to GetAllocatableResources, as JSON")
-	mood := flags.String("mood", "well", "well, unknown-fields, many, old, another, gates-off, hangs, slow, limited, busy, unavailable, refuses or drops")
+	mood := flags.String("mood", "well", "well, unknown-fields, many, another, gates-off, hangs, slow, limited, busy, unavailable, refuses or drops")
 	_ = flags.Parse(arguments)
 	if err := serve(*socket, *list, *allocatable, *mood); err != nil {
 		fmt.Fprintf(os.Stderr, "error: %v\n", err)
@@ -70,12 +69,9 @@ func serve(socket, list, allocatable, mood string) error {
 		return err
 	}
 	served := grpc.NewServer(grpc.MaxSendMsgSize(1 << 30))
-	// Another service of the kubelet, such as that for plugins, knows neither.
-	if mood != "old" && mood != "another" {
-		v1.RegisterPodResourcesListerServer(served, server)
-	}
+	// Another service of the kubelet, such as that for plugins, does not know it.
 	if mood != "another" {
-		v1alpha1.RegisterPodResourcesListerServer(served, &old{server: server})
+		v1.RegisterPodResourcesListerServer(served, server)
 	}
 	fmt.Println("ready")
 	return served.Serve(listener)
@@ -204,30 +200,4 @@ func many(count int) []*v1.PodResources {
 		pods = append(pods, &v1.PodResources{Name: name, Namespace: "many", Containers: containers})
 	}
 	return pods
-}
-
-// old speaks v1alpha1, which knows device plugins alone.
-type old struct {
-	v1alpha1.UnimplementedPodResourcesListerServer
-	server *server
-}
-
-// List is what v1 says, without what v1alpha1 has no words for.
-func (old *old) List(ctx context.Context, _ *v1alpha1.ListPodResourcesRequest) (*v1alpha1.ListPodResourcesResponse, error) {
-	if err := old.server.suffer(ctx); err != nil {
-		return nil, err
-	}
-	response := &v1alpha1.ListPodResourcesResponse{}
-	for _, pod := range old.server.answers.list.PodResources {
-		reduced := &v1alpha1.PodResources{Name: pod.Name, Namespace: pod.Namespace}
-		for _, container := range pod.Containers {
-			entry := &v1alpha1.ContainerResources{Name: container.Name}
-			for _, devices := range container.Devices {
-				entry.Devices = append(entry.Devices, &v1alpha1.ContainerDevices{ResourceName: devices.ResourceName, DeviceIds: devices.DeviceIds})
-			}
-			reduced.Containers = append(reduced.Containers, entry)
-		}
-		response.PodResources = append(response.PodResources, reduced)
-	}
-	return response, nil
 }

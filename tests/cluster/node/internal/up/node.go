@@ -69,8 +69,14 @@ func (node *node) start(stop context.Context) error {
 		return err
 	}
 	health := fmt.Sprintf("--health=%t", node.options.health)
+	runtime := []string{
+		"--socket", node.path("cri.sock"), "--broken", node.path("sandbox-broken"), "--containers", node.path("containers"),
+	}
+	for _, entry := range node.options.programs {
+		runtime = append(runtime, "--program", entry)
+	}
 	for _, each := range []*process{
-		{name: "runtime", arguments: []string{"--socket", node.path("cri.sock"), "--broken", node.path("sandbox-broken")}},
+		{name: "runtime", arguments: runtime},
 		{name: "kubelet", arguments: []string{
 			"--config", configuration, "--kubeconfig", node.options.kubeconfig, "--root-dir", node.path("k"),
 			"--cert-dir", node.path("pki"), "--hostname-override", node.options.name, "--v=2",

@@ -15,6 +15,7 @@ type options struct {
 	devices                          int
 	health, machine                  bool
 	featureGates                     string
+	programs                         []string
 }
 
 func parseOptions(arguments []string) (options, error) {
@@ -29,6 +30,11 @@ func parseOptions(arguments []string) (options, error) {
 	flags.IntVar(&result.devices, "devices", 4, "how many devices the driver has")
 	flags.BoolVar(&result.health, "health", true, "the driver says how its devices are")
 	flags.StringVar(&result.featureGates, "feature-gates", "", "feature gates of the kubelet, such as A=true,B=false")
+	flags.Func("program", "IMAGE=PATH: containers of this image run this program, others run nothing; repeatable",
+		func(entry string) error {
+			result.programs = append(result.programs, entry)
+			return nil
+		})
 	flags.BoolVar(&result.machine, "machine", false,
 		"write one JSON object per event, read commands from stdin, and end when stdin does")
 	if err := flags.Parse(arguments); err != nil {

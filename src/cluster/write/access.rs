@@ -1,0 +1,122 @@
+//! What the user may do, asked of the server before anything is changed.
+
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+
+use crate::cluster::client::request::{Change, JSON, Read};
+use crate::cluster::client::retry::AttemptFailure;
+use crate::cluster::client::write::WriteOutcome;
+use crate::cluster::{ApiClient, ClusterError, Permission};
+use crate::model::Namespace;
+
+const PATH: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+/// Something that a command is going to do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AccessQuery {
+    /// What it is.
+    pub permission: Permission,
+    /// Where; nothing for what is in no namespace.
+    pub namespace: Option<Namespace>,
+}
+
+/// Whether the user may do that, as the server's authorizers say.
+///
+/// Upstream: what `kubectl auth can-i` asks. Every user may; the review is stored nowhere.
+///
+/// # Errors
+///
+/// When the server does not say.
+pub async fn is_allowed(client: &ApiClient, query: &AccessQuery) -> Result<bool, ClusterError> {
+    let target = Read {
+        path: PATH.to_owned(),
+        accept: JSON,
+        permission: Permission {
+            verb: "create",
+            group: "authorization.k8s.io".to_owned(),
+            // With a slash in front, it is not offered as a role: nobody needs it.
+            resource: "/selfsubjectaccessreviews".to_owned(),
+        },
+    };
+    let change = Change {
+        method: http::Method::POST,
+        content_type: JSON,
+        body: serde_json::to_vec(&review(query)).unwrap_or_default(),
+    };
+    match client.write(&target, &change).await {
+        WriteOutcome::Done(body) => {
+            let unreadable = |why: String| client.error(&target, AttemptFailure::Unreadable(why));
+            let review: SelfSubjectAccessReview =
+                serde_json::from_slice(&body).map_err(|error| unreadable(error.to_string()))?;
+            let status = review.status;
+            let status = status.ok_or_else(|| unreadable("a review without status".to_owned()))?;
+            Ok(status.allowed)
+        }
+        WriteOutcome::Unmade(error) | WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => {
+            Err(error)
+        }
+    }
+}
+
+fn review(query: &AccessQuery) -> SelfSubjectAccessReview {
+    let Permission {
+        verb,
+        group,
+        resource,
+    } = &query.permission;
+    // A subresource is part of the resource for RBAC, and a field of its own here.
+    let (resource, subresource) = match resource.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+        None => (resource.as_str(), None),
+    };
+    let attributes = ResourceAttributes {
+        verb: Some((*verb).to_owned()),
+        group: Some(group.clone()),
+        resource: Some(resource.to_owned()),
+        subresource,
+        namespace: query.namespace.as_ref().map(ToString::to_string),
+        ..ResourceAttributes::default()
+    };
+    SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(attributes),
+            ..SelfSubjectAccessReviewSpec::default()
+        },
+        ..SelfSubjectAccessReview::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Kind;
+
+    #[test]
+    fn a_subresource_and_a_namespace_are_asked_about_as_such() {
+        let asked = |permission, namespace: Option<&str>| {
+            let query = AccessQuery {
+                permission,
+                namespace: namespace.map(Namespace::from),
+            };
+            serde_json::to_value(review(&query)).unwrap()["spec"]["resourceAttributes"].clone()
+        };
+        let rules = asked(Permission::new("delete", Kind::DeviceTaintRule), None);
+        assert_eq!(
+            rules,
+            serde_json::json!({"verb": "delete", "group": "resource.k8s.io", "resource": "devicetaintrules"})
+        );
+        let evictions = Permission {
+            verb: "create",
+            group: String::new(),
+            resource: "pods/eviction".to_owned(),
+        };
+        assert_eq!(
+            asked(evictions, Some("team-a")),
+            serde_json::json!({
+                "verb": "create", "group": "", "resource": "pods", "subresource": "eviction",
+                "namespace": "team-a",
+            })
+        );
+    }
+}

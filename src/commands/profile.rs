@@ -1,0 +1,123 @@
+//! What every command says of itself, whatever it does.
+
+use crate::cluster::Purpose;
+
+/// What has to be known of a command before it is run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CommandProfile {
+    /// What it does with a cluster; nothing, if it needs none.
+    pub(super) purpose: Option<Purpose>,
+    /// How many clusters can be asked side by side.
+    pub(super) clusters: Clusters,
+    /// What `--namespace` narrows.
+    pub(super) namespace: NamespaceFilter,
+    /// Who answers to Ctrl-C and SIGTERM.
+    pub(super) signals: Signals,
+}
+
+/// How many clusters a command can be about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Clusters {
+    /// As many as there are contexts.
+    Several,
+    /// One only, for this reason.
+    One(&'static str),
+}
+
+/// What a namespace means to a command.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum NamespaceFilter {
+    /// The pods or claims that are asked about.
+    Narrows,
+    /// Nothing, for this reason.
+    Meaningless(&'static str),
+}
+
+/// What stops a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signals {
+    /// It ends where it is.
+    End,
+    /// It ends where it is, also when its terminal is closed, since its pods have to be removed then.
+    EndAtHangup,
+    /// It listens to signals itself, since it has to ask the cluster for something then.
+    TidiesUp,
+}
+
+/// Why a namespace narrows nothing of what taints do.
+pub(super) const PODS_OF_EVERY_NAMESPACE: &str = "taints affect pods in every namespace; to filter \
+    them: -o json, field affectedPods[].namespace";
+
+/// Why a namespace narrows no dedication.
+pub(super) const OF_A_DEDICATION: &str = "the namespaces of a dedication are given with --to";
+
+impl CommandProfile {
+    /// Reads one cluster, for answers about rules.
+    pub(super) fn reading(purpose: Purpose) -> Self {
+        Self {
+            purpose: Some(purpose),
+            clusters: Clusters::One("this command reads one cluster"),
+            namespace: NamespaceFilter::Meaningless(
+                "DeviceTaintRules are cluster-scoped, and apply to every namespace",
+            ),
+            signals: Signals::End,
+        }
+    }
+
+    /// Changes rules.
+    pub(super) fn changing(purpose: Purpose) -> Self {
+        Self {
+            clusters: Clusters::One("this command changes rules in one cluster at a time"),
+            ..Self::reading(purpose)
+        }
+    }
+
+    /// Needs no cluster.
+    pub(super) fn without_cluster() -> Self {
+        let why = "this command reads no cluster";
+        Self {
+            purpose: None,
+            clusters: Clusters::One(why),
+            namespace: NamespaceFilter::Meaningless(why),
+            signals: Signals::End,
+        }
+    }
+
+    /// With another meaning of `--namespace`.
+    pub(super) fn with_namespace(self, namespace: NamespaceFilter) -> Self {
+        Self { namespace, ..self }
+    }
+
+    /// As one that tidies up, if it has to.
+    pub(super) fn tidying_up(self, tidies_up: bool) -> Self {
+        let signals = if tidies_up {
+            Signals::TidiesUp
+        } else {
+            self.signals
+        };
+        Self { signals, ..self }
+    }
+
+    /// As one that makes pods, if it does.
+    pub(super) fn making_pods(self, makes_pods: bool) -> Self {
+        let signals = if makes_pods {
+            Signals::EndAtHangup
+        } else {
+            self.signals
+        };
+        Self { signals, ..self }
+    }
+
+    /// As one that several clusters can be asked side by side, unless saved files are read or one cluster is
+    /// watched.
+    pub(super) fn of_several(self, reads_files: bool, watches: bool) -> Self {
+        let clusters = if reads_files {
+            Clusters::One("saved files have no context")
+        } else if watches {
+            Clusters::One("--watch follows one cluster")
+        } else {
+            Clusters::Several
+        };
+        Self { clusters, ..self }
+    }
+}

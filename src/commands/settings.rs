@@ -1,0 +1,57 @@
+//! The flags that every command takes, as commands take them.
+
+use super::context::Settings;
+use super::flags::connection::ConnectionArgs;
+use super::flags::output::GlobalArgs;
+use crate::cluster::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
+use crate::output::Verbosity;
+
+/// What was typed.
+pub(super) fn settings(global: &GlobalArgs, connection: ConnectionArgs) -> Settings {
+    let notices = if global.quiet {
+        Verbosity::Quiet
+    } else {
+        Verbosity::Normal
+    };
+    let namespace = connection.namespace.clone();
+    Settings {
+        color: global.color.into(),
+        notices,
+        namespace: namespace.filter(|_| connection.names_namespace()),
+        verbosity: connection.verbosity,
+        connection: options(connection),
+    }
+}
+
+/// What was typed about the connection, as the cluster takes it.
+pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
+    ConnectionOptions {
+        kubeconfig: args.kubeconfig,
+        context: args.context.into_iter().next(),
+        cluster: args.cluster,
+        user: args.user,
+        namespace: args.namespace,
+        server: args.server,
+        tls_server_name: args.tls_server_name,
+        insecure_skip_tls_verify: args.insecure_skip_tls_verify,
+        certificate_authority: args.certificate_authority,
+        client_certificate: args.client_certificate,
+        client_key: args.client_key,
+        token: args.token,
+        username: args.username,
+        password: args.password,
+        proxy_url: args.proxy_url,
+        kuberc: args.kuberc,
+        cache_dir: args.cache_dir,
+        as_user: args.as_user,
+        as_group: args.as_group,
+        as_uid: args.as_uid,
+        as_user_extra: args.as_user_extra,
+        // `--request-timeout 0` means no limit, which is something else than no flag.
+        request_timeout: args
+            .request_timeout
+            .unwrap_or(Some(DEFAULT_REQUEST_TIMEOUT)),
+        disable_compression: args.disable_compression == Some(true),
+        purpose: None,
+    }
+}

@@ -1,0 +1,54 @@
+//! Permissions that a command needs for all of its work, asked for before anything is changed.
+
+use futures::future::try_join_all;
+
+use super::connect::failed;
+use crate::cluster::{AccessQuery, ApiClient, ClusterError, Purpose, is_allowed};
+use crate::error::Failure;
+
+/// Refuses to begin where the user may not do one of these things.
+///
+/// # Errors
+///
+/// Something is not allowed, all of which is named; or the server does not say whether it is.
+pub(crate) async fn refuse_missing(
+    queries: impl IntoIterator<Item = AccessQuery>,
+    purpose: Purpose,
+    client: &ApiClient,
+) -> Result<(), Failure> {
+    let asked = queries.into_iter().map(async |query| {
+        let is_allowed = is_allowed(client, &query).await;
+        is_allowed.map(|is_allowed| (query, is_allowed))
+    });
+    let answers = try_join_all(asked).await;
+    let answers = answers.map_err(|error| {
+        failed(error)
+            .context("whether you may do all that is needed is unknown")
+            .detail("nothing was changed")
+    })?;
+    let missing = answers.into_iter().filter(|(_, is_allowed)| !is_allowed);
+    let mut missing = missing.map(|(query, _)| query);
+    let Some(first) = missing.next() else {
+        return Ok(());
+    };
+    let place = |query: &AccessQuery| match &query.namespace {
+        Some(namespace) => format!(" in namespace {namespace}"),
+        None => String::new(),
+    };
+    let first_place = place(&first);
+    let denied = failed(ClusterError::Forbidden {
+        permission: first.permission,
+        user: None,
+        purpose: Some(purpose),
+    });
+    let denied = if first_place.is_empty() {
+        denied
+    } else {
+        denied.detail(format!("needed{first_place}"))
+    };
+    let others = missing.fold(denied, |failure, query| {
+        let text = format!("also missing: {}{}", query.permission, place(&query));
+        failure.detail(text)
+    });
+    Err(others.detail("nothing was changed"))
+}

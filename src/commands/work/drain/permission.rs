@@ -1,0 +1,56 @@
+//! Permissions that a drain needs, asked for before anything is tainted.
+
+use std::collections::BTreeSet;
+
+use super::prepare::DrainRequest;
+use crate::cluster::{AccessQuery, Permission, Purpose, WriteMode, evict};
+use crate::commands::work::access::refuse_missing;
+use crate::commands::work::connect::failed;
+use crate::commands::work::mutation_context::MutationContext;
+use crate::decide::drain::{Means, UnitPod};
+use crate::error::Failure;
+use crate::model::Kind;
+
+impl DrainRequest {
+    /// Whether the user may record the drain on its rules and ask kubelets; and whether they may evict, asked in each
+    /// namespace by an eviction that is not carried out.
+    pub(super) async fn check_permission(
+        &self,
+        leaving: &[&UnitPod],
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        let client = &mutation.live.client;
+        refuse_missing(self.needed_access(), Purpose::Drain, client).await?;
+        match self.limits.means {
+            Means::Restart | Means::Taint => return Ok(()),
+            // Also of pods whose owners are restarted: they are evicted where that is not possible any more.
+            Means::Auto | Means::Eviction => {}
+        }
+        let mut asked = BTreeSet::new();
+        for pod in leaving {
+            if !asked.insert(&pod.name.namespace) {
+                continue;
+            }
+            let client = &mutation.live.client;
+            let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
+            // A budget that refuses now may allow the eviction later.
+            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
+        }
+        Ok(())
+    }
+
+    /// What a drain needs beside evictions and restarts, however it goes on.
+    fn needed_access(&self) -> Vec<AccessQuery> {
+        let rules = ["create", "patch"].map(|verb| AccessQuery {
+            permission: Permission::new(verb, Kind::DeviceTaintRule),
+            namespace: None,
+        });
+        let pods = self.debug_namespace.iter().flat_map(|namespace| {
+            Permission::debug_pods().map(|permission| AccessQuery {
+                permission,
+                namespace: Some(namespace.as_str().into()),
+            })
+        });
+        rules.into_iter().chain(pods).collect()
+    }
+}

@@ -1,0 +1,262 @@
+//! Nodes on which the scheduler does not place the pod, whoever leaves their devices.
+//!
+//! Takes the nodes with their taints, and the pod's tolerations. CPU, memory and affinity to other pods are not looked at.
+//!
+//! Upstream: `Filter` of the plugins `nodeunschedulable` and `tainttoleration`.
+
+use std::collections::BTreeSet;
+
+use crate::engine::tolerate::tolerates;
+use crate::model::{
+    Effect, Node, NodeName, NodeRequirement, NodeSelector, NodeTerm, Pod, Snapshot, Taint,
+};
+
+/// The taint that a pod has to tolerate on a cordoned node.
+///
+/// Upstream: `TaintNodeUnschedulable` in `k8s.io/api/core/v1`.
+const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+/// So many nodes are named.
+const MOST_NAMED: usize = 3;
+
+/// A node on which the pod is not scheduled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClosedNode {
+    /// Its name.
+    pub name: NodeName,
+    /// Why.
+    pub reason: ClosedReason,
+    /// Whether devices are local to it.
+    pub has_devices: bool,
+}
+
+/// Why the pod is not scheduled on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClosedReason {
+    /// The node is cordoned.
+    Cordoned,
+    /// It has this taint, which the pod does not tolerate.
+    Tainted(Taint),
+}
+
+/// The nodes on which the pod is not scheduled, by name.
+#[must_use]
+pub fn closed_nodes(pod: &Pod, snapshot: &Snapshot) -> Vec<ClosedNode> {
+    let with_devices: BTreeSet<&NodeName> = snapshot
+        .slices
+        .iter()
+        .flat_map(|slice| slice.devices.iter().filter_map(|it| slice.node_of(it)))
+        .collect();
+    let nodes = snapshot.nodes.iter();
+    let mut closed: Vec<ClosedNode> = nodes
+        .filter_map(|node| {
+            closed_reason(pod, node).map(|reason| ClosedNode {
+                name: node.name.clone(),
+                has_devices: with_devices.contains(&node.name),
+                reason,
+            })
+        })
+        .collect();
+    closed.sort_by(|left, right| left.name.cmp(&right.name));
+    closed
+}
+
+fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
+    let tolerations = pod.scheduling.iter().flat_map(|it| &it.tolerations);
+    let tolerations: Vec<_> = tolerations.collect();
+    let is_tolerated = |taint: &Taint| tolerations.iter().any(|one| tolerates(one, taint));
+    let taint = |key: &str, value: &str, effect| Taint {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        effect,
+        time_added: None,
+    };
+    if node.unschedulable && !is_tolerated(&taint(UNSCHEDULABLE, "", Effect::NoSchedule)) {
+        return Some(ClosedReason::Cordoned);
+    }
+    let taints = node.taints.iter().filter_map(|found| {
+        let effect = match Effect::from(found.effect.as_str()) {
+            effect @ (Effect::NoSchedule | Effect::NoExecute) => effect,
+            // PreferNoSchedule keeps nobody away.
+            Effect::None | Effect::Unknown(_) => return None,
+        };
+        Some(taint(&found.key, &found.value, effect))
+    });
+    let mut hindering = taints.filter(|taint| !is_tolerated(taint));
+    hindering.next().map(ClosedReason::Tainted)
+}
+
+/// The requirement that the node is another one; nothing where none is closed.
+#[must_use]
+pub fn other_nodes(closed: &[ClosedNode]) -> Option<NodeSelector> {
+    let names = closed.iter().map(|node| node.name.as_str().into());
+    let requirement = NodeRequirement {
+        key: "metadata.name".into(),
+        operator: "NotIn".into(),
+        values: names.collect(),
+    };
+    (!closed.is_empty()).then(|| NodeSelector {
+        terms: vec![NodeTerm {
+            labels: Vec::new(),
+            fields: vec![requirement],
+        }],
+    })
+}
+
+/// The nodes with devices that are not looked at, in words; nothing where there are none.
+#[must_use]
+pub fn closed_line(closed: &[ClosedNode]) -> Option<String> {
+    let closed: Vec<&ClosedNode> = closed.iter().filter(|node| node.has_devices).collect();
+    let named = closed.iter().take(MOST_NAMED).map(|node| {
+        let name = &node.name;
+        match &node.reason {
+            ClosedReason::Cordoned => format!("{name} is cordoned"),
+            ClosedReason::Tainted(taint) => format!("{name} has taint {taint}"),
+        }
+    });
+    let more = closed.len().saturating_sub(MOST_NAMED);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let named: Vec<String> = named.chain(more).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "nodes on which the pod is not scheduled: {}",
+            named.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{NodeTaint, Operator, Scheduling, Toleration};
+    use crate::report::testing::pod;
+
+    fn waiting(tolerations: Vec<Toleration>) -> Pod {
+        let mut pod = pod("team-a", "critical");
+        pod.node = None;
+        pod.scheduling = Some(Box::new(Scheduling {
+            tolerations,
+            ..Scheduling::default()
+        }));
+        pod
+    }
+
+    fn tolerating(key: &str, effect: Option<Effect>) -> Toleration {
+        Toleration {
+            key: key.to_owned(),
+            operator: Operator::Exists,
+            value: String::new(),
+            effect,
+            seconds: None,
+        }
+    }
+
+    fn node(unschedulable: bool, taints: &[(&str, &str)]) -> Node {
+        let taints = taints.iter().map(|(key, effect)| NodeTaint {
+            key: (*key).to_owned(),
+            value: String::new(),
+            effect: (*effect).to_owned(),
+            time_added: None,
+        });
+        Node {
+            name: "node-7".into(),
+            labels: Default::default(),
+            unschedulable,
+            conditions: Vec::new(),
+            taints: taints.collect(),
+        }
+    }
+
+    #[test]
+    fn a_node_is_closed_by_a_taint_that_the_pod_does_not_tolerate() {
+        let reserved = ("example.com/reserved", "NoSchedule");
+        let gone = ("node.kubernetes.io/not-ready", "NoExecute");
+        let soft = ("example.com/soft", "PreferNoSchedule");
+        let no_schedule = Some(Effect::NoSchedule);
+        for (name, node, tolerations, is_closed) in [
+            ("no taint", node(false, &[]), vec![], false),
+            ("NoSchedule", node(false, &[reserved]), vec![], true),
+            ("NoExecute", node(false, &[gone]), vec![], true),
+            ("PreferNoSchedule", node(false, &[soft]), vec![], false),
+            (
+                "tolerated",
+                node(false, &[reserved]),
+                vec![tolerating("example.com/reserved", no_schedule.clone())],
+                false,
+            ),
+            (
+                "tolerated with every effect",
+                node(false, &[reserved]),
+                vec![tolerating("example.com/reserved", None)],
+                false,
+            ),
+            (
+                "another effect tolerated",
+                node(false, &[gone]),
+                vec![tolerating(gone.0, no_schedule.clone())],
+                true,
+            ),
+            (
+                "one of two tolerated",
+                node(false, &[reserved, gone]),
+                vec![tolerating("example.com/reserved", None)],
+                true,
+            ),
+            ("cordoned", node(true, &[]), vec![], true),
+            (
+                "cordoned and tolerated",
+                node(true, &[]),
+                vec![tolerating(UNSCHEDULABLE, no_schedule)],
+                false,
+            ),
+        ] {
+            let found = closed_reason(&waiting(tolerations), &node);
+            assert_eq!(found.is_some(), is_closed, "{name}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn closed_nodes_are_named_with_the_reason_and_others_are_required() {
+        let tainted = |name: &str, key: &str| ClosedNode {
+            name: name.into(),
+            has_devices: true,
+            reason: ClosedReason::Tainted(Taint {
+                key: key.to_owned(),
+                value: String::new(),
+                effect: Effect::NoSchedule,
+                time_added: None,
+            }),
+        };
+        let cordoned = ClosedNode {
+            name: "node-1".into(),
+            has_devices: true,
+            reason: ClosedReason::Cordoned,
+        };
+        let without_devices = ClosedNode {
+            name: "control-plane".into(),
+            has_devices: false,
+            reason: ClosedReason::Cordoned,
+        };
+        assert_eq!(closed_line(std::slice::from_ref(&without_devices)), None);
+        assert!(other_nodes(&[without_devices]).is_some());
+        let closed = [
+            cordoned,
+            tainted("node-2", "a"),
+            tainted("node-3", "b"),
+            tainted("node-4", "c"),
+        ];
+        assert_eq!(
+            closed_line(&closed).as_deref(),
+            Some(
+                "nodes on which the pod is not scheduled: node-1 is cordoned, node-2 has taint a:NoSchedule, \
+                 node-3 has taint b:NoSchedule, 1 more"
+            )
+        );
+        assert_eq!(closed_line(&[]), None);
+        assert_eq!(other_nodes(&[]), None);
+        let others = other_nodes(&closed[..2]).expect("a requirement");
+        let requirement = &others.terms[0].fields[0];
+        let names: Vec<&str> = requirement.values.iter().map(|it| &**it).collect();
+        assert_eq!(names, ["node-1", "node-2"]);
+        assert_eq!(&*requirement.operator, "NotIn");
+    }
+}

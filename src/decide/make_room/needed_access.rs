@@ -1,0 +1,53 @@
+//! What the user must be allowed to do, from the first rule to the removal of the last.
+
+use std::collections::BTreeSet;
+
+use super::plan::{RoomLimits, RoomPlan};
+use crate::decide::AddStep;
+use crate::model::Namespace;
+
+/// Something that the user must be allowed to do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NeededAccess {
+    /// To make rules.
+    CreateRules,
+    /// To change rules.
+    PatchRules,
+    /// To delete rules: without it the devices would stay tainted.
+    DeleteRules,
+    /// To evict pods of this namespace by the Eviction API.
+    EvictPods(Namespace),
+}
+
+/// All that is needed for the plan, of which `first` are the first steps.
+///
+/// Rules are changed where an earlier run has left some, and where pods leave by effect NoExecute after others have been
+/// evicted by the Eviction API.
+#[must_use]
+pub fn needed_access(
+    plan: &RoomPlan,
+    first: &[AddStep],
+    limits: &RoomLimits,
+) -> BTreeSet<NeededAccess> {
+    let pods = &plan.chosen.pods;
+    let evicted = pods.iter().filter(|pod| pod.has_budget);
+    let evictions = evicted.map(|pod| NeededAccess::EvictPods(pod.name.namespace.clone()));
+    let mut needed: BTreeSet<NeededAccess> = evictions.collect();
+    let is_raised = !needed.is_empty() && (limits.force || pods.iter().any(|pod| !pod.has_budget));
+    let mut rules = false;
+    for step in first {
+        rules = true;
+        match step {
+            AddStep::Create(_) => drop(needed.insert(NeededAccess::CreateRules)),
+            AddStep::Change { .. } => drop(needed.insert(NeededAccess::PatchRules)),
+            AddStep::Keep { .. } => {}
+        }
+    }
+    if is_raised && rules {
+        needed.insert(NeededAccess::PatchRules);
+    }
+    if rules {
+        needed.insert(NeededAccess::DeleteRules);
+    }
+    needed
+}

@@ -1,0 +1,100 @@
+//! `preview` of more pods than a person reads.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::harness::Folder;
+
+/// A cluster with so many StatefulSets of ten pods, each pod with a device of one node.
+fn cluster(sets: usize) -> Value {
+    let names = (0..sets).flat_map(|set| (0..10).map(move |pod| format!("model-{set}-{pod}")));
+    let devices: Vec<Value> = names.map(|name| json!({"name": name})).collect();
+    let meta = |name: &str| json!({"name": name, "uid": name});
+    let ready = json!([{"type": "Ready", "status": "True"}]);
+    let mut items = vec![
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": meta("node-0"),
+            "spec": {"driver": "gpu.example.com", "nodeName": "node-0", "devices": devices,
+                "pool": {"name": "node-0", "generation": 1, "resourceSliceCount": 1}}}),
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": meta("node-0"), "status": {"conditions": ready}}),
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": meta("gpu"), "spec": {}}),
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": meta("other"),
+            "spec": {"deviceSelector": {"driver": "nic.example.com"},
+                "taint": {"key": "a", "effect": "None", "timeAdded": "2026-11-20T10:00:00Z"}}}),
+        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"namespace": "default", "name": "other", "uid": "budget"},
+            "spec": {"selector": {"matchLabels": {"app": "other"}}}}),
+    ];
+    for set in 0..sets {
+        let (namespace, owner) = (format!("team-{set:02}"), format!("model-{set}"));
+        let meta = |name: &str| json!({"namespace": namespace, "name": name, "uid": name});
+        items.push(
+            json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta(&owner),
+            "spec": {"replicas": 10}, "status": {"replicas": 10, "readyReplicas": 10}}),
+        );
+        for pod in 0..10 {
+            let name = format!("{owner}-{pod}");
+            let result = json!({"request": "gpu", "driver": "gpu.example.com", "pool": "node-0", "device": name});
+            items.push(json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": meta(&name),
+                "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}},
+                "status": {"allocation": {"devices": {"results": [result]}},
+                    "reservedFor": [{"resource": "pods", "name": name, "uid": name}]}}));
+            let mut metadata = meta(&name);
+            metadata["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": owner,
+                "uid": owner, "controller": true}]);
+            items.push(
+                json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+                "spec": {"nodeName": "node-0", "terminationGracePeriodSeconds": 5, "containers": [],
+                    "resourceClaims": [{"name": "gpu", "resourceClaimName": name}]},
+                "status": {"phase": "Running", "conditions": ready}}),
+            );
+        }
+    }
+    json!({"apiVersion": "v1", "kind": "List", "items": items})
+}
+
+#[test]
+fn many_pods_are_rolled_up_by_workload_and_the_summary_is_last() {
+    let folder = Folder::new().with("cluster.json", cluster(35).to_string());
+    let run = folder.devicetaint(
+        "preview gpu.example.com a:NoExecute --from cluster.json --now 2026-11-20T10:15:00Z",
+    );
+    let shown = run.shown();
+    let table = shown.find("SEVERITY ").expect("a table");
+    // Thirty workloads have a row, of which one is enough here.
+    let is_left_out = |line: &&str| line.starts_with("danger ") && !line.contains(" team-00/");
+    let lines: Vec<&str> = shown[table..]
+        .lines()
+        .filter(|line| !is_left_out(line))
+        .collect();
+    assert_eq!(shown[table..].matches("/StatefulSet/").count(), 30);
+    assert_snapshot!(lines.join("\n"), @"
+    SEVERITY   WHEN   WORKLOAD                       PODS   READY-LEFT   RISKS
+    danger     now    team-00/StatefulSet/model-0      10            0   last-replica, no-replacement
+
+    … 5 more workloads (all pods: -o wide)
+
+    Timeline:
+    FROM   EVICTED   CHART                            FREE-AGAIN
+    now    55 pods   ██████████████████████████████   26 devices
+    +8s    47 pods   ██████████████████████████       47 devices
+    +16s   47 pods   ██████████████████████████       47 devices
+    +24s   48 pods   ███████████████████████████      47 devices
+    +32s   47 pods   ██████████████████████████       47 devices
+    +40s   47 pods   ██████████████████████████       47 devices
+    +48s   47 pods   ██████████████████████████       47 devices
+    +56s   12 pods   ███████                          42 devices
+
+    Message that the controller would report for effect None:
+      350 published devices selected. 350 allocated devices selected. 350 pods would be evicted in 35 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Replacements:
+      350 claims cannot be reallocated, each because request gpu needs 1, 0 match: team-00/model-0-0, team-00/model-0-1, team-00/model-0-2, team-00/model-0-3, team-00/model-0-4, 345 more
+      together, at most 0 of the 350 claims can be reallocated
+
+    350 pods in 35 namespaces would be evicted now.
+    350 claims cannot be reallocated: no other devices are available.
+    The last pod is evicted after about 58s (controller rate limit) and gone after about 63s, at full grace period; then all 350 devices are free.
+    All on node-0.
+    [exit status: 0]
+    ");
+}
