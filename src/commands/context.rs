@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::clock;
-use super::work::open_pods::OpenPods;
-use super::work::own_cleanup::OwnCleanup;
+use super::open_pods::OpenPods;
+use super::own_cleanup::OwnCleanup;
 use crate::cluster::{self, ApiClient, ConnectionOptions, Permission};
 use crate::completion::Said;
 use crate::decide::Ledger;

@@ -30,6 +30,8 @@ mod flags;
 mod help;
 mod list;
 mod make_room;
+mod open_pods;
+mod own_cleanup;
 mod plan;
 mod podresources;
 mod preview;

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::allocator::users_beside;
-use super::{Impact, ProposedTaint, Semantics, selected_of};
+use super::impact::Impact;
+use super::proposed_taint::ProposedTaint;
+use super::selection::selected_of;
+use super::semantics::Semantics;
 use crate::model::{NamespacedName, ObjectName, Snapshot};
 
 /// How many pods use the hardware of each rule's devices through other devices, by the rule's name; rules of which there

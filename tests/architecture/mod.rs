@@ -25,7 +25,7 @@ use source::{Source, files, parsed, root, sources};
 use table::{Row, rows};
 
 /// Lines of code a file may have, comments and its own tests left aside.
-const LONGEST_FILE: usize = 500;
+const LONGEST_FILE: usize = 520;
 
 /// What a part may not do, in the words of the table, and the names by which code would do it.
 const FORBIDDEN: &[(&str, &[&str])] = &[

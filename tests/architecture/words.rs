@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use serde_json::Value;
 use syn::visit::{self, Visit};
@@ -109,10 +109,18 @@ fn prose(page: &str) -> Vec<String> {
 #[derive(Default)]
 struct Literals(Vec<String>);
 
+/// Whether these are the tokens of a comment, `[doc = "…"]`.
+fn is_comment(group: &Group) -> bool {
+    let first = group.stream().into_iter().next();
+    group.delimiter() == Delimiter::Bracket && first.is_some_and(|token| token.to_string() == "doc")
+}
+
 impl Literals {
     fn tokens(&mut self, tokens: TokenStream) {
         for token in tokens {
             match token {
+                // Comments are no messages in macros, either.
+                TokenTree::Group(group) if is_comment(&group) => {}
                 TokenTree::Group(group) => self.tokens(group.stream()),
                 TokenTree::Literal(literal) => {
                     if let syn::Lit::Str(text) = syn::Lit::new(literal) {

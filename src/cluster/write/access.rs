@@ -4,10 +4,12 @@ use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
 
+use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::retry::AttemptFailure;
 use crate::cluster::client::write::WriteOutcome;
-use crate::cluster::{ApiClient, ClusterError, Permission};
+use crate::cluster::error::ClusterError;
+use crate::cluster::permission::Permission;
 use crate::model::Namespace;
 
 const PATH: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

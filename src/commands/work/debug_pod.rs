@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::connect::{connect_client, failed};
-use super::open_pods::left_behind;
 use crate::cluster::{
     ApiClient, ClusterError, DebugPod, DebugPodRequest, DebugPodState, NotMade, node_exists,
 };
 use crate::commands::context::Context;
+use crate::commands::open_pods::left_behind;
 use crate::error::{ExitStatus, Failure};
 use crate::model::NodeName;
 use crate::report::PodResourcesReport;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::plan::{RoomLimits, RoomPlan};
-use crate::decide::AddStep;
+use crate::decide::add::AddStep;
 use crate::model::Namespace;
 
 /// Something that the user must be allowed to do.

@@ -272,7 +272,7 @@ mod tests {
             ),
             (
                 "memory>40GiB",
-                "its memory is 80Gi, and 40GiB is not a quantity, but 40Gi is one",
+                "its memory is 80Gi, and 40GiB is not a quantity: use 40Gi",
             ),
             (
                 "memory>many",
