@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::cluster::{ClusterError, DebugPod};
 use crate::naming::pod;
 
-/// How long the removal of a pod may take when the program is stopped.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// For how long the server is waited for by a program that somebody has stopped: it still has a pod to remove.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(5);
 /// How long a pod may still be on its way to the server that was sent before the program was stopped.
 const IN_FLIGHT: Duration = Duration::from_millis(500);
 

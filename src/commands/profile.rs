@@ -90,21 +90,16 @@ impl CommandProfile {
 
     /// As one that tidies up, if it has to.
     pub(super) fn tidying_up(self, tidies_up: bool) -> Self {
-        let signals = if tidies_up {
-            Signals::TidiesUp
-        } else {
-            self.signals
-        };
-        Self { signals, ..self }
+        self.with_signals(tidies_up.then_some(Signals::TidiesUp))
     }
 
     /// As one that makes pods, if it does.
     pub(super) fn making_pods(self, makes_pods: bool) -> Self {
-        let signals = if makes_pods {
-            Signals::EndAtHangup
-        } else {
-            self.signals
-        };
+        self.with_signals(makes_pods.then_some(Signals::EndAtHangup))
+    }
+
+    fn with_signals(self, signals: Option<Signals>) -> Self {
+        let signals = signals.unwrap_or(self.signals);
         Self { signals, ..self }
     }
 

@@ -10,7 +10,7 @@ use crate::cluster::{
     ApiClient, ClusterError, DebugPod, DebugPodRequest, DebugPodState, NotMade, node_exists,
 };
 use crate::commands::context::Context;
-use crate::commands::open_pods::left_behind;
+use crate::commands::open_pods::{FAREWELL, left_behind};
 use crate::error::{ExitStatus, Failure};
 use crate::model::NodeName;
 use crate::report::PodResourcesReport;
@@ -19,8 +19,6 @@ use crate::report::PodResourcesReport;
 const INTERVAL: Duration = Duration::from_millis(500);
 /// How long a pod may take where the user sets no limit: an image has to be pulled.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// For how long the server is waited for by a program that somebody has stopped: it still has a pod to remove.
-const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Which node is asked, and by what.
 #[derive(Clone, Debug)]
