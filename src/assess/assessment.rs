@@ -6,6 +6,7 @@ use super::consent::{Consent, consent};
 use super::disruption_facts::DisruptionFacts;
 use super::evidence::HazardEvidence;
 use super::guard::{GuardOutcome, Limits, Measured};
+use super::impact_facts::ImpactFacts;
 use super::pod::PodAssessment;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
@@ -23,6 +24,8 @@ pub struct Assessment {
     pub totals: Totals,
     /// The effects of the considered taints, each once where it follows itself.
     pub effects: Vec<Effect>,
+    /// Whom it hits, as far as somebody agrees to it.
+    pub facts: ImpactFacts,
     /// What became of the guards, in the order in which they were given.
     pub guards: Vec<GuardOutcome>,
     /// What the change needs before it is made.
@@ -31,6 +34,16 @@ pub struct Assessment {
     pub replacements: Replacements,
     /// Who stays on the same hardware.
     pub siblings: Vec<Sibling>,
+}
+
+impl Assessment {
+    /// The tripped guards in one line, each with why when its value is not known; absent when none tripped.
+    #[must_use]
+    pub fn tripped(&self) -> Option<String> {
+        let tripped = self.guards.iter().filter(|guard| guard.tripped);
+        let reasons: Vec<String> = tripped.map(GuardOutcome::reason).collect();
+        (!reasons.is_empty()).then(|| format!("guard tripped: {}", reasons.join("; ")))
+    }
 }
 
 /// An assessment with what it was made from.
@@ -80,6 +93,7 @@ impl<'a> Assessed<'a> {
             .collect();
         effects.dedup();
         let assessment = Assessment {
+            facts: ImpactFacts::of(impact, &pods, &completeness, basis),
             guards: guards.map(|guard| guard.evaluate(&measured)).collect(),
             consent: consent(&tally, &totals, basis.semantics),
             replacements: disruption_facts.replacements.clone(),

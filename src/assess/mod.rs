@@ -4,6 +4,8 @@
 //! which decisions are made and from which reports are written. Everything is typed: a count that may be unknown is a
 //! [`Count`](crate::model::Count) with its bounds, a hazard is a [`Hazard`]. Prints nothing, decides nothing.
 //!
+//! Whom a change hits, as somebody agrees to it, is [`ImpactFacts`], of the moment or of a report that was read back.
+//!
 //! Hazards (`hazard`) and the signals of guards ([`guard`]) are tables: a row is all that a new one needs. What the loss of
 //! devices costs, so that a plan can choose among them, is made from the same rows ([`plan`]).
 
@@ -11,10 +13,14 @@ mod assessment;
 mod basis;
 mod completeness;
 mod consent;
+pub mod defects;
+pub mod digest;
 mod disruption_facts;
+mod evicted_outcome;
 mod evidence;
 pub mod guard;
 mod hazard;
+mod impact_facts;
 mod outcome;
 pub mod plan;
 mod pod;
@@ -30,9 +36,11 @@ pub use basis::Basis;
 pub use completeness::{CountSubject, ReportCompleteness};
 pub use consent::{Consent, WhyCount};
 pub use disruption_facts::DisruptionFacts;
+pub use evicted_outcome::EvictedOutcome;
 pub use evidence::do_not_disrupt;
 pub use guard::{AvailabilityFloor, Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
 pub use hazard::{Finding, Hazard};
+pub use impact_facts::{DeviceFacts, ImpactFacts, PodFacts};
 pub use outcome::Outcome;
 pub use plan::PlanUnit;
 pub use pod::PodAssessment;

@@ -61,6 +61,14 @@ impl<'a> PodAssessment<'a> {
         }
     }
 
+    /// In how many seconds it would be evicted, counted from `now`; zero or less means at once.
+    #[must_use]
+    pub fn evict_in_seconds(&self, now: Timestamp) -> Option<i64> {
+        // Of whole seconds, as times are written: readers who subtract two of them come to the same number.
+        let seconds = |at: Timestamp| at.as_second().saturating_sub(now.as_second());
+        self.evict_at().map(seconds)
+    }
+
     /// Namespace, kind and name of what would create it again, or of itself.
     pub(super) fn top_owner(&self) -> (&str, &str, &str) {
         let pod = self.impact.pod;

@@ -18,7 +18,7 @@ use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::connect::failed;
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use super::work::resolve_rules::by_name;
 use super::work::source;
 use super::work::stopped::stopped;
@@ -249,10 +249,12 @@ impl AddArgs {
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let proposal = self.proposal(&steps);
         let pipeline = Pipeline {
-            mutation: &mutation,
-            safety: &safety,
+            basis: ApprovalBasis::Impact(ImpactBasis {
+                mutation: &mutation,
+                safety: &safety,
+                late: TimeoutAction::Keep,
+            }),
             dry_run: change.dry_run,
-            late: TimeoutAction::Keep,
             context,
         };
         let apply = async |changer: &mut Changer<'_>| {

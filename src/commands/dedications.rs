@@ -11,11 +11,12 @@ use crate::cluster::Detail;
 use crate::decide::Version;
 use crate::decide::choice::no_such_dedication;
 use crate::decide::dedication::{
-    KnownNamespaces, Policies, members_of_rules, names, reported, state, unreadable,
+    KnownNamespaces, Policies, members_of_rules, names, state, unreadable,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Gap, Kind};
 use crate::naming::phrase::{counted, few};
+use crate::report::dedication_state::reported;
 use crate::report::dedications::{DedicationList, Extent};
 use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 

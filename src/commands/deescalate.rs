@@ -21,6 +21,7 @@ use super::work::changer::Changer;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect_client, failed};
 use super::work::mutation_context::MutationContext;
+use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::resolve_rules::{by_name, selected_rules};
 use super::work::rules_on::chosen_in;
 use super::work::stopped::{is_about_one_rule, stopped};
@@ -28,14 +29,14 @@ use crate::cluster::{ApiClient, Purpose, Rules, ServedKinds, discover, user_name
 use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
+use crate::decide::outcomes::RuleResult;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::{Chooser, RulePatch, RuleWords, SelectedRules, Version};
+use crate::decide::{Chooser, Proposal, RulePatch, RuleWords, SelectedRules, Version};
 use crate::engine::settle::is_observed;
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
-use crate::report::change::RuleResult;
 use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downgraded_line};
 
 /// Lower a rule's effect immediately, without preview, guards or confirmation
@@ -165,8 +166,16 @@ impl DeescalateArgs {
             changer.outcomes.ended(&name, RuleResult::Failed, &failure);
             found.missing.push(failure);
         }
+        let proposal = Proposal::downgrade(&found.rules, &self.to.into());
+        let pipeline = Pipeline {
+            basis: ApprovalBasis::Downgrade,
+            dry_run: change.dry_run,
+            context,
+        };
         // The rules that are there are lowered, whichever are not: later is too late.
-        let downgraded = self.pull(&found.rules, &reached, &mut changer).await;
+        let apply =
+            async |changer: &mut Changer<'_>| self.pull(&found.rules, &reached, changer).await;
+        let downgraded = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
         let status = changer.status();
         let ended = match (found.all_missing(), downgraded) {
             _ if alone.is_some() => alone.map_or(Ok(status), |(_, failure)| Err(failure)),
@@ -278,7 +287,6 @@ impl DeescalateArgs {
     ) -> Result<(), Failure> {
         let to = Effect::from(self.to);
         let context = changer.context();
-        changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let pulled = reached.client.server_time();
         let patch = RulePatch::effect(&to, &self.semantics(reached), reached.client.server_time());
         let mut downgraded = Vec::new();

@@ -19,17 +19,19 @@ use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest, KubeletQuery, NamedPlan};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use crate::cluster::{Purpose, user_name};
 use crate::completion::Values;
 use crate::decide::drain::{
     AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester,
     plan_file,
 };
+use crate::decide::expectation::UnreadableExpectation;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::naming::nearest::nearest;
 use crate::render::Format;
+use crate::report::plan;
 
 /// Drain devices node by node, within PodDisruptionBudgets
 ///
@@ -375,7 +377,11 @@ fn planned(path: &str) -> Result<NamedPlan, Failure> {
         "-" => io::read_to_string(io::stdin()),
         path => std::fs::read_to_string(path),
     };
-    let file = plan_file(path, || read().map_err(|error| error.to_string()))?;
+    let parsed = || {
+        let text = read().map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
+        plan::parse(&text).map_err(UnreadableExpectation::from)
+    };
+    let file = plan_file(path, parsed)?;
     let name = path.to_owned();
     Ok(NamedPlan { name, file })
 }
@@ -433,10 +439,12 @@ impl DrainArgs {
         let proposal = request.proposal(&prepared, agreed.lines);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
-            mutation: &mutation,
-            safety: &safety,
+            basis: ApprovalBasis::Impact(ImpactBasis {
+                mutation: &mutation,
+                safety: &safety,
+                late: TimeoutAction::Keep,
+            }),
             dry_run: change.dry_run,
-            late: TimeoutAction::Keep,
             context,
         };
         let order = DrainOrder {

@@ -7,11 +7,12 @@ use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
 use super::work::mutation_context::MutationContext;
 use super::work::present::present;
-use crate::decide::drain::{DrainState, drains, reported};
+use crate::decide::drain::{DrainState, drains};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Gap;
 use crate::render::{Format, Page, render};
 use crate::report::DrainList;
+use crate::report::drain_state::reported;
 use crate::report::metadata::{Affects, Incomplete, Metadata};
 
 /// Show drains, their units, and what holds their devices

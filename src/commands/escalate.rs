@@ -18,7 +18,7 @@ use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use super::work::stopped::stopped;
 use super::work::timed_effect::TimedEffect;
 use crate::cluster::Purpose;
@@ -199,10 +199,12 @@ impl EscalateArgs {
         let change = self.change.change();
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
-            mutation: &mutation,
-            safety: &safety,
+            basis: ApprovalBasis::Impact(ImpactBasis {
+                mutation: &mutation,
+                safety: &safety,
+                late: self.on_timeout.into(),
+            }),
             dry_run: change.dry_run,
-            late: self.on_timeout.into(),
             context,
         };
         let mut begun = None;

@@ -16,16 +16,15 @@ use super::work::make_room::{
     Preparation, Prepared, RoomOrder, RoomRequest, remove_left, remove_these, until_scheduled,
 };
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use super::work::resolve_rules::by_name;
 use super::work::stopped::stopped;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
 use crate::completion::Values;
 use crate::decide::make_room::{
-    Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, ended_report,
-    interrupted as advice, left_rules, nothing_report, plan_lines, planned_report, taken_over_line,
-    with_scheduler,
+    Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, interrupted as advice,
+    left_rules, plan_lines, taken_over_line, with_scheduler,
 };
 use crate::decide::{Existing, Question, Terms};
 use crate::error::{ExitStatus, Failure};
@@ -34,6 +33,7 @@ use crate::render::{Format, Page, render};
 use crate::report::RoomReport;
 use crate::report::change::DryRun;
 use crate::report::room::RoomOutcome;
+use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 
 /// Evict pods so that a pending pod gets their devices
 ///
@@ -384,10 +384,12 @@ impl RoomWork<'_> {
         let changer = Changer::new(&self.mutation.rules, change, context);
         let mut changer = changer.with_lines(lines);
         let pipeline = Pipeline {
-            mutation: self.mutation,
-            safety: &safety,
+            basis: ApprovalBasis::Impact(ImpactBasis {
+                mutation: self.mutation,
+                safety: &safety,
+                late: TimeoutAction::Keep,
+            }),
             dry_run: change.dry_run,
-            late: TimeoutAction::Keep,
             context,
         };
         let mut has_begun = false;

@@ -407,7 +407,7 @@ fn next_step(
         typed: &typed,
         resolved: &typed,
         manifests: &[],
-        report: assessed,
+        assessment: &assessed.assessment,
         reading: &view.reading,
         semantics: &view.semantics,
         now: view.now,

@@ -14,17 +14,18 @@ use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{Clusters, CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::signal::Signals;
+use super::work::changer::Changer;
 use super::work::cluster_view::{ClusterView, ViewWarnings};
 use super::work::clusters;
-use super::work::consent::take_risk;
 use super::work::hypothesis::Hypothesis;
+use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::policies::dedications;
 use super::work::policy;
 use super::work::present::present;
-use super::work::publish::{PATIENCE, Publication};
+use super::work::publish::{PATIENCE, Publication, changer};
 use super::work::source;
 use crate::assess::{Basis, Guard};
-use crate::cluster::{self, Detail};
+use crate::cluster::{self, Detail, Rules};
 use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, Purpose};
 use crate::decide::policy::{CheckedRule, Policies};
@@ -35,6 +36,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::report::ImpactReport;
 use crate::report::change::DryRun;
+use crate::report::policy::Violation;
 
 /// Show which pods a taint would evict, and when
 ///
@@ -152,7 +154,7 @@ impl PreviewAnswer {
             typed: &self.typed,
             resolved: &self.choice,
             manifests: &request.manifests,
-            report: &self.report,
+            assessment: &self.report.assessment,
             reading: &view.reading,
             semantics: &view.semantics,
             now: view.now,
@@ -239,68 +241,90 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     };
 
     let rules = live.rules()?;
-    let action = publish::action(&answer.proposed);
-    let (risk, release) = (args.publish.accept_known_defects, answer.view.release());
-    if let Err(refused) = take_risk(&action, risk.into(), release, DryRun::None, context) {
-        // What was found is worth something although nothing is published.
-        present(&answer.report, answer.view.view_warnings(), wanted, context)?;
-        return Err(refused);
-    }
-    let mut publication = Publication::new(&rules, &answer.proposed, &answer.view, context)?;
-    // A signal ends the comparison and not the program: the rules still have to be removed.
-    let signals = Signals::listen();
-    let compared = tokio::select! {
-        compared = compare(&mut publication, answer, || view(&request, &args, context)) => compared,
-        status = signals.received() => Err(publish::interrupted(status)),
+    publish(answer, &rules, &request, &args, context).await
+}
+
+/// Prints the answer with what the controller says of rules that are made for it.
+async fn publish(
+    mut answer: PreviewAnswer,
+    rules: &Rules,
+    request: &PreviewRequest,
+    args: &PreviewArgs,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    let wanted = args.output.wanted();
+    let mut publication = Publication::new(rules, &answer.proposed, &answer.view)?;
+    let proposal = publication.proposal();
+    let mut changer = changer(rules, context);
+    let pipeline = Pipeline {
+        basis: ApprovalBasis::Preview {
+            release: answer.view.release(),
+            risk: args.publish.accept_known_defects.into(),
+        },
+        dry_run: DryRun::None,
+        context,
     };
-    // Whatever came of the comparison, and before it is told: the rules are in the cluster.
-    let left = if args.publish.cleanup {
-        publication.clean_up().await
-    } else {
-        publication.tell_what_stays();
-        Ok(())
-    };
-    let answer = match (compared, &left) {
-        (Ok(answer), _) => answer,
-        (Err(failure), left) => {
-            let failure = publication.with_possible(failure);
-            return Err(match left {
-                Ok(()) => failure,
-                Err(removal) => publish::with_failed_removal(failure, removal),
-            });
+    let mut signals = None;
+    let apply = async |changer: &mut Changer<'_>| {
+        // A signal ends the comparison and not the program: the rules still have to be removed.
+        let signals = signals.insert(Signals::listen());
+        let view = || view(request, args, context);
+        tokio::select! {
+            compared = compare(&mut publication, &mut answer, view, changer) => compared,
+            status = signals.next() => Err(publish::interrupted(status)),
         }
     };
+    let compared = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
+    if signals.is_none() {
+        // What was found is worth something although nothing is published.
+        present(&answer.report, answer.view.view_warnings(), wanted, context)?;
+        return compared.map(|()| ExitStatus::Success);
+    }
+    // Whatever came of the comparison, and before it is told: the rules are in the cluster.
+    let left = if args.publish.cleanup {
+        publication.clean_up(&mut changer).await
+    } else {
+        publication.tell_what_stays(context);
+        Ok(())
+    };
+    if let Err(failure) = compared {
+        let failure = publication.with_possible(failure);
+        return Err(match &left {
+            Ok(()) => failure,
+            Err(removal) => publish::with_failed_removal(failure, removal),
+        });
+    }
     let status = present(&answer.report, answer.view.view_warnings(), wanted, context)?;
     left?;
-    publish::check(&answer.report, PATIENCE).map_err(|failure| {
-        publish::with_the_other_way(failure, &answer.report, &answer.other_way())
+    let PreviewAnswer { report, .. } = &answer;
+    publish::check(&report.answers, &report.assessment.facts, PATIENCE).map_err(|failure| {
+        let others = report.other_treatment(&answer.other_way());
+        publish::with_the_other_way(failure, &report.answers, &others)
     })?;
     Ok(status)
 }
 
-/// The answer with what the controller says.
+/// Adds to the answer what the controller says.
 ///
 /// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and
 /// the cluster may have changed since it was read. So what differs is asked for anew, once.
 async fn compare(
     publication: &mut Publication<'_>,
-    first: PreviewAnswer,
+    answer: &mut PreviewAnswer,
     view: impl AsyncFn() -> Result<PreviewAnswer, Failure>,
-) -> Result<PreviewAnswer, Failure> {
-    let mut answer = first;
-    answer.report.published_rules = publication.ask(&answer.report).await?;
-    if answer
-        .report
-        .published_rules
-        .iter()
-        .any(|rule| rule.agrees == Some(false))
-    {
+    changer: &mut Changer<'_>,
+) -> Result<(), Failure> {
+    let answers = publication.ask(&answer.report, changer).await?;
+    let differs = answers.iter().any(|rule| rule.agrees() == Some(false));
+    answer.report.set_answers(answers);
+    if differs {
         // The controller judges a rule with effect None once, so that it has to be made anew.
-        publication.clean_up().await?;
-        answer = view().await?;
-        answer.report.published_rules = publication.ask(&answer.report).await?;
+        publication.clean_up(changer).await?;
+        *answer = view().await?;
+        let answers = publication.ask(&answer.report, changer).await?;
+        answer.report.set_answers(answers);
     }
-    Ok(answer)
+    Ok(())
 }
 
 /// Reads what the question needs, and answers it.
@@ -343,7 +367,8 @@ async fn view(
     let view = view.with_pods_for(&proposed, guards).await?;
     let mut report = view.report(&proposed, guards);
     report.arrangement = args.arrangement.arrangement();
-    report.violations = policies.violations(&asked, &view.semantics);
+    let violations = policies.violations(&asked, &view.semantics);
+    report.violations = violations.iter().map(Violation::from).collect();
     Ok(PreviewAnswer {
         view,
         typed,

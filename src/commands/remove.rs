@@ -14,29 +14,25 @@ use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
-use super::work::consent::{ask, introduce};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::asking;
+use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
 use super::work::rules_on::meant_on;
 use super::work::stopped::stopped;
-use super::work::wait::{ProgressLine, Wait, WaitEnd, timed_out};
 use crate::cluster::{Purpose, read_nodes};
-use crate::decide::blast_radius::{RemovalApproval, set_back};
+use crate::decide::blast_radius::RemovalApproval;
 use crate::decide::chooser::Absence;
 use crate::decide::identity::NotedHardware;
-use crate::decide::others::others;
 use crate::decide::outcomes::held_line;
-use crate::decide::proposal::{ProposedRule, lines};
+use crate::decide::proposal::Patience;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{
-    Chooser, Requester, RuleArguments, RuleWords, SelectedRules, removal, unreleased_devices,
+    Proposal, Requester, RuleArguments, RuleWords, SelectedRules, unreleased_devices,
 };
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::may_be_used_under_other_names;
 use crate::engine::rule_lifecycle::{blocks, release};
-use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind, NodeName};
 use crate::naming::duration::parse_duration;
@@ -204,14 +200,31 @@ impl RemoveArgs {
         }
         // Before the question, which nobody should answer without it.
         self.warn_of_hardware(&found.rules, &live, context).await;
-        let proposed: Vec<ProposedRule> = found.rules.iter().map(ProposedRule::deletion).collect();
-        let removed = match self.agree(&chooser, &proposed, &live, context).await {
-            Ok(()) => self.act(&found.rules, live, &mut changer).await,
-            Err(failure) => {
-                changer.outcomes.refuse(&proposed, &failure);
-                Err(failure)
-            }
+        let patience = self.wait.then_some(Patience {
+            // Unlike a pod, a deleted rule does not come back by itself.
+            settle: Duration::ZERO,
+            timeout: self.timeout,
+        });
+        let proposal = Proposal::deletion(&found.rules, patience);
+        let pipeline = Pipeline {
+            basis: ApprovalBasis::Deletion(DeletionBasis {
+                live: &live,
+                chooser: &chooser,
+                requester: Requester {
+                    user: None,
+                    batch: self.batch.as_deref(),
+                    uids: &self.uid,
+                },
+                agreed: RemovalApproval {
+                    yes: self.yes,
+                    others: self.others,
+                },
+            }),
+            dry_run: change.dry_run,
+            context,
         };
+        let apply = async |changer: &mut Changer<'_>| self.delete(&proposal, &live, changer).await;
+        let removed = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
         let status = changer.status();
         let ended = match (removed, missing) {
             (Err(failure), _) => Err(failure),
@@ -286,117 +299,37 @@ impl RemoveArgs {
         failure
     }
 
-    /// Asks about what is more than one rule of whoever asks for it.
-    async fn agree(
+    /// Deletes what is proposed.
+    async fn delete(
         &self,
-        chooser: &Chooser,
-        proposed: &[ProposedRule],
+        proposal: &Proposal,
         live: &Live,
-        context: &Context,
-    ) -> Result<(), Failure> {
-        if proposed.is_empty() {
-            return Ok(());
-        }
-        let found: Vec<DeviceTaintRule> = proposed.iter().map(|it| it.rule.clone()).collect();
-        let found = found.as_slice();
-        for line in set_back(found) {
-            context.printer.note(&line);
-        }
-        let user = asking(found, &live.client).await;
-        let me = Requester {
-            user: user.as_deref(),
-            batch: self.batch.as_deref(),
-            uids: &self.uid,
-        };
-        let agreed = RemovalApproval {
-            yes: self.yes,
-            others: self.others,
-        };
-        let Some(question) = removal(chooser, found, &me, agreed) else {
-            return Ok(());
-        };
-        let mut lines = lines(proposed);
-        let theirs = others(found, &me);
-        lines.extend(theirs.iter().map(|line| format!("  {line}")));
-        introduce(&lines, context);
-        // No second look as before evictions: each deletion names the state that was shown.
-        ask(&question, self.change.change().dry_run, context).map(|_| ())
-    }
-
-    /// Deletes the rules, and waits until they are gone where that is asked for.
-    async fn act(
-        &self,
-        found: &[DeviceTaintRule],
-        live: Live,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
+        let found = proposal.changed();
         if found.is_empty() {
             return Ok(());
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
         let mutation = MutationContext::of(live.clone(), self.version.version()).await;
         let mutation = match mutation {
-            Ok(mutation) => with_other_names(mutation, found).await,
+            Ok(mutation) => with_other_names(mutation, &found).await,
             Err(failure) => Err(failure),
         };
-        changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let mut gone = Vec::new();
         for rule in found {
-            let removed = changer.delete(rule).await;
+            let removed = changer.delete(&rule).await;
             let removed = removed.map_err(|failure| stopped(failure, changer.context()))?;
             if removed.is_there() {
-                changer.note(held_line(rule));
+                changer.note(held_line(&rule));
             } else {
-                gone.push(rule.clone());
+                gone.push(rule);
             }
         }
         if !gone.is_empty() {
             tell_released(&gone, mutation, changer).await;
         }
-        if self.wait && self.change.change().dry_run.is_real() {
-            self.wait(found, &live, changer).await?;
-        }
         Ok(())
-    }
-
-    async fn wait(
-        &self,
-        found: &[DeviceTaintRule],
-        live: &Live,
-        changer: &mut Changer<'_>,
-    ) -> Result<(), Failure> {
-        let context = changer.context();
-        let names: Vec<String> = found.iter().map(|rule| rule.name.to_string()).collect();
-        let on = format!(
-            "the rules are deleted once their finalizers are removed; to keep waiting: \
-             kubectl devicetaint wait {} --for deleted",
-            names.join(" ")
-        );
-        context.ledger.advise([on.clone()]);
-        let wait = Wait {
-            goal: Goal::Deleted,
-            rules: found,
-            expected: Vec::new(),
-            patience: Patience {
-                // Unlike a pod, a deleted rule does not come back by itself.
-                settle: Duration::ZERO,
-                timeout: self.timeout,
-            },
-            advice: &|_| vec![on.clone()],
-            progress_line: ProgressLine::Shown,
-            left: None,
-        };
-        let waited = wait
-            .for_rules(live, context)
-            .await
-            .map_err(|failure| stopped(failure, context))?;
-        changer.outcomes.waited(waited.report(&wait));
-        match waited.ending {
-            WaitEnd::Met => Ok(()),
-            WaitEnd::TimedOut(left) | WaitEnd::NotReleased(left) => {
-                Err(timed_out(self.timeout, &left).hint(on))
-            }
-        }
     }
 }
 

@@ -12,12 +12,12 @@ use super::work::present::present;
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::dedication::{
-    TolerationFor, taints_meant, tolerant_report, tolerants, toleration_document, traps,
-    typed_taint,
+    TolerationFor, taints_meant, tolerants, toleration_document, traps, typed_taint,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Taint};
 use crate::render::{Format, json, yaml};
+use crate::report::dedication_state::tolerant_report;
 use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 use crate::report::taint::Taint as TaintView;
 use crate::report::tolerations::TolerationReport;

@@ -9,6 +9,7 @@ use super::work::cluster_view::ViewWarnings;
 use super::work::connect::{connect_client, failed};
 use super::work::output_request::OutputRequest;
 use super::work::present::present;
+use crate::assess::defects;
 use crate::cluster::{ServedKinds, served_kinds};
 use crate::decide::risk::release_of;
 use crate::decide::version::newer_version;
@@ -17,7 +18,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Warning};
 use crate::render::Format;
 use crate::report::version::{Resource, Server, ServerRelease};
-use crate::report::{VersionReport, defects, schema};
+use crate::report::{VersionReport, schema};
 
 /// Show the versions of the plugin and the server
 ///

@@ -22,7 +22,7 @@ use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
 use super::work::unreleased_devices::clear_released;
-use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, timed_out};
+use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
@@ -30,7 +30,7 @@ use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::{Chooser, RuleArguments, RuleWords, wait_advice};
+use crate::decide::{Chooser, RuleArguments, RuleWords};
 use crate::engine;
 use crate::engine::ProposedTaint;
 use crate::engine::holders::staying;
@@ -539,7 +539,7 @@ impl WaitArgs {
         let status = match waited.ending {
             WaitEnd::Met => Ok(ExitStatus::Success),
             WaitEnd::TimedOut(left) => Err(timed_out(self.timeout, &left)),
-            WaitEnd::NotReleased(left) => Err(wait_advice::not_seen_released(&left)),
+            WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
         };
         self.print(&report, stdout, status, context)
     }

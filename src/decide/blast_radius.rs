@@ -21,7 +21,7 @@ pub fn removal(
         Chooser::All => true,
         Chooser::Names(_) | Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired => false,
     };
-    let action = format!("Delete {}", counted(found.len(), "rule"));
+    let action = deletion(found.len());
     // Before `--yes` counts: it agrees to several rules, and not to those of others.
     let owners = others(found, me);
     if !owners.is_empty() && !agreed.others {
@@ -32,6 +32,12 @@ pub fn removal(
         .iter()
         .any(|rule| !unreleased_devices::noted(rule).is_empty());
     ((all || forgets || found.len() > 1) && !agreed.yes).then_some(Question::Yes { action })
+}
+
+/// The deletion of so many rules, as a question without its mark.
+#[must_use]
+pub fn deletion(rules: usize) -> String {
+    format!("Delete {}", counted(rules, "rule"))
 }
 
 /// What somebody has to answer before a drain is restored, of whose rules `owners` made or changed some, one line each. One

@@ -6,17 +6,16 @@
 
 use std::collections::BTreeSet;
 
+use super::expectation::{ApprovalRefusal, Expectation, UnreadableExpectation, objections};
 use super::proposal::{Drains, ProposedRule, lines};
 use super::question::Question;
-use crate::assess::Consent;
+use crate::assess::{Assessment, Consent, ImpactFacts, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
-use crate::model::Count;
+use crate::model::{Count, ObjectName};
 use crate::naming::device;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
-use crate::report::ImpactReport;
-use crate::report::impact::{ApprovalRefusal, ExpectedReport, Pod, UnreadableReport};
 
 /// What was said beforehand about how much harm is agreed to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,18 +24,20 @@ pub struct Approval<'a> {
     pub yes: bool,
     /// How many pods may be evicted.
     pub confirm_pods: Option<usize>,
-    /// The report that somebody has read.
-    pub expect: Option<&'a ExpectedReport>,
+    /// The impact that somebody has read.
+    pub expect: Option<&'a Expectation>,
 }
 
 /// What a command wants to do.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedChange<'a> {
     /// Whom it hits, with what is done of it already, and with the guards.
-    pub report: &'a ImpactReport,
-    /// What a preview says of it, to be compared with what was agreed to beforehand: `report`, unless it
+    pub assessment: &'a Assessment,
+    /// What a preview says of it, to be compared with what was agreed to beforehand: the same, unless it
     /// is about effect None, which a preview takes for NoExecute.
-    pub previewed: &'a ImpactReport,
+    pub previewed: &'a ImpactFacts,
+    /// The impact in words.
+    pub lines: &'a ImpactLines,
     /// The rules that are to be made or changed, and those that are as wanted already.
     pub rules: &'a [ProposedRule],
     /// What is left to be done, as a question without its mark: `Give effect NoExecute to rule drain`.
@@ -49,21 +50,26 @@ pub struct PlannedChange<'a> {
     pub drains: Option<&'a Drains>,
 }
 
+/// An impact in words, as its report has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImpactLines {
+    /// The answer in a few lines, with what it lacks.
+    pub summary: Vec<String>,
+    /// What it lacks.
+    pub unknown: Vec<String>,
+    /// The workloads that are hit worst, with their risks.
+    pub worst: Vec<String>,
+}
+
 impl PlannedChange<'_> {
     /// What the change comes to in a few lines, with what is unknown.
     #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
         match self.drains {
-            None => self.report.summary_lines(),
-            Some(Drains::ByTaint(lines)) => {
-                let report = self.report.summary_lines();
-                lines.iter().cloned().chain(report).collect()
-            }
+            None => self.lines.summary.clone(),
+            Some(Drains::ByTaint(lines)) => [lines.as_slice(), &self.lines.summary].concat(),
             // The report is that of a NoExecute taint: who is hit is the same, and how is not.
-            Some(Drains::ByEviction(lines)) => {
-                let unknown = self.report.unknown_lines();
-                lines.iter().cloned().chain(unknown).collect()
-            }
+            Some(Drains::ByEviction(lines)) => [lines.as_slice(), &self.lines.unknown].concat(),
         }
     }
 
@@ -84,9 +90,8 @@ impl PlannedChange<'_> {
         if let Some(Drains::ByEviction(_)) = self.drains {
             return lines;
         }
-        let risks = self.report.worst_lines();
-        lines.extend(risks.iter().map(indented));
-        if !self.report.evicted().is_empty() {
+        lines.extend(self.lines.worst.iter().map(indented));
+        if self.assessment.facts.evicted().next().is_some() {
             let command = see_all(self.proposed);
             lines.extend(command.map(|command| format!("  to see all: {command}")));
         }
@@ -142,17 +147,16 @@ pub fn consent(
     change: &PlannedChange<'_>,
 ) -> Result<ConsentOutcome, Failure> {
     // What no answer could make right comes first, so that no question is asked in vain.
-    refuse_tripped(change.report)?;
+    refuse_tripped(change.assessment)?;
     refuse_more_than_expected(approval, change)?;
-    refuse_unknown(approval, change.report)?;
+    refuse_unknown(approval, change.assessment)?;
     refuse_other_count(approval, change)?;
     let is_counted = approval.confirm_pods.is_some() || approval.expect.is_some();
-    match change.report.assessment.consent {
+    let is_unknown = change.assessment.facts.decisive_gaps().next().is_some();
+    match change.assessment.consent {
         // The pods that are known are a lower bound then: to type their number would agree to less than may
         // happen.
-        Consent::Yes | Consent::PodCount { .. }
-            if !change.report.unknown_evictions().is_empty() =>
-        {
+        Consent::Yes | Consent::PodCount { .. } if is_unknown => {
             Ok(ConsentOutcome::Ask(unknown_impact(change)))
         }
         Consent::PodCount { .. } if approval.yes && is_counted => Ok(ConsentOutcome::Proceed),
@@ -174,7 +178,7 @@ pub fn consent(
 
 /// The action with how many pods it evicts: on a small terminal nothing else of the answer may be left in view.
 fn with_pods(change: &PlannedChange<'_>) -> String {
-    match change.report.assessment.totals.pods.exact() {
+    match change.assessment.totals.pods.exact() {
         None | Some(0) => change.action.to_owned(),
         Some(pods) => format!("{} and evict {}", change.action, counted(pods, "pod")),
     }
@@ -188,8 +192,8 @@ fn unknown_impact(change: &PlannedChange<'_>) -> Question {
 }
 
 /// Whether one of the guards forbids it.
-fn refuse_tripped(report: &ImpactReport) -> Result<(), Failure> {
-    match report.refusal() {
+fn refuse_tripped(assessment: &Assessment) -> Result<(), Failure> {
+    match assessment.tripped() {
         Some(refusal) => Err(Failure::refused(format!("{refusal}; nothing was changed"))),
         None => Ok(()),
     }
@@ -243,9 +247,9 @@ fn refuse_more_than_expected(
 /// # Errors
 ///
 /// A guard trips by now, another pod would be evicted, or less is known.
-pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failure> {
+pub fn still_agreed(shown: &ImpactFacts, now: &Assessment) -> Result<(), Failure> {
     refuse_tripped(now)?;
-    let objections = ExpectedReport::of(shown).objections(now);
+    let objections = objections(shown, &now.facts);
     let hardware: Vec<String> = objections
         .iter()
         .filter(|found| found.is_about_hardware())
@@ -280,22 +284,22 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
 
 /// The pods that a rule evicts which is as wanted already, whatever becomes of the rest of the wish.
 fn hit_already(change: &PlannedChange<'_>) -> BTreeSet<String> {
-    let done: BTreeSet<&str> = change.done().map(|done| done.rule.name.as_str()).collect();
-    let pods = change.report.affected_pods.iter().filter(|pod| {
-        // The earliest cause decides: if it is a rule that is as wanted already, the pod is evicted without
-        // this change.
-        let first = pod.causes.first();
-        let rule = first.and_then(|cause| cause.taint.source_name.as_deref());
-        rule.is_some_and(|name| done.contains(name))
-    });
-    pods.map(Pod::full_name).collect()
+    let done: BTreeSet<&ObjectName> = change.done().map(|done| &done.rule.name).collect();
+    // The earliest cause decides: if it is a rule that is as wanted already, the pod is evicted without
+    // this change.
+    let is_hit = |pod: &&PodFacts| {
+        let first = pod.first_rule.as_ref();
+        first.is_some_and(|rule| done.contains(rule))
+    };
+    let pods = change.assessment.facts.pods.iter().filter(is_hit);
+    pods.map(|pod| pod.name.to_string()).collect()
 }
 
 /// Numbers that were agreed to mean nothing when the report's are lower bounds.
-fn refuse_unknown(approval: &Approval<'_>, report: &ImpactReport) -> Result<(), Failure> {
+fn refuse_unknown(approval: &Approval<'_>, assessment: &Assessment) -> Result<(), Failure> {
     let is_counted =
-        approval.yes || approval.confirm_pods.is_some() || !report.guard_results.is_empty();
-    let unknown = report.unknown_evictions();
+        approval.yes || approval.confirm_pods.is_some() || !assessment.guards.is_empty();
+    let unknown = assessment.facts.unknown_evictions();
     if unknown.is_empty() || !is_counted {
         return Ok(());
     }
@@ -306,7 +310,7 @@ fn refuse_unknown(approval: &Approval<'_>, report: &ImpactReport) -> Result<(), 
 }
 
 fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Result<(), Failure> {
-    let pods = change.report.assessment.totals.pods;
+    let pods = change.assessment.totals.pods;
     let Some(confirmed) = approval.confirm_pods.map(Count::known) else {
         return Ok(());
     };
@@ -324,7 +328,7 @@ fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Re
     )))
 }
 
-/// The report that was agreed to: the one whose digest is `name`, or that which `read` gives of the file
+/// The impact that was agreed to: the one whose digest is `name`, or that which `read` gives of the file
 /// of that name, or why there is none.
 ///
 /// # Errors
@@ -332,26 +336,26 @@ fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Re
 /// What is no report, or no longer says what was written.
 pub fn expected(
     name: &str,
-    read: impl FnOnce() -> Result<String, String>,
-) -> Result<ExpectedReport, Failure> {
+    read: impl FnOnce() -> Result<ImpactFacts, UnreadableExpectation>,
+) -> Result<Expectation, Failure> {
     let named = |problem: String| format!("--expect {name}: {problem}");
-    if let Some(digest) = ExpectedReport::with_digest(name) {
-        return digest.map_err(|error| {
-            Failure::usage(named(error.to_string()))
-                .hint(format!("for a file of that name: ./{name}"))
+    if let Some(digest) = Expectation::with_digest(name) {
+        return digest.map_err(|why| {
+            Failure::usage(named(why)).hint(format!("for a file of that name: ./{name}"))
         });
     }
-    let text = read().map_err(|error| Failure::usage(named(error)))?;
-    ExpectedReport::parse(&text).map_err(|error| {
-        let edited = matches!(error, UnreadableReport::Edited { .. });
-        let message = named(error.to_string());
-        if edited {
-            Failure::refused(format!("{message}; nothing was changed"))
-                .hint("create a new report, and review it: `preview … -o json`")
-        } else {
-            Failure::usage(message).hint("create one with `preview … -o json`")
+    match read() {
+        Ok(facts) => Ok(Expectation::Whole(facts)),
+        Err(UnreadableExpectation::Edited(why)) => Err(Failure::refused(format!(
+            "{}; nothing was changed",
+            named(why)
+        ))
+        .hint("create a new report, and review it: `preview … -o json`")),
+        Err(UnreadableExpectation::Unread(why)) => Err(Failure::usage(named(why))),
+        Err(UnreadableExpectation::NoReport(why)) => {
+            Err(Failure::usage(named(why)).hint("create one with `preview … -o json`"))
         }
-    })
+    }
 }
 
 #[cfg(test)]
@@ -360,10 +364,11 @@ mod tests {
     use crate::assess::Limits;
     use crate::decide::testing::{named, rule};
     use crate::error::ExitStatus;
-    use crate::model::{DeviceSelector, Effect};
+    use crate::model::{Affects, DeviceSelector, Effect, Gap};
     use crate::output::wrap::hanging;
+    use crate::report::ImpactReport;
+    use crate::report::impact::saved;
     use crate::report::metadata::Cluster;
-    use crate::report::metadata::{Affects, Incomplete};
     use crate::report::testing::Example;
 
     const YES: Approval<'_> = Approval {
@@ -377,10 +382,25 @@ mod tests {
         Example::new().report()
     }
 
+    static NO_LINES: ImpactLines = ImpactLines {
+        summary: Vec::new(),
+        unknown: Vec::new(),
+        worst: Vec::new(),
+    };
+
+    fn lines_of(report: &ImpactReport) -> ImpactLines {
+        ImpactLines {
+            summary: report.summary_lines(),
+            unknown: report.unknown_lines(),
+            worst: report.worst_lines(),
+        }
+    }
+
     fn change(report: &ImpactReport) -> PlannedChange<'_> {
         PlannedChange {
-            report,
-            previewed: report,
+            assessment: &report.assessment,
+            previewed: &report.assessment.facts,
+            lines: &NO_LINES,
             rules: &[],
             action: "Give effect NoExecute to rule drain",
             concerns: &[],
@@ -392,12 +412,18 @@ mod tests {
     /// The report of somebody who may not read all.
     fn report_without(what: &str, affects: Affects) -> ImpactReport {
         let mut report = report();
-        report.incomplete.push(Incomplete {
-            missing: what.to_owned(),
-            message: "access denied".to_owned(),
-            affects,
-        });
+        let gap = gap(what, affects);
+        report.incomplete.push((&gap).into());
+        report.assessment.facts.gaps.push(gap);
         report
+    }
+
+    fn gap(what: &str, affects: Affects) -> Gap {
+        Gap {
+            what: what.to_owned(),
+            why: "access denied".to_owned(),
+            affects,
+        }
     }
 
     #[test]
@@ -431,14 +457,16 @@ mod tests {
             proposed("gpu.example.com/node-7/gpu-0"),
             proposed("gpu.example.com"),
         ];
+        let shown = lines_of(&report);
         let change = PlannedChange {
             proposed: &two,
+            lines: &shown,
             rules: &[ProposedRule::effect(&rule("None"), &Effect::NoExecute)],
             ..change(&report)
         };
         let lines = change.block();
-        let head = report.summary_lines().len();
-        assert_eq!(lines.len(), 1 + head + report.worst_lines().len() + 1);
+        let head = shown.summary.len();
+        assert_eq!(lines.len(), 1 + head + shown.worst.len() + 1);
         assert!(lines[0].ends_with("None → NoExecute"), "{lines:?}");
         assert_eq!(
             lines.last().unwrap(),
@@ -458,6 +486,7 @@ mod tests {
         let rules = [ProposedRule::effect(&rule("None"), &Effect::NoExecute)];
         let change = PlannedChange {
             rules: &rules,
+            lines: &lines_of(&report),
             ..change(&report)
         };
         let cluster = Cluster {
@@ -628,7 +657,7 @@ mod tests {
     fn more_than_the_report_that_was_read_is_refused_and_less_is_welcome() {
         let read = report();
         let text = serde_json::to_string(&read).unwrap();
-        let expected = ExpectedReport::parse(&text).unwrap();
+        let expected = Expectation::Whole(saved::parse(&text).unwrap());
         let approval = Approval {
             expect: Some(&expected),
             ..YES
@@ -638,14 +667,11 @@ mod tests {
             ConsentOutcome::Proceed
         );
         let mut more = read;
-        let newcomer = more
-            .affected_pods
-            .iter_mut()
-            .find(|pod| pod.outcome.is_evicted())
-            .unwrap();
-        newcomer.uid = "uid-of-a-newcomer".to_owned();
-        let name = format!("{}/{}", newcomer.namespace, newcomer.name);
-        newcomer.causes[0].taint.source_name = Some("first".to_owned());
+        let mut pods = more.assessment.facts.pods.iter_mut();
+        let newcomer = pods.find(|pod| pod.outcome.is_evicted()).unwrap();
+        newcomer.uid = "uid-of-a-newcomer".into();
+        newcomer.first_rule = Some("first".into());
+        let name = newcomer.name.to_string();
         let failure = consent(&approval, &change(&more)).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert!(
@@ -673,15 +699,16 @@ mod tests {
             report().with_identities(&identities.into())
         };
         let (seen, now) = (with("GPU-A"), with("GPU-B"));
+        let facts = &seen.assessment.facts;
         let mark = format!(
             "{},{}",
-            seen.short_digest(),
-            seen.short_hardware_digest().unwrap()
+            facts.short_digest(),
+            facts.short_hardware_digest().unwrap()
         );
         let file = serde_json::to_string(&seen).unwrap();
         for expected in [
-            ExpectedReport::with_digest(&mark).unwrap().unwrap(),
-            ExpectedReport::parse(&file).unwrap(),
+            Expectation::with_digest(&mark).unwrap().unwrap(),
+            Expectation::Whole(saved::parse(&file).unwrap()),
         ] {
             let approval = Approval {
                 expect: Some(&expected),
@@ -696,7 +723,7 @@ mod tests {
                 "{text}"
             );
         }
-        let failure = still_agreed(seen, &now).unwrap_err();
+        let failure = still_agreed(facts, &now.assessment).unwrap_err();
         assert!(
             failure
                 .to_string()
@@ -708,16 +735,16 @@ mod tests {
     fn what_was_agreed_to_is_compared_with_what_a_preview_says() {
         let previewed = report();
         let mut done_nothing = report();
-        done_nothing.digest = format!("sha256:{}", "0".repeat(64));
-        let expected = ExpectedReport::with_digest(previewed.short_digest());
-        let expected = expected.unwrap().unwrap();
+        done_nothing.assessment.facts.pods.clear();
+        let digest = previewed.assessment.facts.short_digest();
+        let expected = Expectation::with_digest(&digest).unwrap().unwrap();
         let approval = Approval {
             expect: Some(&expected),
             ..YES
         };
         let compared = |previewed: &ImpactReport, report: &ImpactReport| {
             let change = PlannedChange {
-                previewed,
+                previewed: &previewed.assessment.facts,
                 ..change(report)
             };
             consent(&approval, &change).is_ok()
@@ -729,11 +756,7 @@ mod tests {
     #[test]
     fn lower_bounds_are_nothing_to_agree_to() {
         let mut report = in_one_namespace();
-        report.incomplete = vec![Incomplete {
-            missing: "pods".to_owned(),
-            message: "access denied".to_owned(),
-            affects: Affects::Evictions,
-        }];
+        report.assessment.facts.gaps = vec![gap("pods", Affects::Evictions)];
         let counted = Approval {
             confirm_pods: Some(report.summary.evicted_pod_count),
             ..Approval::default()
@@ -749,35 +772,75 @@ mod tests {
 
     #[test]
     fn an_answer_is_about_what_was_shown_and_nothing_that_came_since() {
-        let all = report();
-        let evicted = |report: &ImpactReport| {
-            let mut pods = report.affected_pods.iter();
-            pods.position(|pod| pod.outcome.is_evicted()).unwrap()
-        };
+        let all = report().assessment;
+        let mut pods = all.facts.pods.iter();
+        let evicted = pods.position(|pod| pod.outcome.is_evicted()).unwrap();
         let mut fewer = all.clone();
-        let newcomer = fewer.affected_pods.remove(evicted(&all));
-        assert!(still_agreed(all.clone(), &all).is_ok());
-        assert!(
-            still_agreed(all.clone(), &fewer).is_ok(),
-            "somebody has gone"
-        );
-        let failure = still_agreed(fewer, &all).unwrap_err();
+        let newcomer = fewer.facts.pods.remove(evicted);
+        assert!(still_agreed(&all.facts, &all).is_ok());
+        let gone = still_agreed(&all.facts, &fewer);
+        assert!(gone.is_ok(), "somebody has gone");
+        let failure = still_agreed(&fewer.facts, &all).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(
             failure.details(),
-            [format!(
-                "pod {}/{} would now be evicted too",
-                newcomer.namespace, newcomer.name
-            )]
+            [format!("pod {} would now be evicted too", newcomer.name)]
         );
         let mut unread = all.clone();
-        unread.incomplete = vec![Incomplete {
-            missing: "pods".to_owned(),
-            message: "access denied".to_owned(),
-            affects: Affects::Evictions,
-        }];
-        let failure = still_agreed(all, &unread).unwrap_err();
+        unread.facts.gaps = vec![gap("pods", Affects::Evictions)];
+        let failure = still_agreed(&all.facts, &unread).unwrap_err();
         assert_eq!(failure.details(), ["pods can no longer be read"]);
+        // Of what time brings nearer nobody has to be asked again.
+        let mut nearer = all.clone();
+        for pod in &mut nearer.facts.pods {
+            let earlier = |time| time - jiff::SignedDuration::from_secs(30);
+            pod.eviction_time = pod.eviction_time.map(earlier);
+            pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds - 30);
+        }
+        assert!(still_agreed(&all.facts, &nearer).is_ok());
+    }
+
+    #[test]
+    fn a_guard_that_trips_meanwhile_is_not_answered_away() {
+        let guards = ["pods.evicted>2".parse().unwrap()];
+        let limits = Limits {
+            guards: &guards,
+            ..Limits::default()
+        };
+        let shown = report().assessment.facts;
+        let now = Example::new().report_within(&limits).assessment;
+        let failure = still_agreed(&shown, &now).unwrap_err();
+        assert!(failure.to_string().starts_with("guard tripped: "));
+    }
+
+    #[test]
+    fn what_is_expected_is_a_digest_or_a_file_and_why_not_is_told() {
+        let unread = || Err(UnreadableExpectation::Unread("no such file".to_owned()));
+        let none = || -> Result<ImpactFacts, UnreadableExpectation> { panic!("it is not read") };
+        let digest = "sha256:0123456789abcdef";
+        assert!(matches!(expected(digest, none), Ok(Expectation::Marked(_))));
+        let failure = expected("sha256:0", none).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Usage);
+        assert_eq!(failure.hints(), ["for a file of that name: ./sha256:0"]);
+        let facts = report().assessment.facts;
+        let whole = Expectation::Whole(facts.clone());
+        assert_eq!(expected("a.json", || Ok(facts)).unwrap(), whole);
+        let failure = expected("a.json", unread).unwrap_err();
+        assert_eq!(failure.to_string(), "--expect a.json: no such file");
+        assert_eq!(
+            (failure.status(), failure.hints().len()),
+            (ExitStatus::Usage, 0)
+        );
+        let odd = || "it is odd".to_owned();
+        for (why, status) in [
+            (UnreadableExpectation::NoReport(odd()), ExitStatus::Usage),
+            (UnreadableExpectation::Edited(odd()), ExitStatus::Refused),
+        ] {
+            let failure = expected("a.json", || Err(why)).unwrap_err();
+            assert_eq!((failure.status(), failure.hints().len()), (status, 1));
+            let text = failure.to_string();
+            assert!(text.starts_with("--expect a.json: it is odd"), "{text}");
+        }
     }
 
     #[test]

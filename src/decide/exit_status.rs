@@ -2,7 +2,6 @@
 
 use crate::error::{ExitStatus, Failure};
 use crate::naming::phrase::each_once;
-use crate::report::Answer;
 
 /// What is made of an answer of which a part is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,44 +12,53 @@ pub enum Strictness {
     Strict,
 }
 
-/// A refusal goes before what is missing. What is `unsaid`, since names alone have no place for it, makes
+/// What there is to say of an answer that was printed, as far as the exit status depends on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerState {
+    /// What it is, such as `report`.
+    pub subject: &'static str,
+    /// Why whoever asked must not go on; absent where nothing speaks against it.
+    pub refusal: Option<String>,
+    /// What names alone have no place for, one line each.
+    pub unsaid: Vec<String>,
+    /// Who was asked and gave no answer.
+    pub unanswered: Vec<String>,
+    /// What could not be read or evaluated.
+    pub missing: Vec<String>,
+}
+
+/// A refusal goes before what is missing. What is unsaid, since names alone have no place for it, makes
 /// a failure of every answer: they cannot pass for all of them.
 ///
 /// # Errors
 ///
 /// When the answer is a refusal, or does not say all that was asked.
-pub fn exit_status(
-    answer: &impl Answer,
-    unsaid: Vec<String>,
-    strictness: Strictness,
-) -> Result<ExitStatus, Failure> {
-    if let Some(refusal) = answer.refusal() {
+pub fn exit_status(answer: AnswerState, strictness: Strictness) -> Result<ExitStatus, Failure> {
+    if let Some(refusal) = answer.refusal {
         return Err(Failure::refused(refusal));
     }
-    if !unsaid.is_empty() {
+    if !answer.unsaid.is_empty() {
         let failure = Failure::new(
             ExitStatus::Incomplete,
             "incomplete: names may be missing from this list",
         );
-        return Err(unsaid.into_iter().fold(failure, Failure::detail));
+        return Err(answer.unsaid.into_iter().fold(failure, Failure::detail));
     }
-    let unanswered = answer.unanswered();
-    if !unanswered.is_empty() {
+    if !answer.unanswered.is_empty() {
         return Err(Failure::new(
             ExitStatus::Incomplete,
-            format!("no response from {}", unanswered.join(", ")),
+            format!("no response from {}", answer.unanswered.join(", ")),
         ));
     }
-    let incomplete = answer.incomplete();
-    if strictness == Strictness::Lenient || incomplete.is_empty() {
+    if strictness == Strictness::Lenient || answer.missing.is_empty() {
         return Ok(ExitStatus::Success);
     }
-    let missing = each_once(incomplete.iter().map(|gap| gap.missing.clone()));
+    let missing = each_once(answer.missing.into_iter());
     Err(Failure::new(
         ExitStatus::Incomplete,
         format!(
             "the {} is incomplete: {}",
-            answer.subject(),
+            answer.subject,
             missing.join(", ")
         ),
     ))
@@ -71,9 +79,6 @@ pub fn of_parts(failed: impl IntoIterator<Item = ExitStatus>) -> ExitStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::View;
-    use crate::report::metadata::{Affects, Incomplete, Warning};
-    use crate::report::table::Section;
 
     /// Whether the format can say that something is missing.
     #[derive(Clone, Copy)]
@@ -82,54 +87,25 @@ mod tests {
         WithRoom,
     }
 
-    #[derive(Default, serde::Serialize)]
-    struct Told {
-        incomplete: Vec<Incomplete>,
-        refusal: Option<String>,
-        unanswered: Vec<&'static str>,
-    }
-
-    impl View for Told {
-        fn sections(&self) -> Vec<Section> {
-            Vec::new()
-        }
-
-        fn names(&self) -> Vec<String> {
-            vec!["a".to_owned()]
-        }
-
-        fn missing_from_names(&self) -> Vec<String> {
-            self.incomplete.iter().map(Incomplete::line).collect()
-        }
-    }
-
-    impl Answer for Told {
-        fn warnings(&self) -> &[Warning] {
-            &[]
-        }
-
-        fn incomplete(&self) -> &[Incomplete] {
-            &self.incomplete
-        }
-
-        fn refusal(&self) -> Option<String> {
-            self.refusal.clone()
-        }
-
-        fn unanswered(&self) -> Vec<&str> {
-            self.unanswered.clone()
+    fn complete() -> AnswerState {
+        AnswerState {
+            subject: "report",
+            refusal: None,
+            unsaid: Vec::new(),
+            unanswered: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
     #[test]
     fn one_of_several_that_gives_no_answer_is_an_incomplete_one() {
         let ended = |refusal: Option<&str>| {
-            let told = Told {
+            let state = AnswerState {
                 refusal: refusal.map(str::to_owned),
-                unanswered: vec!["prod-eu"],
-                ..Told::default()
+                unanswered: vec!["prod-eu".to_owned()],
+                ..complete()
             };
-            exit_status(&told, Vec::new(), Strictness::Lenient).unwrap_err()
+            exit_status(state, Strictness::Lenient).unwrap_err()
         };
         let failure = ended(None);
         assert_eq!(failure.status(), ExitStatus::Incomplete);
@@ -137,27 +113,34 @@ mod tests {
         assert_eq!(ended(Some("guard tripped")).status(), ExitStatus::Refused);
     }
 
+    #[test]
+    fn what_is_missing_is_named_once() {
+        let pods = || "pods".to_owned();
+        let state = AnswerState {
+            missing: vec![pods(), "nodes".to_owned(), pods()],
+            ..complete()
+        };
+        let failure = exit_status(state, Strictness::Strict).unwrap_err();
+        assert_eq!(failure.to_string(), "the report is incomplete: pods, nodes");
+    }
+
     fn code(incomplete: bool, refused: bool, form: Form, strict: bool) -> u8 {
-        let gap = Incomplete {
-            missing: "pods".to_owned(),
-            message: "denied".to_owned(),
-            affects: Affects::Evictions,
-        };
-        let told = Told {
-            incomplete: incomplete.then_some(gap).into_iter().collect(),
+        let missing: Vec<String> = incomplete.then(|| "pods".to_owned()).into_iter().collect();
+        let state = AnswerState {
             refusal: refused.then(|| "guard tripped".to_owned()),
-            unanswered: Vec::new(),
-        };
-        let unsaid = match form {
-            Form::NamesAlone => told.missing_from_names(),
-            Form::WithRoom => Vec::new(),
+            unsaid: match form {
+                Form::NamesAlone => missing.clone(),
+                Form::WithRoom => Vec::new(),
+            },
+            missing,
+            ..complete()
         };
         let strictness = if strict {
             Strictness::Strict
         } else {
             Strictness::Lenient
         };
-        match exit_status(&told, unsaid, strictness) {
+        match exit_status(state, strictness) {
             Ok(status) => status.code(),
             Err(failure) => failure.status().code(),
         }

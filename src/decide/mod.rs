@@ -25,6 +25,7 @@
 //! | Removals broader than the command suggests: several rules, or rules of others | [`blast_radius`] |
 //! | Known defects of a release that a change would run into | [`risk`] |
 //! | Approval that evictions need, and whether it was given | [`mod@consent`] |
+//! | What was agreed to beforehand (`--expect`), and what differs from it | [`expectation`] |
 //! | Confirmations: the prompt, who can answer it, and the accepted answers | [`question`] |
 //! | Conflicting writes: whether a decision still holds for the changed rule | [`mod@conflict`] |
 //! | The objects and patches sent to the server for a rule | [`draft`] |
@@ -38,7 +39,7 @@
 //! | Outcomes of changes, rule by rule | [`outcomes`] |
 //! | Policies of a team (`--policy`), and whether a change keeps them | [`mod@policy`] |
 //! | Publication of a preview: the rules created for it, and comparison with the controller's answer | [`publish`] |
-//! | The command to run next, or why there is none | [`mod@next`] |
+//! | The command to run next, or why there is none | [`mod@next`]; its words: `next_words` |
 
 pub mod add;
 pub mod blast_radius;
@@ -55,12 +56,14 @@ pub mod drain;
 pub mod effect;
 pub mod existing_rules;
 pub mod exit_status;
+pub mod expectation;
 pub mod explain_targets;
 pub mod identity;
 pub mod ledger;
 pub mod list_filter;
 pub mod make_room;
 pub mod next;
+mod next_words;
 pub mod others;
 pub mod outcomes;
 pub mod owner;
@@ -74,7 +77,7 @@ pub mod recovery;
 pub mod risk;
 pub mod rules_on;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod timed_effect;
 pub mod unreleased_devices;
 pub mod version;

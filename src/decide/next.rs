@@ -15,15 +15,15 @@ use super::draft::RuleDraft;
 use super::drafts::RuleAnnotations;
 use super::effect::rank;
 use super::identity::{OtherHardware, refuse_other_hardware};
+use super::next_words::{after_add, before_eviction};
 use super::policy::{CheckedRule, Policies};
 use super::proposal::ProposedRule;
+use crate::assess::{Assessment, ImpactFacts};
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Kind, Reading};
 use crate::naming::device;
 use crate::naming::shell::word;
-use crate::report::ImpactReport;
-use crate::report::rule_lifecycle::{after_add, before_eviction};
 
 /// What was typed beside devices and taint, and holds for the next command too.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ pub struct ViewedAnswer<'a> {
     /// The manifests that were given, each with the object as it is written.
     pub manifests: &'a [(DeviceTaintRule, Value)],
     /// Whom it hits.
-    pub report: &'a ImpactReport,
+    pub assessment: &'a Assessment,
     /// What was read.
     pub reading: &'a Reading,
     /// How the cluster behaves.
@@ -202,9 +202,9 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
         .map(|step| &step.draft().taint.effect)
         .collect();
     let evicts = effects.contains(&&Effect::NoExecute);
-    let unknown = looked.report.unknown_evictions();
+    let unknown = looked.assessment.facts.unknown_evictions();
     // A weaker effect evicts nobody, so that only a guard needs the number.
-    if !unknown.is_empty() && (evicts || !looked.report.guard_results.is_empty()) {
+    if !unknown.is_empty() && (evicts || !looked.assessment.guards.is_empty()) {
         return Ok(whom_is_not_known("add", &unknown));
     }
     let mut words = vec!["next: kubectl devicetaint add".to_owned()];
@@ -233,7 +233,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
     }
     words.extend(guards(kept));
     let agreed = if evicts {
-        Some(all_of(looked.report))
+        Some(all_of(&looked.assessment.facts))
     } else {
         hardware_of(looked)
     };
@@ -290,17 +290,17 @@ fn escalation(
             for the intended devices, or add --accept-identity-change";
         return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
     }
-    let unknown = looked.report.unknown_evictions();
+    let unknown = looked.assessment.facts.unknown_evictions();
     if !unknown.is_empty() {
         return Ok(whom_is_not_known("escalate", &unknown));
     }
     words.extend(guards(kept));
     // What evicts already is not what this agrees to, and of NoSchedule nobody has looked whom NoExecute
     // would hit.
-    let mut taints = looked.report.proposed_taints.iter();
-    let is_previewed = taints.all(|impact| impact.taint.effect == Effect::NoExecute.as_str());
+    let mut taints = looked.assessment.facts.taints.iter();
+    let is_previewed = taints.all(|proposed| proposed.taint.effect == Effect::NoExecute);
     let agreed = if done.is_empty() && is_previewed {
-        Some(all_of(looked.report))
+        Some(all_of(&looked.assessment.facts))
     } else {
         hardware_of(looked)
     };
@@ -329,21 +329,20 @@ fn guards(kept: &RepeatedArguments<'_>) -> Vec<String> {
     files.chain(guards).collect()
 }
 
-/// What agrees to a report, and to nothing else.
-fn all_of(report: &ImpactReport) -> String {
-    let hardware = report
-        .short_hardware_digest()
-        .filter(|_| report.knows_hardware());
-    let parts = [report.short_digest()].into_iter().chain(hardware);
+/// What agrees to an impact, and to nothing else.
+fn all_of(facts: &ImpactFacts) -> String {
+    let hardware = facts.short_hardware_digest();
+    let hardware = hardware.filter(|_| facts.knows_hardware());
+    let parts = [facts.short_digest()].into_iter().chain(hardware);
     parts.collect::<Vec<_>>().join(",")
 }
 
 /// What agrees to the devices, whomever it hits: nobody is evicted. Names that were typed need none, unless
 /// it is known what they stand for.
 fn hardware_of(looked: &ViewedAnswer<'_>) -> Option<String> {
-    let is_told = looked.report.knows_hardware() || looked.typed.filter().is_some();
-    let mark = looked.report.short_hardware_digest();
-    mark.filter(|_| is_told).map(str::to_owned)
+    let facts = &looked.assessment.facts;
+    let is_told = facts.knows_hardware() || looked.typed.filter().is_some();
+    facts.short_hardware_digest().filter(|_| is_told)
 }
 
 /// The devices as they were typed.
@@ -373,11 +372,9 @@ fn devices(choice: &Choice) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::decide::choice::{DeviceArguments, DeviceFilterFlags, Purpose};
-    use crate::decide::policy::Policy;
+    use crate::decide::policy::{DeviceTaintPolicy, Policy, Requirement};
     use crate::decide::testing::named;
-    use crate::model::RuleMetadata;
-    use crate::report::metadata::{Affects, Incomplete};
-    use crate::report::policy::{DeviceTaintPolicy, Requirement};
+    use crate::model::{Affects, Gap, RuleMetadata};
     use crate::report::testing::{self, Example};
 
     const GPU: &str = "gpu.example.com/node-7/gpu-0";
@@ -394,7 +391,7 @@ mod tests {
         typed: DeviceArguments,
         /// What the devices are by their names, where they were typed otherwise.
         resolved: Option<Vec<DeviceSelector>>,
-        report: ImpactReport,
+        assessment: Assessment,
         reading: Reading,
         guards: Vec<String>,
         requires: Vec<Requirement>,
@@ -413,7 +410,7 @@ mod tests {
         Look {
             typed,
             resolved: None,
-            report: Example::new().report(),
+            assessment: Example::new().report().assessment,
             reading,
             guards: Vec::new(),
             requires: Vec::new(),
@@ -425,7 +422,7 @@ mod tests {
         fn identified(mut self) -> Self {
             let identity = [("gpu.example.com/uuid".to_owned(), "GPU-A".to_owned())];
             let identities = [(GPU.to_owned(), identity.into())].into();
-            self.report = self.report.with_identities(&identities);
+            self.assessment.facts = self.assessment.facts.with_identities(&identities);
             self
         }
 
@@ -450,7 +447,7 @@ mod tests {
                 typed: &typed,
                 resolved: &resolved,
                 manifests: &[],
-                report: &self.report,
+                assessment: &self.assessment,
                 reading: &self.reading,
                 semantics: &testing::semantics(37),
                 now: testing::now(),
@@ -471,11 +468,12 @@ mod tests {
 
         /// The command, with SEEN for the digest and HARDWARE for that of the hardware.
         fn command(&self) -> String {
-            let hardware = self.report.short_hardware_digest().unwrap();
+            let facts = &self.assessment.facts;
+            let hardware = facts.short_hardware_digest().unwrap();
             match self.next() {
                 Some(NextStep::Command(line)) => line
-                    .replace(self.report.short_digest(), "SEEN")
-                    .replace(hardware, "HARDWARE")
+                    .replace(&facts.short_digest(), "SEEN")
+                    .replace(&hardware, "HARDWARE")
                     .replace("next: kubectl devicetaint ", ""),
                 other => panic!("a command: {other:?}"),
             }
@@ -564,7 +562,7 @@ mod tests {
             let mut example = Example::new();
             example.proposed.taint.effect = Effect::NoSchedule;
             Look {
-                report: example.report(),
+                assessment: example.report().assessment,
                 ..look(rules(&["blocking"]))
             }
         };
@@ -672,9 +670,9 @@ mod tests {
     fn a_command_that_would_be_refused_is_not_printed() {
         let unknown = |typed: DeviceArguments, guards: &[&str]| {
             let mut look = look(typed);
-            look.report.incomplete.push(Incomplete {
-                missing: "pods".to_owned(),
-                message: "access denied".to_owned(),
+            look.assessment.facts.gaps.push(Gap {
+                what: "pods".to_owned(),
+                why: "access denied".to_owned(),
                 affects: Affects::Evictions,
             });
             let guards = guards.iter().map(|guard| guard.parse().unwrap());
@@ -683,7 +681,7 @@ mod tests {
                 guards: &guards,
                 ..Default::default()
             };
-            look.report.guard_results = Example::new().report_within(&limits).guard_results;
+            look.assessment.guards = Example::new().report_within(&limits).assessment.guards;
             look
         };
         for look in [

@@ -1,34 +1,202 @@
 //! Outcomes of changes, rule by rule.
 
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chooser::{Chooser, SelectedRules};
 use super::draft::{RuleDraft, RulePatch};
 use super::proposal::ProposedRule;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, RuleMetadata};
-use crate::report::ChangeReport;
-use crate::report::change::{ChangedRule, DryRun, RuleResult};
-use crate::report::wait::WaitReport;
+use crate::model::{DeviceTaintRule, RuleMetadata, Taint};
 
 /// What became of the rules so far, in the order in which a command came to them, and what there is to
 /// say beside.
 #[derive(Debug, Default)]
 pub struct Outcomes {
-    rules: Vec<ChangedRule>,
+    rules: Vec<RuleOutcome>,
     messages: Vec<String>,
-    wait: Option<WaitReport>,
+}
+
+/// Dry-run mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum DryRun {
+    /// No dry run.
+    #[default]
+    None,
+    /// The plugin sent nothing.
+    Client,
+    /// The server validated the change and did not store it.
+    Server,
+}
+
+impl DryRun {
+    /// Whether anything is stored.
+    #[must_use]
+    pub fn is_real(self) -> bool {
+        self == Self::None
+    }
+
+    /// What is said after a verb, as kubectl does.
+    #[must_use]
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Client => " (dry run)",
+            Self::Server => " (server dry run)",
+        }
+    }
+}
+
+/// One rule, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleOutcome {
+    /// What it is called.
+    pub name: String,
+    /// Result of the change.
+    pub result: RuleResult,
+    /// Whether it was changed; absent if that is not known.
+    pub changed: Option<bool>,
+    /// The taint before the change; absent if the rule did not exist, or was not read.
+    pub before: Option<Taint>,
+    /// The taint after the change; absent if the rule was deleted, or if that is not known.
+    pub after: Option<Taint>,
+    /// When its effect is taken back, if it is.
+    pub effect_expires: Option<Timestamp>,
+    /// Why the change failed, if it did.
+    pub error: Option<String>,
+    /// The rule with all its fields, where they were asked for.
+    pub manifest: Option<Value>,
+}
+
+/// Result of a change to a rule, in the terms of kubectl.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum RuleResult {
+    /// The rule was created.
+    Created,
+    /// The rule was changed.
+    Configured,
+    /// The rule was already as requested.
+    Unchanged,
+    /// This command deleted the rule.
+    Deleted,
+    /// Another client had already deleted the rule.
+    AlreadyDeleted,
+    /// The rule is being deleted, and exists until its finalizers are removed; `changed` shows
+    /// whether this command requested the deletion.
+    DeletionRequested,
+    /// The rule is deleted, but the response to this command was lost: another client may have
+    /// deleted it.
+    Gone,
+    /// The change was reverted.
+    Reverted,
+    /// No rule of that name exists.
+    NotFound,
+    /// The change failed, and the rule is unchanged.
+    Failed,
+    /// Unknown: the server's response was lost, and a second read failed.
+    Unknown,
+}
+
+impl RuleResult {
+    /// The result as it is printed after the name of the rule.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Configured => "configured",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+            Self::AlreadyDeleted => "already deleted",
+            Self::DeletionRequested => "deletion requested",
+            Self::Gone => "gone",
+            Self::Reverted => "reverted",
+            Self::NotFound => "not found",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether a rule with this result was changed; absent when that is not known.
+    #[must_use]
+    pub fn changed(self) -> Option<bool> {
+        match self {
+            // Only the default for `DeletionRequested`: where another asked for it before, `with_changed` says so.
+            Self::Created | Self::Configured | Self::Deleted | Self::DeletionRequested => {
+                Some(true)
+            }
+            // As it was, but not untouched: others have seen the state between.
+            Self::Reverted => Some(true),
+            Self::Unchanged | Self::AlreadyDeleted | Self::NotFound | Self::Failed => Some(false),
+            // The reply was lost: `false` would say that this command has left the rule alone.
+            Self::Gone | Self::Unknown => None,
+        }
+    }
+}
+
+impl RuleOutcome {
+    /// A rule of which nothing is known but what became of it.
+    #[must_use]
+    pub fn new(name: &str, result: RuleResult) -> Self {
+        Self {
+            name: name.to_owned(),
+            result,
+            changed: result.changed(),
+            before: None,
+            after: None,
+            effect_expires: None,
+            error: None,
+            manifest: None,
+        }
+    }
+
+    /// The rule with the taints that it had and has.
+    #[must_use]
+    pub fn with_taints(self, before: Option<&Taint>, after: Option<&Taint>) -> Self {
+        Self {
+            before: before.cloned(),
+            after: after.cloned(),
+            ..self
+        }
+    }
+
+    /// The rule with when its effect is taken back.
+    #[must_use]
+    pub fn with_expiry(self, effect_expires: Option<Timestamp>) -> Self {
+        Self {
+            effect_expires,
+            ..self
+        }
+    }
+
+    /// The rule with whether this command has changed it, where its result alone does not say that.
+    #[must_use]
+    pub fn with_changed(self, changed: Option<bool>) -> Self {
+        Self { changed, ..self }
+    }
+
+    /// The rule with why it is not as wanted.
+    #[must_use]
+    pub fn with_error(self, error: String) -> Self {
+        Self {
+            error: Some(error),
+            ..self
+        }
+    }
 }
 
 impl Outcomes {
     /// What became of the rules so far.
     #[must_use]
-    pub fn rules(&self) -> &[ChangedRule] {
+    pub fn rules(&self) -> &[RuleOutcome] {
         &self.rules
     }
 
     /// Adds what became of a rule.
-    pub fn add(&mut self, rule: ChangedRule) {
+    pub fn add(&mut self, rule: RuleOutcome) {
         self.rules.push(rule);
     }
 
@@ -42,11 +210,6 @@ impl Outcomes {
     /// Adds something that there is to know.
     pub fn note(&mut self, line: String) {
         self.messages.push(line);
-    }
-
-    /// Adds how the wait for the change ended.
-    pub fn waited(&mut self, report: WaitReport) {
-        self.wait = Some(report);
     }
 
     /// Adds those of the rules that were named which are not there.
@@ -65,7 +228,7 @@ impl Outcomes {
 
     /// Adds that a rule is not as wanted, and why.
     pub fn ended(&mut self, name: &str, outcome: RuleResult, failure: &Failure) {
-        let ended = ChangedRule::new(name, outcome);
+        let ended = RuleOutcome::new(name, outcome);
         self.add(ended.with_error(failure.to_string()));
     }
 
@@ -74,25 +237,16 @@ impl Outcomes {
         for rule in rules.iter().filter(|rule| rule.is_open()) {
             let failed = match rule.now() {
                 Some(now) => as_it_was(now, RuleResult::Failed),
-                None => ChangedRule::new(&rule.name(), RuleResult::Failed),
+                None => RuleOutcome::new(&rule.name(), RuleResult::Failed),
             };
             self.add(failed.with_error(failure.to_string()));
         }
     }
 
-    /// All of it, for whoever wants it as data; nothing is left here.
+    /// What there is to know beside.
     #[must_use]
-    pub fn report(&mut self, dry_run: DryRun) -> ChangeReport {
-        let Self {
-            rules,
-            messages,
-            wait,
-        } = std::mem::take(self);
-        let report = ChangeReport::new(rules, dry_run).with_messages(messages);
-        match wait {
-            Some(wait) => report.with_wait(wait),
-            None => report,
-        }
+    pub fn messages(&self) -> &[String] {
+        &self.messages
     }
 
     /// How a command ends that changed something or not, if it is to say so.
@@ -110,20 +264,20 @@ impl Outcomes {
 
 /// A rule that was made or found as the draft asks for it.
 #[must_use]
-pub fn made_as(draft: &RuleDraft, outcome: RuleResult) -> ChangedRule {
+pub fn made_as(draft: &RuleDraft, outcome: RuleResult) -> RuleOutcome {
     let after = &draft.taint;
     let before = (outcome != RuleResult::Created).then_some(after);
-    ChangedRule::new(&draft.name, outcome).with_taints(before, Some(after))
+    RuleOutcome::new(&draft.name, outcome).with_taints(before, Some(after))
 }
 
 /// A rule that was `before` the change.
 #[must_use]
-pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> ChangedRule {
+pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> RuleOutcome {
     let mut after = before.taint.clone();
     after.effect = patch.effect.clone().unwrap_or(after.effect);
     after.value = patch.value.clone().unwrap_or(after.value);
     let expires = patch.annotations.get(RuleMetadata::EFFECT_EXPIRES);
-    ChangedRule::new(before.name.as_str(), RuleResult::Configured)
+    RuleOutcome::new(before.name.as_str(), RuleResult::Configured)
         .with_taints(Some(&before.taint), Some(&after))
         .with_expiry(expires.and_then(|at| at.parse().ok()))
 }
@@ -157,7 +311,7 @@ impl Removed {
 
     /// The rule that was `before` it was to be deleted.
     #[must_use]
-    pub fn describe(self, before: &DeviceTaintRule) -> ChangedRule {
+    pub fn describe(self, before: &DeviceTaintRule) -> RuleOutcome {
         let taint = Some(&before.taint);
         let (outcome, after) = match self {
             Self::Deleted => (RuleResult::Deleted, None),
@@ -167,7 +321,7 @@ impl Removed {
                 (RuleResult::DeletionRequested, taint)
             }
         };
-        let told = ChangedRule::new(before.name.as_str(), outcome).with_taints(taint, after);
+        let told = RuleOutcome::new(before.name.as_str(), outcome).with_taints(taint, after);
         match self {
             Self::Deleted | Self::Already | Self::Gone | Self::Requested => told,
             Self::RequestedBefore => told.with_changed(Some(false)),
@@ -200,9 +354,9 @@ pub fn held_line(rule: &DeviceTaintRule) -> String {
 
 /// A rule whose taint is what it was.
 #[must_use]
-pub fn as_it_was(rule: &DeviceTaintRule, outcome: RuleResult) -> ChangedRule {
+pub fn as_it_was(rule: &DeviceTaintRule, outcome: RuleResult) -> RuleOutcome {
     let taint = Some(&rule.taint);
-    ChangedRule::new(rule.name.as_str(), outcome).with_taints(taint, taint)
+    RuleOutcome::new(rule.name.as_str(), outcome).with_taints(taint, taint)
 }
 
 #[cfg(test)]
@@ -210,9 +364,8 @@ mod tests {
     use super::*;
     use crate::decide::testing::{named, rule};
     use crate::model::Effect;
-    use crate::report::taint::Taint;
 
-    fn taints(changed: &ChangedRule) -> (Option<String>, Option<String>) {
+    fn taints(changed: &RuleOutcome) -> (Option<String>, Option<String>) {
         let text = |taint: &Option<Taint>| taint.as_ref().map(ToString::to_string);
         (text(&changed.before), text(&changed.after))
     }
@@ -228,13 +381,13 @@ mod tests {
         let changed = changed_by(&before, &patch);
         let after = taint.replace("None", "NoExecute");
         assert_eq!(taints(&changed), (Some(taint.clone()), Some(after)));
-        assert_eq!(changed.effect_expiration_time, None);
+        assert_eq!(changed.effect_expires, None);
         let at = "2026-11-24T00:00:00Z";
         let timed = RulePatch {
             annotations: [(RuleMetadata::EFFECT_EXPIRES.to_owned(), at.to_owned())].into(),
             ..patch
         };
-        let expires = changed_by(&before, &timed).effect_expiration_time;
+        let expires = changed_by(&before, &timed).effect_expires;
         assert_eq!(expires.map(|it| it.to_string()).as_deref(), Some(at));
         assert_eq!(
             taints(&Removed::Deleted.describe(&before)),
@@ -266,9 +419,8 @@ mod tests {
         outcomes.refuse(&proposed, &Failure::refused("not confirmed"));
         assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
         assert_eq!(outcomes.status(false), ExitStatus::Success);
-        let report = outcomes.report(DryRun::None);
-        let told: Vec<_> = report
-            .changes
+        let told: Vec<_> = outcomes
+            .rules()
             .iter()
             .map(|rule| (rule.name.as_str(), rule.result))
             .collect();
@@ -276,7 +428,7 @@ mod tests {
             told,
             [("a", RuleResult::NotFound), ("drain", RuleResult::Failed)]
         );
-        assert_eq!(report.changes[1].error.as_deref(), Some("not confirmed"));
+        assert_eq!(outcomes.rules()[1].error.as_deref(), Some("not confirmed"));
     }
 
     #[test]
@@ -287,8 +439,7 @@ mod tests {
         outcomes.add(Removed::Deleted.describe(&rule("None")));
         outcomes.note("a note".to_owned());
         assert_eq!(outcomes.status(true), ExitStatus::Success);
-        let report = outcomes.report(DryRun::Client);
-        assert_eq!((report.changed, report.messages.len()), (Some(true), 1));
+        assert_eq!(outcomes.messages(), ["a note"]);
     }
 
     #[test]

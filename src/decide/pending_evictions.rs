@@ -5,12 +5,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::engine::hardware::Hardware;
-use crate::engine::holders::{HoldingClaim, holders, staying};
+use crate::engine::holders::{HoldingClaim, UnevictedPod, holders, staying};
 use crate::engine::rule_lifecycle::{PendingEviction, TerminationFacts, blocks, pending_evictions};
-use crate::engine::settle::{Freshness, Goal, Settle, WaitFacts};
+use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts};
 use crate::engine::{self, Impact, ProposedTaint, Semantics};
 use crate::model::{DeviceTaintRule, Effect, Pod, Reading};
-use crate::report::wait_progress::WaitProgress;
 
 /// Rules as they were when they evicted last, over all looks of a wait.
 #[derive(Debug)]
@@ -139,15 +138,16 @@ impl<'a> EvictionEvidence<'a> {
         }
     }
 
-    /// Tells `settle`, which waits for so long already, who is left.
+    /// Tells `settle`, which waits for so long already, who is left, and `told` what that has shown, with who stays.
     #[must_use]
-    pub fn judge(
+    pub fn judge<T>(
         &self,
         impacts: &Impacts<'a>,
         around: &TerminationFacts<'_>,
         settle: &mut Settle,
         waited: Duration,
-    ) -> WaitProgress {
+        told: impl FnOnce(Observation<'_>, WaitFacts<'_>, &[UnevictedPod<'_>]) -> T,
+    ) -> T {
         let left = impacts.left(around, self.now);
         let holders = self.holders();
         let staying = staying(&impacts.now, &left);
@@ -163,7 +163,7 @@ impl<'a> EvictionEvidence<'a> {
             freshness: self.freshness,
         };
         let seen = settle.observe(&facts, waited);
-        WaitProgress::new(seen, facts, self.now).with_staying(&staying)
+        told(seen, facts, &staying)
     }
 }
 

@@ -8,14 +8,17 @@
 use jiff::Timestamp;
 
 use super::add::AddStep;
-use super::blast_radius::{foreign, set_back};
+use super::blast_radius::{deletion, foreign, set_back};
+use super::draft::RuleDraft;
 use super::identity::OtherHardware;
 use super::others::{Requester, others};
 use super::policy::CheckedRule;
+use super::publish::publication;
 use crate::engine::ProposedTaint;
 pub use crate::engine::settle::Patience;
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::device;
+use crate::naming::phrase::counted;
 
 /// More rules than these are counted.
 const SHOWN: usize = 5;
@@ -218,7 +221,7 @@ pub struct Proposal {
     pub whose: NamedOwners,
     /// Whether hardware may be another one than rules have noted before; absent where what is there now is noted.
     pub noted_before: Option<OtherHardware>,
-    /// How long evictions are waited for, if they are.
+    /// How long is waited for evictions or deletions, if it is.
     pub patience: Option<Patience>,
     /// What the same command does later to the pods that use the devices, if it does.
     pub drains: Option<Drains>,
@@ -245,6 +248,40 @@ fn of_dedication(rule: &DeviceTaintRule) -> Option<String> {
 }
 
 impl Proposal {
+    /// That these rules do less at once.
+    pub(crate) fn downgrade(found: &[DeviceTaintRule], to: &Effect) -> Self {
+        let rules = found.iter().map(|rule| ProposedRule::effect(rule, to));
+        let action = format!("Give {} effect {to}", counted(found.len(), "rule"));
+        Self::of(rules.collect(), action)
+    }
+
+    /// That these rules are deleted, which is waited for with `patience`.
+    pub(crate) fn deletion(found: &[DeviceTaintRule], patience: Option<Patience>) -> Self {
+        let rules = found.iter().map(ProposedRule::deletion);
+        Self {
+            patience,
+            ..Self::of(rules.collect(), deletion(found.len()))
+        }
+    }
+
+    /// That rules are made by which the controller previews taints.
+    pub(crate) fn preview(drafts: &[RuleDraft]) -> Self {
+        let steps = drafts.iter().cloned().map(AddStep::Create);
+        let rules = steps.map(|step| ProposedRule::from(&step));
+        Self::of(rules.collect(), publication(drafts.len()))
+    }
+
+    fn of(rules: Vec<ProposedRule>, action: String) -> Self {
+        Self {
+            rules,
+            action,
+            whose: NamedOwners::Programs,
+            noted_before: None,
+            patience: None,
+            drains: None,
+        }
+    }
+
     /// What is left to be done.
     pub(crate) fn open(&self) -> impl Iterator<Item = &ProposedRule> + Clone {
         self.rules.iter().filter(|rule| rule.is_open())
@@ -324,6 +361,14 @@ impl Proposal {
         concerns
     }
 
+    /// What is to be read before the question about a deletion: each rule, and those that `me` has not made with
+    /// their owners.
+    pub(crate) fn deletion_lines(&self, me: &Requester<'_>) -> Vec<String> {
+        let theirs = others(&self.changed(), me);
+        let theirs = theirs.iter().map(|line| format!("  {line}"));
+        lines(&self.rules).into_iter().chain(theirs).collect()
+    }
+
     /// The rules whose devices have to be the hardware that the rules note, also after somebody took the time
     /// to answer.
     pub(crate) fn noting_hardware(&self) -> Vec<DeviceTaintRule> {
@@ -340,9 +385,12 @@ impl Proposal {
         self.rules.iter().filter(|rule| rule.evicts()).collect()
     }
 
-    /// How long is waited: not at all where nothing evicts.
+    /// How long is waited: not at all where nothing evicts and nothing is deleted.
     pub(crate) fn waits(&self) -> Option<Patience> {
-        self.patience.filter(|_| !self.evicting().is_empty())
+        let mut rules = self.rules.iter();
+        let is_waited_for =
+            |rule: &ProposedRule| rule.evicts() || rule.becomes == RuleTransition::Deleted;
+        self.patience.filter(|_| rules.any(is_waited_for))
     }
 
     /// What is said of the rules where their evictions are not over in time.
@@ -382,7 +430,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::decide::RuleDraft;
     use crate::decide::testing::{foreign as theirs, named, selector, taint};
     use crate::report::testing::now;
 
@@ -398,14 +445,48 @@ mod tests {
     }
 
     fn proposal(rules: Vec<ProposedRule>) -> Proposal {
-        Proposal {
-            rules,
-            action: "Go on".to_owned(),
-            whose: NamedOwners::Programs,
-            noted_before: None,
-            patience: None,
-            drains: None,
+        Proposal::of(rules, "Go on".to_owned())
+    }
+
+    #[test]
+    fn rules_that_do_less_or_are_deleted_hit_nobody() {
+        let found = [named("drain", "NoExecute"), named("kept", "None")];
+        let less = Proposal::downgrade(&found, &Effect::None);
+        assert_eq!(less.open_names(), ["drain"]);
+        assert_eq!(less.action, "Give 2 rules effect None");
+        let patience = Patience {
+            settle: Duration::ZERO,
+            timeout: Duration::from_secs(1),
+        };
+        let deletion = Proposal::deletion(&found, Some(patience));
+        assert_eq!(deletion.open_names(), ["drain", "kept"]);
+        assert_eq!(deletion.changed(), found);
+        assert_eq!(deletion.action, "Delete 2 rules");
+        assert_eq!(deletion.waits(), Some(patience));
+        for proposal in [less, deletion] {
+            assert!(proposal.is_idle() && !proposal.is_done());
+            assert!(proposal.evicting().is_empty());
         }
+    }
+
+    #[test]
+    fn a_preview_makes_rules_that_hit_nobody() {
+        let RuleTransition::Made = created("None").becomes else {
+            panic!("it is made");
+        };
+        let draft = RuleDraft {
+            name: "preview".to_owned(),
+            selector: selector("gpu-0"),
+            taint: taint("None"),
+            labels: [].into(),
+            annotations: [].into(),
+            manifest: None,
+        };
+        let preview = Proposal::preview(&[draft]);
+        assert_eq!(preview.open_names(), ["preview"]);
+        assert_eq!(preview.action, "Make 1 rule with effect None");
+        assert!(preview.is_idle() && !preview.is_done());
+        assert_eq!((preview.changed().len(), preview.waits()), (0, None));
     }
 
     fn raised(from: &str, to: &str) -> ProposedRule {
@@ -521,6 +602,21 @@ mod tests {
     }
 
     #[test]
+    fn a_question_about_a_deletion_shows_the_rules_and_whose_they_are() {
+        let me = Requester {
+            user: Some("anna"),
+            ..Requester::default()
+        };
+        let rules = [named("a", "None"), theirs("b", "kubectl-create")];
+        let deletion = Proposal::deletion(&rules, None);
+        let shown = deletion.deletion_lines(&me);
+        assert_eq!(shown[..2], lines(&deletion.rules)[..]);
+        let whose = others(&rules, &me);
+        assert_eq!((whose.len(), shown.len()), (1, 3));
+        assert_eq!(shown[2], format!("  {}", whose[0]));
+    }
+
+    #[test]
     fn a_rule_of_a_dedication_is_escalated_after_a_question() {
         let mut rule = named("dedicated-a", "NoSchedule");
         let label = RuleMetadata::DEDICATION.to_owned();
@@ -534,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn only_evictions_are_waited_for() {
+    fn only_evictions_and_deletions_are_waited_for() {
         let waits = |rules| {
             let patience = Some(Patience {
                 settle: Duration::ZERO,
@@ -552,6 +648,8 @@ mod tests {
             raised("None", "NoExecute")
         ]));
         assert!(waits(vec![raised("NoExecute", "NoExecute")]), "done before");
+        assert!(waits(vec![ProposedRule::deletion(&named("drain", "None"))]));
+        assert!(!waits(Vec::new()));
     }
 
     #[test]

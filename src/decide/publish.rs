@@ -6,14 +6,13 @@ use std::time::Duration;
 use super::RuleDraft;
 use super::drafts::of_batch;
 use super::ledger::{may_have_been_created, to_remove};
+use crate::assess::ImpactFacts;
+use crate::assess::defects::upstream;
 use crate::engine::{Defect, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::model::{DeviceTaintRule, Effect, EvictionCondition, RuleMetadata, Taint};
 use crate::naming::phrase::counted;
 use crate::naming::rule;
-use crate::report::ImpactReport;
-use crate::report::defects::upstream;
-use crate::report::metadata::Incomplete;
 
 /// A rule with effect None for each of the `proposed` taints, all with the label of one batch.
 ///
@@ -75,10 +74,10 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
     })
 }
 
-/// What asking the controller is, as the beginning of a question.
+/// What asking the controller by so many rules is, as the beginning of a question.
 #[must_use]
-pub fn action(proposed: &[ProposedTaint]) -> String {
-    format!("Make {} with effect None", counted(proposed.len(), "rule"))
+pub fn publication(rules: usize) -> String {
+    format!("Make {} with effect None", counted(rules, "rule"))
 }
 
 /// Whether the rule of the draft's name is an earlier preview, which may be taken away.
@@ -210,17 +209,84 @@ fn batch_of(drafts: &[RuleDraft]) -> String {
     format!("{key}={}", batch.map_or("", String::as_str))
 }
 
-/// Whether the controller has said the same about every rule; if not, why that is a failure.
+/// What the controller says of a rule that was made to ask it, beside what this plugin says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControllerAnswer {
+    /// The rule.
+    pub rule: String,
+    /// The condition of the rule as it is; absent while the controller has not judged it.
+    pub condition: Option<EvictionCondition>,
+    /// What the controller should say; absent where a number of it is not known.
+    pub expected: Option<String>,
+}
+
+impl ControllerAnswer {
+    /// What it says of a rule of this name and generation. A condition is an answer only when the controller has seen
+    /// that generation.
+    #[must_use]
+    pub fn new(
+        rule: &str,
+        generation: i64,
+        condition: Option<&EvictionCondition>,
+        expected: Option<&str>,
+    ) -> Self {
+        let condition = condition.filter(|condition| condition.observed_generation == generation);
+        Self {
+            rule: rule.to_owned(),
+            condition: condition.cloned(),
+            expected: expected.map(str::to_owned),
+        }
+    }
+
+    /// Whether it is the same to the letter; absent where one of the two is missing.
+    #[must_use]
+    pub fn agrees(&self) -> Option<bool> {
+        let both = self.condition.as_ref().zip(self.expected.as_ref());
+        both.map(|(condition, expected)| {
+            // Not the message alone: with another status or reason, the controller says something else.
+            condition.status == "False"
+                && condition.reason == "NoEffect"
+                && condition.message == *expected
+        })
+    }
+
+    /// What it says, in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let rule = &self.rule;
+        match (&self.condition, self.agrees()) {
+            (Some(condition), Some(true)) => format!("{rule} agrees: {}", condition.message),
+            (Some(condition), Some(false)) => format!(
+                "{rule} differs: the controller reports {:?} ({} {}), this preview {:?}",
+                condition.message,
+                condition.status,
+                condition.reason,
+                self.expected.as_deref().unwrap_or_default()
+            ),
+            (Some(condition), None) => format!(
+                "{rule} is not compared, because some numbers of this preview are unknown: {}",
+                condition.message
+            ),
+            (None, _) => format!("{rule}: no controller responded"),
+        }
+    }
+}
+
+/// Whether the controller has said the same about every rule; if not, why that is a failure, with what is not known
+/// of the `facts`.
 ///
 /// # Errors
 ///
 /// When it says something else, has not reacted within `patience`, or there is nothing to compare.
-pub fn check(report: &ImpactReport, patience: Duration) -> Result<(), Failure> {
+pub fn check(
+    answers: &[ControllerAnswer],
+    facts: &ImpactFacts,
+    patience: Duration,
+) -> Result<(), Failure> {
     let rules = |agrees: Option<bool>, answered: bool| {
-        let matching = report
-            .published_rules
+        let matching = answers
             .iter()
-            .filter(|rule| rule.agrees == agrees && rule.condition.is_some() == answered);
+            .filter(|rule| rule.agrees() == agrees && rule.condition.is_some() == answered);
         matching
             .map(|rule| rule.rule.as_str())
             .collect::<Vec<&str>>()
@@ -264,39 +330,44 @@ pub fn check(report: &ImpactReport, patience: Duration) -> Result<(), Failure> {
             ExitStatus::Incomplete,
             format!("nothing to compare with the controller: {uncompared}"),
         );
-        let unknown = report.incomplete.iter().map(Incomplete::line);
+        let gaps = facts.gaps.iter();
+        let unknown = gaps.map(|gap| format!("{}: {}", gap.what, gap.why));
         return Err(unknown.fold(failure, Failure::detail));
     }
     Ok(())
 }
 
+/// What the controller should say of a rule that treats pods with extended resources the other way, and of how many
+/// pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherTreatment {
+    /// What it says of the other treatment; absent where a number of it is not known.
+    pub message: Option<String>,
+    /// Whether more pods are evicted then.
+    pub evicts_more: bool,
+}
+
 /// The failure of [`check`], with what it shows of pods with extended resources: where the controller
-/// says what is said in `other`, which treats them the other way than `report`, that is why.
+/// says what it would say of the `others`, one for each answer, that is why.
 #[must_use]
 pub fn with_the_other_way(
     failure: Failure,
-    report: &ImpactReport,
-    other: &ImpactReport,
+    answers: &[ControllerAnswer],
+    others: &[OtherTreatment],
 ) -> Failure {
-    let taints = report.proposed_taints.iter().zip(&other.proposed_taints);
-    let mut differing = report
-        .published_rules
-        .iter()
-        .zip(taints)
-        .filter_map(|(rule, taints)| {
-            let said = rule
-                .condition
-                .as_ref()
-                .filter(|_| rule.agrees == Some(false))?;
-            Some((said.message.as_str(), taints))
-        });
+    let differing = answers.iter().zip(others);
+    let mut differing = differing.filter_map(|(answer, other)| {
+        let said = answer.condition.as_ref();
+        let said = said.filter(|_| answer.agrees() == Some(false))?;
+        Some((said.message.as_str(), other))
+    });
     let mut explained = differing.by_ref().peekable();
-    let Some((_, (here, there))) = explained.peek().copied() else {
+    let Some((_, first)) = explained.peek().copied() else {
         return failure;
     };
-    let counts_more = there.counts.evicted_pod_count > here.counts.evicted_pod_count;
+    let counts_more = first.evicts_more;
     // It is the explanation only if it explains every rule that differs.
-    if !explained.all(|(said, (_, there))| there.controller_message.as_deref() == Some(said)) {
+    if !explained.all(|(said, other)| other.message.as_deref() == Some(said)) {
         return failure;
     }
     let upstream = upstream(Defect::ExtendedResourcesStay);
@@ -317,9 +388,7 @@ pub fn with_the_other_way(
 mod tests {
     use super::*;
     use crate::decide::testing::{selector, taint};
-    use crate::model::{EvictionCondition, Minor};
-    use crate::report::impact::Published;
-    use crate::report::testing::Example;
+    use crate::model::Minor;
 
     fn proposed(effect: &str) -> ProposedTaint {
         ProposedTaint {
@@ -369,40 +438,88 @@ mod tests {
         assert!(check_preview(&found, &draft).is_err());
     }
 
-    fn said(condition: Option<(&str, i64)>, expected: Option<&str>) -> Option<String> {
-        let condition = condition.map(|(message, generation)| EvictionCondition {
+    fn condition(message: &str, reason: &str, generation: i64) -> EvictionCondition {
+        EvictionCondition {
             status: "False".to_owned(),
-            reason: "NoEffect".to_owned(),
+            reason: reason.to_owned(),
             message: message.to_owned(),
             observed_generation: generation,
             last_transition: None,
-        });
-        let mut report = Example::new().report();
-        report.published_rules = vec![Published::new("p", 1, condition.as_ref(), expected)];
-        let checked = check(&report, Duration::from_secs(15));
+        }
+    }
+
+    fn said(said: Option<(&str, i64)>, expected: Option<&str>) -> Option<String> {
+        let said = said.map(|(message, generation)| condition(message, "NoEffect", generation));
+        let answer = ControllerAnswer::new("p", 1, said.as_ref(), expected);
+        let checked = check(&[answer], &ImpactFacts::default(), Duration::from_secs(15));
         checked.err().map(|failure| failure.to_string())
     }
 
     #[test]
+    fn only_the_same_words_about_the_same_generation_agree() {
+        for (name, condition, agrees) in [
+            ("same", Some(condition("1 pod", "NoEffect", 2)), Some(true)),
+            (
+                "other words",
+                Some(condition("2 pods", "NoEffect", 2)),
+                Some(false),
+            ),
+            (
+                "other reason",
+                Some(condition("1 pod", "NotStarted", 2)),
+                Some(false),
+            ),
+            (
+                "other status",
+                Some(EvictionCondition {
+                    status: "True".to_owned(),
+                    ..condition("1 pod", "NoEffect", 2)
+                }),
+                Some(false),
+            ),
+            (
+                "older generation",
+                Some(condition("1 pod", "NoEffect", 1)),
+                None,
+            ),
+            ("no condition", None, None),
+        ] {
+            let answer = ControllerAnswer::new("rule", 2, condition.as_ref(), Some("1 pod"));
+            assert_eq!(answer.agrees(), agrees, "{name}");
+            assert_eq!(answer.condition.is_some(), agrees.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_difference_shows_both_sides_and_silence_is_not_agreement() {
+        let other = condition("2 pods", "NoEffect", 1);
+        let differs = ControllerAnswer::new("r", 1, Some(&other), Some("1 pod"));
+        assert_eq!(
+            differs.line(),
+            r#"r differs: the controller reports "2 pods" (False NoEffect), this preview "1 pod""#
+        );
+        let silent = ControllerAnswer::new("r", 1, None, Some("1 pod"));
+        assert_eq!(silent.line(), "r: no controller responded");
+        let unknown = ControllerAnswer::new("r", 1, Some(&other), None);
+        assert_eq!(unknown.agrees(), None);
+        assert_eq!(
+            unknown.line(),
+            "r is not compared, because some numbers of this preview are unknown: 2 pods"
+        );
+        let same = ControllerAnswer::new("r", 1, Some(&other), Some("2 pods"));
+        assert_eq!(same.line(), "r agrees: 2 pods");
+    }
+
+    #[test]
     fn a_controller_that_treats_extended_resources_the_other_way_is_told() {
-        let report_saying = |message: &str, pods: usize| {
-            let mut report = Example::new().report();
-            report.proposed_taints[0].controller_message = Some(message.to_owned());
-            report.proposed_taints[0].counts.evicted_pod_count = pods;
-            report
-        };
         let told = |said: &str, here: (&str, usize), there: (&str, usize)| {
-            let mut report = report_saying(here.0, here.1);
-            let condition = EvictionCondition {
-                status: "False".to_owned(),
-                reason: "NoEffect".to_owned(),
-                message: said.to_owned(),
-                observed_generation: 1,
-                last_transition: None,
+            let said = condition(said, "NoEffect", 1);
+            let answer = ControllerAnswer::new("p", 1, Some(&said), Some(here.0));
+            let other = OtherTreatment {
+                message: Some(there.0.to_owned()),
+                evicts_more: there.1 > here.1,
             };
-            report.published_rules = vec![Published::new("p", 1, Some(&condition), Some(here.0))];
-            let other = report_saying(there.0, there.1);
-            let failure = with_the_other_way(Failure::refused("differs"), &report, &other);
+            let failure = with_the_other_way(Failure::refused("differs"), &[answer], &[other]);
             failure.hints().join(" ")
         };
         let hint = told("2 pods", ("1 pod", 1), ("2 pods", 2));

@@ -2,12 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::assess::EvictedOutcome;
 use crate::model::{
     DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Workload,
 };
 use crate::naming::phrase::counted;
-use crate::report::blocker::Blocker;
-use crate::report::evicted::{EvictedOutcome, EvictedPod};
+
+/// A pod that was evicted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvictedFacts {
+    /// What it was called.
+    pub name: NamespacedName,
+    /// Kind and name of its workload; absent for a bare pod, and if that is not known.
+    pub workload: Option<(String, String)>,
+    /// What became of it.
+    pub outcome: EvictedOutcome,
+}
+
+/// What has not recovered yet, or is not known to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unrecovered {
+    /// The workload or pod.
+    pub name: NamespacedName,
+    /// How far it is.
+    pub message: String,
+}
 
 /// How far the workloads are whose pods were evicted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +34,7 @@ pub struct Recovery {
     /// How many pods were evicted, as far as is known.
     pub pods: usize,
     /// What has not recovered yet, or is not known to have.
-    pub open: Vec<Blocker>,
+    pub open: Vec<Unrecovered>,
     /// Workloads that do not come back by themselves, each in a line.
     pub lost: Vec<String>,
     /// Names of pods that nothing creates again, by namespace.
@@ -50,7 +69,7 @@ pub fn gone_rule(name: &str) -> DeviceTaintRule {
 /// How far the workloads of these pods are in `reading`: each has recovered when as many of its pods are ready
 /// as it wants.
 #[must_use]
-pub fn recovery(evicted: &[EvictedPod], reading: &Reading) -> Recovery {
+pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
     let known: BTreeMap<(String, &NamespacedName), (Kind, &Workload)> = reading
         .snapshot
         .workloads()
@@ -63,50 +82,49 @@ pub fn recovery(evicted: &[EvictedPod], reading: &Reading) -> Recovery {
     };
     let mut seen = BTreeSet::new();
     for pod in evicted {
-        let name = format!("{}/{}", pod.namespace, pod.name);
         // No end of it: the workload of the pod has to recover as well.
-        if pod.after_eviction == EvictedOutcome::Terminating {
-            let text = format!("{name} is terminating");
-            recovery
-                .open
-                .push(Blocker::recovering(&pod.namespace, &pod.name, text));
+        if pod.outcome == EvictedOutcome::Terminating {
+            recovery.add_open(&pod.name, format!("{} is terminating", pod.name));
         }
-        let Some(owner) = &pod.workload else {
-            recovery.add_bare(pod, &name);
+        let Some((kind, owner)) = &pod.workload else {
+            recovery.add_bare(pod);
             continue;
         };
-        if !seen.insert((&pod.namespace, owner)) {
-            continue;
-        }
         let full = NamespacedName {
-            namespace: pod.namespace.as_str().into(),
-            name: owner.name.as_str().into(),
+            namespace: pod.name.namespace.clone(),
+            name: owner.as_str().into(),
         };
-        match known.get(&(owner.kind.clone(), &full)) {
+        if !seen.insert((kind, full.clone())) {
+            continue;
+        }
+        match known.get(&(kind.clone(), &full)) {
             Some((kind, workload)) => recovery.add(*kind, workload),
-            None => recovery.add_absent(&owner.kind, &full, reading),
+            None => recovery.add_absent(kind, &full, reading),
         }
     }
     recovery
 }
 
 impl Recovery {
+    fn add_open(&mut self, name: &NamespacedName, message: String) {
+        let name = name.clone();
+        self.open.push(Unrecovered { name, message });
+    }
+
     /// A pod that no workload is known to make.
-    fn add_bare(&mut self, pod: &EvictedPod, name: &str) {
-        match pod.after_eviction {
+    fn add_bare(&mut self, pod: &EvictedFacts) {
+        let name = &pod.name;
+        match pod.outcome {
             EvictedOutcome::NotCreatedAgain => {
-                let pods = self.lost_pods.entry(pod.namespace.clone()).or_default();
-                pods.insert(pod.name.clone());
+                let namespace = name.namespace.to_string();
+                let pods = self.lost_pods.entry(namespace).or_default();
+                pods.insert(name.name.to_string());
             }
             EvictedOutcome::Pending | EvictedOutcome::Missing => {
-                let text = format!("{name} is pending");
-                self.open
-                    .push(Blocker::recovering(&pod.namespace, &pod.name, text));
+                self.add_open(name, format!("{name} is pending"));
             }
             EvictedOutcome::Unknown => {
-                let text = format!("{name}: its owner is unknown");
-                self.open
-                    .push(Blocker::recovering(&pod.namespace, &pod.name, text));
+                self.add_open(name, format!("{name}: its owner is unknown"));
             }
             EvictedOutcome::Terminating
             | EvictedOutcome::CreatedAgain
@@ -136,12 +154,7 @@ impl Recovery {
             // What is not known has not recovered.
             (None, _) | (_, None) => format!("{called}: the number of ready pods is unknown"),
         };
-        let name = &workload.name;
-        self.open.push(Blocker::recovering(
-            name.namespace.as_str(),
-            name.name.as_str(),
-            text,
-        ));
+        self.add_open(&workload.name, text);
     }
 
     /// A workload that was not found: somebody deleted it, unless its kind could not be read.
@@ -152,11 +165,7 @@ impl Recovery {
         let is_read = found.is_some_and(|kind| reading.without(*kind).is_none());
         if !is_read {
             let text = format!("{kind} {name}: the number of ready pods is unknown");
-            self.open.push(Blocker::recovering(
-                name.namespace.as_str(),
-                name.name.as_str(),
-                text,
-            ));
+            self.add_open(name, text);
         }
     }
 
@@ -221,24 +230,17 @@ impl Recovery {
 mod tests {
     use super::*;
     use crate::model::{DisruptionAction, FailurePolicy, Job, ReplicaSet};
-    use crate::report::reference::Owner;
     use crate::report::testing;
 
-    fn evicted(name: &str, workload: Option<&str>, outcome: EvictedOutcome) -> EvictedPod {
-        EvictedPod {
-            namespace: "ml".to_owned(),
-            name: name.to_owned(),
-            uid: None,
-            eviction_time: None,
-            workload: workload.map(|name| {
-                let (kind, name) = name.split_once('/').unwrap();
-                Owner {
-                    kind: kind.to_owned(),
-                    name: name.to_owned(),
-                }
-            }),
-            after_eviction: outcome,
-            certain: true,
+    fn evicted(name: &str, workload: Option<&str>, outcome: EvictedOutcome) -> EvictedFacts {
+        let workload = workload.map(|name| {
+            let (kind, name) = name.split_once('/').unwrap();
+            (kind.to_owned(), name.to_owned())
+        });
+        EvictedFacts {
+            name: testing::name("ml", name),
+            workload,
+            outcome,
         }
     }
 

@@ -4,9 +4,9 @@
 //! whatever the rule itself does: with effect None too, and although everything else was agreed to.
 
 use super::question::Question;
+use crate::assess::defects;
 use crate::engine::{Defect, Presence};
 use crate::model::{Minor, Warning};
-use crate::report::defects;
 
 /// Whether somebody has said that they know the defects of the release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,6 @@ use crate::engine::hardware::Hardware;
 use crate::engine::unreleased_devices::may_select;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Snapshot, Warning};
-use crate::report::blocker::{Blocker, how_it_went};
 
 /// A device that a pod held which is gone, and that its node was not seen to release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,18 +126,42 @@ pub fn on_same_hardware(
     others.cloned().collect()
 }
 
+/// What a rule notes of a device that was not seen to be released.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedRelease<'a> {
+    /// The rule.
+    pub rule: &'a str,
+    /// What it notes.
+    pub noted: NotedRelease,
+}
+
+impl RecordedRelease<'_> {
+    /// It in words.
+    #[must_use]
+    pub fn line(&self) -> String {
+        self.noted.line(self.rule)
+    }
+}
+
+/// What became of a pod that is gone, behind its name.
+#[must_use]
+pub fn how_it_went(end: PodEnd) -> &'static str {
+    match end {
+        PodEnd::ForceDeleted => "was force-deleted before it ended",
+        PodEnd::NotObserved => "was stuck when last seen, and its end was not observed",
+    }
+}
+
 /// What a wait for `rules` still has to wait for although the API shows nothing: devices that an earlier wait noted as
 /// not seen to be released.
 #[must_use]
-pub fn left(rules: &[DeviceTaintRule]) -> Vec<Blocker> {
-    let noted = rules.iter().flat_map(|rule| {
-        let lines = noted(rule).into_iter();
-        lines.map(|one| {
-            let line = one.line(rule.name.as_str());
-            Blocker::unreleased(one.end, one.pod.split_once('/'), one.node.as_deref(), line)
-        })
+pub fn left(rules: &[DeviceTaintRule]) -> Vec<RecordedRelease<'_>> {
+    let recorded = rules.iter().flat_map(|rule| {
+        let noted = noted(rule).into_iter();
+        let rule = rule.name.as_str();
+        noted.map(move |noted| RecordedRelease { rule, noted })
     });
-    noted.collect()
+    recorded.collect()
 }
 
 /// The merge patch that notes on `rule` what was seen at `now` of those of its devices that `pods` held; nothing where
@@ -313,12 +336,9 @@ mod tests {
         );
         let open = left(std::slice::from_ref(&rule));
         assert_eq!(open.len(), 1, "a later wait is not over");
-        assert_eq!(
-            open[0].reason,
-            crate::report::blocker::BlockerReason::ForceDeleted
-        );
-        assert_eq!(open[0].node.as_deref(), Some("node-7"));
-        assert_eq!(open[0].name.as_deref(), Some("train"));
+        assert_eq!(open[0].noted.end, PodEnd::ForceDeleted);
+        assert_eq!(open[0].noted.node.as_deref(), Some("node-7"));
+        assert_eq!(open[0].noted.pod, "ml/train");
         assert_eq!(left(&[named("other", "NoExecute")]), []);
         let told = warnings(std::slice::from_ref(&rule), None, RecordReader::Api);
         assert_eq!(told.len(), 1);
@@ -372,12 +392,9 @@ mod tests {
             &note(&rule, &seen, &Hardware::default(), now()).expect("a note"),
         );
         let open = left(std::slice::from_ref(&rule));
-        assert_eq!(
-            open[0].reason,
-            crate::report::blocker::BlockerReason::EndNotObserved
-        );
+        assert_eq!(open[0].noted.end, PodEnd::NotObserved);
         assert!(
-            open[0].message.contains("its end was not observed"),
+            open[0].line().contains("its end was not observed"),
             "{open:?}"
         );
     }

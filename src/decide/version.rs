@@ -1,9 +1,9 @@
 //! The Kubernetes version whose behaviour is assumed, and doubts about it.
 
+use crate::assess::defects;
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{Minor, Reading, ResourceClaim, Warning};
-use crate::report::defects;
 
 /// How the cluster behaves, as far as that was said.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,6 @@ use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap, Kind};
 use crate::naming::age::human_duration;
-use crate::report::ImpactReport;
-use crate::report::blocker::Blocker;
 
 use super::conflict::{changed_by, differences};
 use super::unreleased_devices::check_on;
@@ -53,6 +51,16 @@ pub fn ways_on(
         });
     }
     lines
+}
+
+/// How to go on waiting for rules of these names that are being deleted.
+#[must_use]
+pub fn until_deleted(names: &[String]) -> String {
+    format!(
+        "the rules are deleted once their finalizers are removed; to keep waiting: \
+         kubectl devicetaint wait {} --for deleted",
+        names.join(" ")
+    )
 }
 
 /// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met.
@@ -139,9 +147,18 @@ pub fn ended(
     }
 }
 
+/// A pod that was deleted by force, or whose end was not observed, and whose node has not confirmed the release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnreleasedLine<'a> {
+    /// It in words.
+    pub message: &'a str,
+    /// The node.
+    pub node: Option<&'a str>,
+}
+
 /// A wait that has seen pods deleted by force: `left` names them.
 #[must_use]
-pub fn not_seen_released(left: &[Blocker]) -> Failure {
+pub fn not_seen_released(left: &[UnreleasedLine<'_>]) -> Failure {
     let failure = Failure::new(
         ExitStatus::TimedOut,
         "not released: the API shows the devices as free, but their nodes have not confirmed the \
@@ -150,7 +167,7 @@ pub fn not_seen_released(left: &[Blocker]) -> Failure {
     let failure = left.iter().fold(failure, |failure, left| {
         failure.detail(format!("left: {}", left.message))
     });
-    let nodes: BTreeSet<Option<&str>> = left.iter().map(|left| left.node.as_deref()).collect();
+    let nodes: BTreeSet<Option<&str>> = left.iter().map(|left| left.node).collect();
     nodes.into_iter().fold(failure, |failure, node| {
         failure.hint(format!(
             "check with the kubelet, on the node: {}",
@@ -159,14 +176,14 @@ pub fn not_seen_released(left: &[Blocker]) -> Failure {
     })
 }
 
-/// Refuses a change that is waited for where the wait is over before the last pod of the `report` is due: it
+/// Refuses a change that is waited for where the wait is over before the `last` eviction is due: it
 /// could only end badly, which is said before the first pod is evicted.
 ///
 /// # Errors
 ///
 /// When the time is too short.
 pub fn refuse_too_short(
-    report: &ImpactReport,
+    last: Option<Timestamp>,
     patience: Patience,
     now: Timestamp,
 ) -> Result<(), Failure> {
@@ -174,8 +191,7 @@ pub fn refuse_too_short(
         let text = format!("{}; nothing was changed", cannot_settle(patience));
         return Err(Failure::refused(text).hint("use a longer --timeout or a shorter --settle"));
     }
-    let last = report.summary.last_eviction_time;
-    let shortfall = last.and_then(|last| patience.shortfall(last.0, now));
+    let shortfall = last.and_then(|last| patience.shortfall(last, now));
     shortfall.map_or(Ok(()), |short| Err(too_short(&short, patience)))
 }
 

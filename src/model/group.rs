@@ -9,3 +9,6 @@ macro_rules! in_group {
 }
 
 pub(crate) use in_group;
+
+/// Version of every document that this program writes or reads; within it, fields and codes are only added.
+pub const API_VERSION: &str = in_group!("v1alpha1");

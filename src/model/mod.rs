@@ -52,6 +52,7 @@ pub use cluster_object::{
 pub use count::{Count, UNKNOWN};
 pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
 pub use event::{Event, EventSubject};
+pub use group::API_VERSION;
 pub(crate) use group::in_group;
 pub use ids::{
     DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,

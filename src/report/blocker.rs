@@ -8,6 +8,8 @@ use super::device_removal::message as removal_message;
 use super::reference;
 use super::rule_lifecycle::{NO_CONDITION, times, why};
 use super::time::Time;
+use crate::decide::recovery::Unrecovered;
+use crate::decide::unreleased_devices::{RecordedRelease, how_it_went};
 use crate::engine::device_removal::RemovalObjection;
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::HoldingClaim;
@@ -164,8 +166,7 @@ impl Blocker {
 
     /// A pod whose node was not seen to release its devices, as its rule notes it: how it ended, namespace
     /// and name, its node, and all of that in words.
-    #[must_use]
-    pub fn unreleased(
+    fn unreleased(
         end: PodEnd,
         pod: Option<(&str, &str)>,
         node: Option<&str>,
@@ -282,12 +283,22 @@ impl Blocker {
     }
 }
 
-/// What became of a pod that is gone, behind its name.
-#[must_use]
-pub fn how_it_went(end: PodEnd) -> &'static str {
-    match end {
-        PodEnd::ForceDeleted => "was force-deleted before it ended",
-        PodEnd::NotObserved => "was stuck when last seen, and its end was not observed",
+impl From<&Unrecovered> for Blocker {
+    fn from(left: &Unrecovered) -> Self {
+        let name = &left.name;
+        Self::recovering(
+            name.namespace.as_str(),
+            name.name.as_str(),
+            left.message.clone(),
+        )
+    }
+}
+
+impl From<&RecordedRelease<'_>> for Blocker {
+    fn from(recorded: &RecordedRelease<'_>) -> Self {
+        let noted = &recorded.noted;
+        let pod = noted.pod.split_once('/');
+        Self::unreleased(noted.end, pod, noted.node.as_deref(), recorded.line())
     }
 }
 

@@ -1,6 +1,5 @@
 //! Report of a command that changed rules.
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +10,8 @@ use super::table::{Section, View};
 use super::taint::Taint;
 use super::time::Time;
 use super::wait::WaitReport;
-use crate::model;
+pub use crate::decide::outcomes::{DryRun, RuleResult};
+use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
 /// What a command did, rule by rule.
 ///
@@ -44,36 +44,6 @@ pub struct ChangeReport {
     pub messages: Vec<String>,
 }
 
-/// Dry-run mode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum DryRun {
-    /// No dry run.
-    #[default]
-    None,
-    /// The plugin sent nothing.
-    Client,
-    /// The server validated the change and did not store it.
-    Server,
-}
-
-impl DryRun {
-    /// Whether anything is stored.
-    #[must_use]
-    pub fn is_real(self) -> bool {
-        self == Self::None
-    }
-
-    /// What is said after a verb, as kubectl does.
-    #[must_use]
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Client => " (dry run)",
-            Self::Server => " (server dry run)",
-        }
-    }
-}
-
 /// One rule, and the result of its change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -99,124 +69,23 @@ pub struct ChangedRule {
     pub manifest: Option<Value>,
 }
 
-/// Result of a change to a rule, in the terms of kubectl.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub enum RuleResult {
-    /// The rule was created.
-    Created,
-    /// The rule was changed.
-    Configured,
-    /// The rule was already as requested.
-    Unchanged,
-    /// This command deleted the rule.
-    Deleted,
-    /// Another client had already deleted the rule.
-    AlreadyDeleted,
-    /// The rule is being deleted, and exists until its finalizers are removed; `changed` shows
-    /// whether this command requested the deletion.
-    DeletionRequested,
-    /// The rule is deleted, but the response to this command was lost: another client may have
-    /// deleted it.
-    Gone,
-    /// The change was reverted.
-    Reverted,
-    /// No rule of that name exists.
-    NotFound,
-    /// The change failed, and the rule is unchanged.
-    Failed,
-    /// Unknown: the server's response was lost, and a second read failed.
-    Unknown,
-}
-
-impl RuleResult {
-    /// The result as it is printed after the name of the rule.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Configured => "configured",
-            Self::Unchanged => "unchanged",
-            Self::Deleted => "deleted",
-            Self::AlreadyDeleted => "already deleted",
-            Self::DeletionRequested => "deletion requested",
-            Self::Gone => "gone",
-            Self::Reverted => "reverted",
-            Self::NotFound => "not found",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Whether a rule with this result was changed; absent when that is not known.
-    #[must_use]
-    pub fn changed(self) -> Option<bool> {
-        match self {
-            // Only the default for `DeletionRequested`: where another asked for it before, `with_changed` says so.
-            Self::Created | Self::Configured | Self::Deleted | Self::DeletionRequested => {
-                Some(true)
-            }
-            // As it was, but not untouched: others have seen the state between.
-            Self::Reverted => Some(true),
-            Self::Unchanged | Self::AlreadyDeleted | Self::NotFound | Self::Failed => Some(false),
-            // The reply was lost: `false` would say that this command has left the rule alone.
-            Self::Gone | Self::Unknown => None,
+impl From<&RuleOutcome> for ChangedRule {
+    fn from(outcome: &RuleOutcome) -> Self {
+        let of_rule = |taint| Taint::of_rule(taint, Some(&outcome.name));
+        Self {
+            name: outcome.name.clone(),
+            result: outcome.result,
+            changed: outcome.changed,
+            before: outcome.before.as_ref().map(of_rule),
+            after: outcome.after.as_ref().map(of_rule),
+            effect_expiration_time: outcome.effect_expires.map(Time),
+            error: outcome.error.clone(),
+            manifest: outcome.manifest.clone(),
         }
     }
 }
 
 impl ChangedRule {
-    /// A rule of which nothing is known but what became of it.
-    #[must_use]
-    pub fn new(name: &str, result: RuleResult) -> Self {
-        Self {
-            name: name.to_owned(),
-            result,
-            changed: result.changed(),
-            before: None,
-            after: None,
-            effect_expiration_time: None,
-            error: None,
-            manifest: None,
-        }
-    }
-
-    /// The rule with the taints that it had and has.
-    #[must_use]
-    pub fn with_taints(self, before: Option<&model::Taint>, after: Option<&model::Taint>) -> Self {
-        let of_rule = |taint| Taint::of_rule(taint, Some(&self.name));
-        Self {
-            before: before.map(of_rule),
-            after: after.map(of_rule),
-            ..self
-        }
-    }
-
-    /// The rule with when its effect is taken back.
-    #[must_use]
-    pub fn with_expiry(self, at: Option<Timestamp>) -> Self {
-        Self {
-            effect_expiration_time: at.map(Time),
-            ..self
-        }
-    }
-
-    /// The rule with whether this command has changed it, where its result alone does not say that.
-    #[must_use]
-    pub fn with_changed(self, changed: Option<bool>) -> Self {
-        Self { changed, ..self }
-    }
-
-    /// The rule with why it is not as wanted.
-    #[must_use]
-    pub fn with_error(self, error: String) -> Self {
-        Self {
-            error: Some(error),
-            ..self
-        }
-    }
-
     /// The line that tells it: `devicetaintrule.resource.k8s.io/NAME created (dry run)`.
     #[must_use]
     pub fn line(&self, dry_run: DryRun) -> String {
@@ -226,6 +95,13 @@ impl ChangedRule {
 }
 
 impl ChangeReport {
+    /// The report on what became of the rules, and what there is to say beside.
+    #[must_use]
+    pub fn of(outcomes: &Outcomes, dry_run: DryRun) -> Self {
+        let changes = outcomes.rules().iter().map(ChangedRule::from);
+        Self::new(changes.collect(), dry_run).with_messages(outcomes.messages().to_vec())
+    }
+
     /// The report on these rules.
     #[must_use]
     pub fn new(changes: Vec<ChangedRule>, dry_run: DryRun) -> Self {
@@ -307,7 +183,9 @@ mod tests {
     use super::*;
 
     fn report(outcomes: &[RuleResult]) -> ChangeReport {
-        let rules = outcomes.iter().map(|result| ChangedRule::new("r", *result));
+        let rules = outcomes.iter().map(|result| RuleOutcome::new("r", *result));
+        let rules: Vec<RuleOutcome> = rules.collect();
+        let rules = rules.iter().map(ChangedRule::from);
         ChangeReport::new(rules.collect(), DryRun::None)
     }
 
@@ -330,9 +208,9 @@ mod tests {
     fn a_change_is_told_as_kubectl_tells_it() {
         let taint = |text: &str| crate::naming::taint::parse(text).unwrap();
         let (before, after) = (taint("a:None"), taint("a:NoExecute"));
-        let rule = ChangedRule::new("drain", RuleResult::Configured)
+        let rule = RuleOutcome::new("drain", RuleResult::Configured)
             .with_taints(Some(&before), Some(&after));
-        let report = ChangeReport::new(vec![rule], DryRun::Server);
+        let report = ChangeReport::new(vec![ChangedRule::from(&rule)], DryRun::Server);
         assert_eq!(
             report.changes[0].line(report.dry_run),
             "devicetaintrule.resource.k8s.io/drain configured (server dry run)"

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::{ChangedRule, DryRun};
-use super::drains::UnitStage;
 use super::metadata::{API_VERSION, Cluster, Incomplete, Metadata};
 use super::reference::{ObjectReference, Owner};
 use super::time::Time;
 use super::wait::WaitReport;
+use crate::decide::drain::UnitStage;
 
 /// One line of `--events`: something that happened while a command ran.
 ///
@@ -194,12 +194,13 @@ impl EventDetail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::change::RuleResult;
+    use crate::decide::outcomes::{RuleOutcome, RuleResult};
     use crate::report::testing;
 
     #[test]
     fn an_event_says_what_it_is_and_when_beside_what_happened() {
-        let rule = ChangedRule::new("drain", RuleResult::Created);
+        let rule = RuleOutcome::new("drain", RuleResult::Created);
+        let rule = ChangedRule::from(&rule);
         let event = EventDetail::RuleChanged {
             dry_run: DryRun::None,
             change: rule,

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::reference::Owner;
 use super::table::{Column, Table, optional};
 use super::time::Time;
-use crate::model::UNKNOWN;
+use crate::assess::EvictedOutcome;
+use crate::decide::recovery::EvictedFacts;
+use crate::model::{NamespacedName, UNKNOWN};
 use crate::naming::phrase::counted;
 
 /// More pods than these are one row.
@@ -36,30 +38,23 @@ pub struct EvictedPod {
     pub certain: bool,
 }
 
-/// Outcome of an evicted pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum EvictedOutcome {
-    /// The pod is terminating.
-    Terminating,
-    /// A replacement is running.
-    CreatedAgain,
-    /// Replacements were created and evicted too.
-    EvictedAgain,
-    /// A replacement exists and is not running yet.
-    Pending,
-    /// Its workload has fewer pods than desired.
-    Missing,
-    /// Nothing recreates it: it was a bare pod, or its Job failed.
-    NotCreatedAgain,
-    /// Nothing recreates it, because its Job is complete.
-    JobComplete,
-    /// Unknown, because data is missing.
-    Unknown,
-}
-
 /// Evicted pods of one workload that came to the same.
 struct Row<'a> {
     pods: Vec<&'a EvictedPod>,
+}
+
+impl From<&EvictedPod> for EvictedFacts {
+    fn from(pod: &EvictedPod) -> Self {
+        let workload = pod.workload.as_ref();
+        Self {
+            name: NamespacedName {
+                namespace: pod.namespace.as_str().into(),
+                name: pod.name.as_str().into(),
+            },
+            workload: workload.map(|owner| (owner.kind.clone(), owner.name.clone())),
+            outcome: pod.after_eviction,
+        }
+    }
 }
 
 /// The evicted pods, a row each, but for many that came to the same.
@@ -180,29 +175,6 @@ impl<'a> Row<'a> {
             "this rule"
         } else {
             "this rule or another taint"
-        }
-    }
-}
-
-impl EvictedOutcome {
-    /// Whether what made the pod makes others.
-    pub(super) fn is_of_a_workload_that_goes_on(self) -> bool {
-        match self {
-            Self::CreatedAgain | Self::EvictedAgain | Self::Pending | Self::Missing => true,
-            Self::Terminating | Self::NotCreatedAgain | Self::JobComplete | Self::Unknown => false,
-        }
-    }
-
-    fn in_words(self) -> &'static str {
-        match self {
-            Self::Terminating => "terminating",
-            Self::CreatedAgain => "recreated, running",
-            Self::EvictedAgain => "created again, and evicted again",
-            Self::JobComplete => "its Job is complete",
-            Self::Pending => "recreated, pending",
-            Self::Missing => "not recreated yet",
-            Self::NotCreatedAgain => "not recreated",
-            Self::Unknown => UNKNOWN,
         }
     }
 }

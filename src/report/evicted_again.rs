@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::evicted::{EvictedOutcome, EvictedPod};
+use super::evicted::EvictedPod;
 use super::reference::Owner;
+use crate::assess::EvictedOutcome;
 use crate::model::{Kind, NamespacedName, Workload};
 
 /// The pods, with those of which others took the place and were evicted too: of those that a workload has lost, only

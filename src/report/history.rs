@@ -10,11 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::events::{is_since, may_have_evicted};
-use super::evicted::{self, EvictedOutcome, EvictedPod};
+use super::evicted::{self, EvictedPod};
 use super::evicted_again::{maker_of, name_of, with_repetitions};
 use super::reference::{self, Owner};
 use super::table::{Table, optional};
 use super::time::Time;
+use crate::assess::EvictedOutcome;
 use crate::engine::condition::evicted_since_controller_start;
 use crate::engine::{Cause, Impact, PodImpact};
 use crate::model::{

@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::casing::pascal_case;
 use super::time::Time;
 use crate::assess::{Basis, ReportCompleteness};
-use crate::model::{self, in_group};
-
-/// Version of every report's schema; within it, fields and codes are only added.
-pub const API_VERSION: &str = in_group!("v1alpha1");
+use crate::model;
+pub use crate::model::API_VERSION;
 
 /// Source of a report: the cluster, and the data that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -206,18 +204,29 @@ pub enum Affects {
     Details,
 }
 
-impl Incomplete {
-    /// What is missing from an answer.
-    #[must_use]
-    pub fn all(completeness: &ReportCompleteness<'_>) -> Vec<Self> {
-        let view = |gap: &model::Gap| Self {
+impl From<&model::Gap> for Incomplete {
+    fn from(gap: &model::Gap) -> Self {
+        Self {
             missing: gap.what.clone(),
             message: gap.why.clone(),
-            affects: match completeness.affects(gap) {
+            affects: match gap.affects {
                 model::Affects::Evictions => Affects::Evictions,
                 // `ReportCompleteness` has left out what affects nothing, so that the schema needs no value for it.
                 model::Affects::Details | model::Affects::Nothing => Affects::Details,
             },
+        }
+    }
+}
+
+impl Incomplete {
+    /// What is missing from an answer.
+    #[must_use]
+    pub fn all(completeness: &ReportCompleteness<'_>) -> Vec<Self> {
+        let view = |gap: &model::Gap| {
+            Self::from(&model::Gap {
+                affects: completeness.affects(gap),
+                ..gap.clone()
+            })
         };
         completeness.gaps().map(view).collect()
     }

@@ -25,10 +25,10 @@
 //! | Pending evictions and releases of a rule, in words | [`rule_lifecycle`] |
 //! | Known defects of Kubernetes releases, in words | [`defects`] |
 //! | Guards, as reports write and show them | [`guard`] |
-//! | Policy files, and violations of them | [`policy`] |
-//! | The dedications of a cluster: who has which devices, and whether others are kept out | [`dedications`] |
-//! | The drains of a cluster: how far their units are, and what holds their devices | [`drains`] |
-//! | Result of making room for a pod | [`room`] |
+//! | Violations of policies, as reports write them | [`policy`] |
+//! | The dedications of a cluster: who has which devices, and whether others are kept out | [`dedications`], from their state [`dedication_state`] |
+//! | The drains of a cluster: how far their units are, and what holds their devices | [`drains`], from their state [`drain_state`] |
+//! | Result of making room for a pod | [`room`], from its plan [`room_plan`] |
 //! | A toleration | [`toleration`] |
 //! | The lines that tolerate taints, and who has them | [`tolerations`] |
 //! | How a report writes a count whose number is not known | [`bounds`] |
@@ -60,6 +60,7 @@ pub mod change;
 pub mod clusters;
 pub mod command_event;
 pub mod condition;
+pub mod dedication_state;
 pub mod dedications;
 pub mod defects;
 pub mod description;
@@ -71,6 +72,7 @@ pub mod device_row;
 mod device_summary;
 mod device_table;
 pub mod devices;
+pub mod drain_state;
 pub mod drains;
 mod event_chart;
 pub mod events;
@@ -89,6 +91,7 @@ mod question;
 pub mod reference;
 pub mod remaining_pods;
 pub mod room;
+pub mod room_plan;
 pub mod rule_lifecycle;
 pub mod rule_summary;
 pub mod rules;

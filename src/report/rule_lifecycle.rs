@@ -14,7 +14,7 @@ use crate::engine::termination_blocker::{
     DriverPresence, Publishers, TerminationBlocker, UnreleasedDriver,
 };
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
-use crate::model::{Affects, Effect, Gap, NodeHealth, Pod};
+use crate::model::{Affects, Gap, NodeHealth, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 
@@ -276,29 +276,6 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
         NodeSchedulability::Gone => Some(format!("but node {name} does not exist")),
         NodeSchedulability::Unknown => Some(format!("and the status of node {name} is unknown")),
     }
-}
-
-/// What comes next for `rules`, which are how a command names those that it has added with `effect`.
-#[must_use]
-pub fn after_add(rules: &str, effect: &Effect) -> String {
-    match effect {
-        Effect::None | Effect::Unknown(_) => before_eviction(rules),
-        // Whoever keeps new pods off has chosen to let the others stay.
-        Effect::NoSchedule => {
-            format!(
-                "next, to make the devices schedulable again: kubectl devicetaint remove {rules}"
-            )
-        }
-        Effect::NoExecute => {
-            format!("next: kubectl devicetaint wait {rules} --for evicted")
-        }
-    }
-}
-
-/// What comes next for `rules` that are to evict, and do not yet.
-#[must_use]
-pub fn before_eviction(rules: &str) -> String {
-    format!("next: kubectl devicetaint escalate {rules} --to NoExecute --wait")
 }
 
 /// What is known of an effect that was lowered.
@@ -675,18 +652,6 @@ mod tests {
             release_lines(&[release("gpu-0", vec![])], false),
             ["1 device untainted, allocation unknown: gpu.example.com/node-7/gpu-0"]
         );
-    }
-
-    #[test]
-    fn what_comes_after_an_addition_depends_on_the_effect() {
-        assert!(after_add("drain", &Effect::None).contains("escalate drain --to NoExecute"));
-        assert!(after_add("drain", &Effect::NoExecute).contains("wait drain --for evicted"));
-        let cordoned = after_add("drain", &Effect::NoSchedule);
-        assert!(
-            cordoned.ends_with("kubectl devicetaint remove drain"),
-            "{cordoned}"
-        );
-        assert!(!cordoned.contains("NoExecute"), "{cordoned}");
     }
 
     #[test]

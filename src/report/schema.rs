@@ -21,11 +21,11 @@ use super::explain::view::Explanation;
 use super::impact::view::ImpactReport;
 use super::in_use::PodResourcesReport;
 use super::plan::view::PlanReport;
-use super::policy::DeviceTaintPolicy;
 use super::room::RoomReport;
 use super::tolerations::TolerationReport;
 use super::version::VersionReport;
 use super::wait::WaitReport;
+use crate::decide::policy::DeviceTaintPolicy;
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]

@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 use jiff::{SignedDuration, Timestamp};
 
 use super::impact::view::ImpactReport;
-use crate::assess::Basis;
-use crate::assess::Limits;
+use crate::assess::{Basis, ImpactFacts, Limits};
 use crate::engine::{
     Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,
     ProposedTaint, RuleImpact, Semantics, Verdict,
@@ -298,6 +297,11 @@ impl Example {
             now: now(),
         };
         ImpactReport::new(&self.impact(), &basis, limits)
+    }
+
+    /// The impact as decisions see it.
+    pub fn facts(&self) -> ImpactFacts {
+        self.report().assessment.facts
     }
 
     pub fn impact(&self) -> Impact<'_> {

@@ -1,8 +1,8 @@
 //! What the versions of Kubernetes do differently.
 
 use super::explained::explained;
+use crate::assess::defects::{releases, upstream};
 use crate::engine::{Defect, Semantics};
-use crate::report::defects::{releases, upstream};
 
 /// Something that a version of Kubernetes does, or not.
 type Behaviour = fn(&Semantics) -> bool;

@@ -358,16 +358,29 @@ const PARSERS: [&[&str]; 4] = [
     &["assess", "hazard"],
 ];
 
-/// The names under which reports write counts that decisions are made on.
-const COUNTS: [&str; 8] = [
-    "evictedNowPodCount",
-    "evictedLaterPodCount",
-    "criticalPodCount",
-    "unmanagedPodCount",
-    "violatedBudgetCount",
-    "downWorkloadCount",
-    "unplaceableClaimCount",
-    "availableDeviceCount",
+/// The names under which documents write counts.
+fn counts() -> BTreeSet<String> {
+    fn collect(schema: &serde_json::Value, found: &mut BTreeSet<String>) {
+        match schema {
+            serde_json::Value::Object(fields) => {
+                let names = fields.keys().filter(|name| name.ends_with("Count"));
+                found.extend(names.cloned());
+                fields.values().for_each(|field| collect(field, found));
+            }
+            serde_json::Value::Array(all) => all.iter().for_each(|one| collect(one, found)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (_, schema) in kubectl_devicetaint::report::schema::files() {
+        collect(schema.as_value(), &mut found);
+    }
+    found
+}
+
+/// The severities in both of the ways in which they are written.
+const SEVERITIES: [&str; 8] = [
+    "ok", "notice", "warning", "danger", "Ok", "Notice", "Warning", "Danger",
 ];
 
 #[test]
@@ -380,19 +393,15 @@ fn decisions_are_made_on_types() {
         Outcome::NotEvicted,
     ];
     let in_reports = Hazard::ALL.map(|hazard| pascal_case(hazard.code()));
-    let mut words = vec![
-        "NoExecute",
-        "NoSchedule",
-        "danger",
-        "notice",
-        "Danger",
-        "Notice",
-    ];
+    let counts = counts();
+    assert!(counts.contains("evictedPodCount"), "{counts:?}");
+    let mut words = vec!["NoExecute", "NoSchedule", "None"];
+    words.extend(SEVERITIES);
     words.extend(in_reports.iter().map(String::as_str));
     words.extend(outcomes.map(Outcome::as_str));
     words.extend(Hazard::ALL.map(Hazard::code));
     words.extend(Signal::ALL.map(Signal::name));
-    words.extend(COUNTS);
+    words.extend(counts.iter().map(String::as_str));
     let mut wrong = Vec::new();
     for source in sources() {
         if PARSERS

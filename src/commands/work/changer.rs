@@ -4,7 +4,7 @@
 //! interrupts the command. When somebody else was first it lets `decide` judge what is there then;
 //! nothing is forced.
 
-use std::iter;
+use std::{iter, mem};
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use crate::decide::chooser::gone;
 use crate::decide::conflict::{is_still_there, look_first};
 use crate::decide::effect::{Revert, too_old_for_none};
 use crate::decide::ledger::{RuleGoal, Sending};
-use crate::decide::outcomes::{as_it_was, changed_by, made_as};
+use crate::decide::outcomes::{RuleOutcome, RuleResult, as_it_was, changed_by, made_as};
 use crate::decide::{
     self, AddStep, ConflictOutcome, Downgrade, Existing, Outcomes, RuleDraft, RulePatch, Terms,
     Writer, conflict, downgrade,
@@ -28,8 +28,10 @@ use crate::decide::{
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
-use crate::report::change::{ChangedRule, RuleResult};
+use crate::report::ChangeReport;
+use crate::report::change::ChangedRule;
 use crate::report::command_event::EventDetail;
+use crate::report::wait::WaitReport;
 
 /// Whether each change is printed as it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub(crate) struct Changer<'a> {
     writer: Writer,
     /// What became of the rules so far.
     pub(crate) outcomes: Outcomes,
+    /// How the wait for the change ended.
+    waited: Option<WaitReport>,
     /// Of how many rules that is told as events.
     told: usize,
 }
@@ -68,6 +72,7 @@ impl<'a> Changer<'a> {
                 run: context.run.clone().filter(|_| change.dry_run.is_real()),
             },
             outcomes: Outcomes::default(),
+            waited: None,
             told: 0,
         }
     }
@@ -332,7 +337,7 @@ impl<'a> Changer<'a> {
                 Ok(Some(before))
             }
             Ok(ChangeResult::Ended(Ok(()), doubt)) => {
-                let unchanged = ChangedRule::new(&name, RuleResult::Unchanged);
+                let unchanged = RuleOutcome::new(&name, RuleResult::Unchanged);
                 self.done(doubted(unchanged, doubt))?;
                 Ok(None)
             }
@@ -429,6 +434,11 @@ impl<'a> Changer<'a> {
         self.outcomes.note(line);
     }
 
+    /// Notes how the wait for the change ended.
+    pub(crate) fn waited(&mut self, report: WaitReport) {
+        self.waited = Some(report);
+    }
+
     /// Prints what became of the rules as data, if that was asked for; also of a command that ended with
     /// a failure.
     pub(crate) fn present<T>(
@@ -437,9 +447,13 @@ impl<'a> Changer<'a> {
         ended: &Result<T, Failure>,
     ) -> Result<(), Failure> {
         self.tell();
-        let report = self.outcomes.report(self.change.dry_run);
-        // The report has taken the outcomes along.
+        let outcomes = mem::take(&mut self.outcomes);
         self.told = 0;
+        let report = ChangeReport::of(&outcomes, self.change.dry_run);
+        let report = match self.waited.take() {
+            Some(wait) => report.with_wait(wait),
+            None => report,
+        };
         let error = ended.as_ref().err().map(ToString::to_string);
         change_summary::print(&report.with_error(error), format, self.context)
     }
@@ -449,7 +463,7 @@ impl<'a> Changer<'a> {
         for rule in self.outcomes.rules().iter().skip(self.told) {
             let event = EventDetail::RuleChanged {
                 dry_run: self.change.dry_run,
-                change: rule.clone(),
+                change: ChangedRule::from(rule),
             };
             self.context.happens(event);
         }
@@ -470,7 +484,7 @@ impl<'a> Changer<'a> {
     }
 
     /// Notes and prints what became of a rule.
-    pub(super) fn done(&mut self, rule: ChangedRule) -> Result<(), Failure> {
+    pub(super) fn done(&mut self, rule: RuleOutcome) -> Result<(), Failure> {
         let ledger = &self.context.ledger;
         if self.change.dry_run.is_real() {
             if rule.changed == Some(false) {
@@ -479,7 +493,7 @@ impl<'a> Changer<'a> {
                 ledger.done(&rule.name, rule.result.as_str());
             }
         }
-        let line = rule.line(self.change.dry_run);
+        let line = ChangedRule::from(&rule).line(self.change.dry_run);
         self.outcomes.add(rule);
         self.tell();
         match self.lines {
@@ -503,7 +517,7 @@ impl<'a> Changer<'a> {
     }
 
     /// The command cannot go on, since what it has `done` was changed again by somebody else.
-    fn lost_again(&mut self, done: ChangedRule, failure: Failure) -> Failure {
+    fn lost_again(&mut self, done: RuleOutcome, failure: Failure) -> Failure {
         self.context.ledger.done(&done.name, done.result.as_str());
         self.outcomes.add(done.with_error(failure.to_string()));
         self.tell();
@@ -536,7 +550,7 @@ fn made_or(is_ours: bool, other: RuleResult) -> RuleResult {
 }
 
 /// A rule that is as wanted, and may be so by a change whose answer was lost.
-fn doubted(rule: ChangedRule, doubt: ChangeDoubt) -> ChangedRule {
+fn doubted(rule: RuleOutcome, doubt: ChangeDoubt) -> RuleOutcome {
     match doubt {
         ChangeDoubt::None => rule,
         ChangeDoubt::MayBeMade => rule.with_changed(None),

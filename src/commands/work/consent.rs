@@ -8,6 +8,7 @@ use super::policy;
 use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::decide::consent::expected;
+use crate::decide::expectation::{Expectation, UnreadableExpectation};
 use crate::decide::policy::Policies;
 use crate::decide::proposal::ApprovalResult;
 use crate::decide::question::{Audience, QuestionOutcome, check_count, check_unknown, may_ask};
@@ -18,7 +19,7 @@ use crate::model::Minor;
 use crate::output::question::{self, QuestionError};
 use crate::output::wrap::hanging;
 use crate::report::change::DryRun;
-use crate::report::impact::ExpectedReport;
+use crate::report::impact::saved;
 use crate::report::metadata::{Cluster, Warning};
 
 /// How much harm is agreed to, as it was said.
@@ -43,15 +44,19 @@ pub(crate) struct SafetyFlags {
 pub(crate) struct SafetyLimits {
     yes: bool,
     confirm_pods: Option<usize>,
-    expect: Option<ExpectedReport>,
+    expect: Option<Expectation>,
     /// Those of the command line, then those of the policies.
     pub(crate) guards: Vec<Guard>,
     pub(crate) risk: Risk,
     pub(crate) policies: Policies,
 }
 
-fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
-    let read = || std::fs::read_to_string(path).map_err(|error| error.to_string());
+fn read_expected(path: &PathBuf) -> Result<Expectation, Failure> {
+    let read = || {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
+        saved::parse(&text).map_err(UnreadableExpectation::from)
+    };
     expected(&path.display().to_string(), read)
 }
 

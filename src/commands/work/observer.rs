@@ -14,7 +14,8 @@ use crate::cluster::{ClusterError, Detail, Rules, Watched};
 use crate::commands::clock::Clock;
 use crate::decide::pending_evictions::{EvictionEvidence, Evictors};
 use crate::engine::hardware::Hardware;
-use crate::engine::settle::{Freshness, Goal, Settle, WaitFacts, WaitStep};
+use crate::engine::holders::UnevictedPod;
+use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts, WaitStep};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
@@ -311,7 +312,10 @@ async fn judged(
     let left = impacts.left(&NodesKnown::default().around(claims), evidence.now);
     nodes.ask(&left, live, evidence.now).await;
     let around = nodes.known().around(claims);
-    evidence.judge(&impacts, &around, settle, began.elapsed())
+    let told = |seen: Observation<'_>, facts: WaitFacts<'_>, staying: &[UnevictedPod<'_>]| {
+        WaitProgress::new(seen, facts, evidence.now).with_staying(staying)
+    };
+    evidence.judge(&impacts, &around, settle, began.elapsed(), told)
 }
 
 /// What is read, kept current: without the slices where the controller does not look at them.

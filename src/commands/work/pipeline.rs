@@ -4,27 +4,41 @@
 //! Proposal ─▶ policies, risk, assessment, guards, question ─▶ look again ─▶ the writer ─▶ wait
 //! ```
 //!
+//! What of it a proposal needs is its [`ApprovalBasis`]:
+//!
+//! | proposal of | before the change | after it |
+//! |---|---|---|
+//! | `add`, `dedicate`, `escalate`, `drain`, `make-room` | all of it, on the pods that the rules hit | waits for evictions |
+//! | `remove` | a question about the rules; each deletion names the state that was shown | waits for deletions |
+//! | `deescalate` | nothing: later is too late | |
+//! | `preview --publish` | risk; the pods were looked at before, and rules with effect None evict nobody | |
+//!
 //! What is decided on the way is decided in `decide`; here is what is read, asked, sent and waited for.
 
 use super::changer::Changer;
-use super::connect::failed;
-use super::consent::{SafetyLimits, take_risk};
+use super::connect::{Live, failed};
+use super::consent::{SafetyLimits, ask, introduce, take_risk};
 use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
-use super::wait::{ProgressLine, Wait, WaitEnd, timed_out};
+use super::wait::{ProgressLine, Wait, WaitEnd, not_seen_released, timed_out};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
+use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::conflict::refuse_deleted;
+use crate::decide::consent::ImpactLines;
 use crate::decide::effect::{no_way_back, revert, way_back};
 use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
 use crate::decide::ledger::RuleGoal as Planned;
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
-use crate::decide::{PlannedChange, Proposal, Requester, RulePatch, still_agreed, wait_advice};
+use crate::decide::risk::Risk;
+use crate::decide::{
+    Chooser, PlannedChange, Proposal, Requester, RulePatch, removal, still_agreed, wait_advice,
+};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Uid};
+use crate::model::{DeviceTaintRule, Minor, Uid};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::not_evicted_line;
@@ -38,23 +52,52 @@ pub(crate) enum TimeoutAction {
     Revert,
 }
 
-/// Where a proposal is carried out, and under what agreement.
+/// The way of one proposal to its change.
 #[derive(Clone, Copy)]
 pub(crate) struct Pipeline<'a> {
-    pub(crate) mutation: &'a MutationContext,
-    pub(crate) safety: &'a SafetyLimits,
+    pub(crate) basis: ApprovalBasis<'a>,
     pub(crate) dry_run: DryRun,
-    pub(crate) late: TimeoutAction,
     pub(crate) context: &'a Context,
 }
 
+/// What has to be agreed to before a proposal is carried out, and what it is read from.
+#[derive(Clone, Copy)]
+pub(crate) enum ApprovalBasis<'a> {
+    /// The pods that the rules hit, for what lets rules do more.
+    Impact(ImpactBasis<'a>),
+    /// How many rules are deleted, and whose.
+    Deletion(DeletionBasis<'a>),
+    /// Nothing, since the rules only do less.
+    Downgrade,
+    /// The defects of the release, since nobody is evicted by rules with effect None.
+    Preview { release: Option<Minor>, risk: Risk },
+}
+
+/// The cluster whose pods are hit, and how much harm is agreed to.
+#[derive(Clone, Copy)]
+pub(crate) struct ImpactBasis<'a> {
+    pub(crate) mutation: &'a MutationContext,
+    pub(crate) safety: &'a SafetyLimits,
+    pub(crate) late: TimeoutAction,
+}
+
+/// Where rules are deleted, and what was said about them.
+#[derive(Clone, Copy)]
+pub(crate) struct DeletionBasis<'a> {
+    pub(crate) live: &'a Live,
+    pub(crate) chooser: &'a Chooser,
+    /// The batch and the UIDs of the rules, as far as they were named.
+    pub(crate) requester: Requester<'a>,
+    pub(crate) agreed: RemovalApproval,
+}
+
 impl Pipeline<'_> {
-    /// Carries out what is proposed: nothing before it may be, by `apply` then, and waits for its evictions
+    /// Carries out what is proposed: nothing before it may be, by `apply` then, and waits for what comes of it
     /// where that is asked for.
     ///
     /// # Errors
     ///
-    /// What is proposed may not be carried out, `apply` fails, or the evictions are not over in time.
+    /// What is proposed may not be carried out, `apply` fails, or what is waited for does not come in time.
     pub(crate) async fn run(
         &self,
         proposal: &Proposal,
@@ -66,27 +109,91 @@ impl Pipeline<'_> {
         let expected =
             approved.inspect_err(|failure| changer.outcomes.refuse(&proposal.rules, failure))?;
         let open = proposal.open_names();
-        // A change notes who makes it; what is not sent notes nothing.
-        if !open.is_empty() && changer.sends() {
-            changer.set_user(user_name(&self.mutation.live.client).await);
+        match self.basis {
+            // A change notes who makes it; what is not sent notes nothing.
+            ApprovalBasis::Impact(basis) if !open.is_empty() && changer.sends() => {
+                changer.set_user(user_name(&basis.mutation.live.client).await);
+            }
+            ApprovalBasis::Impact(_)
+            | ApprovalBasis::Deletion(_)
+            | ApprovalBasis::Downgrade
+            | ApprovalBasis::Preview { .. } => {}
         }
-        // From here on, whoever interrupts is told which rules were changed and which were not.
-        changer.plan(open);
+        match self.basis {
+            // From here on, whoever interrupts is told which rules were changed and which were not.
+            ApprovalBasis::Impact(_) | ApprovalBasis::Deletion(_) | ApprovalBasis::Downgrade => {
+                changer.plan(open);
+            }
+            // Which of its rules are there is an account of its own, since they are made and deleted again.
+            ApprovalBasis::Preview { .. } => {}
+        }
         Box::pin(apply(changer)).await?;
-        match proposal.waits().filter(|_| self.dry_run.is_real()) {
-            Some(patience) => Box::pin(self.wait(proposal, expected, patience, changer)).await,
-            None => Ok(()),
+        let Some(patience) = proposal.waits().filter(|_| self.dry_run.is_real()) else {
+            return Ok(());
+        };
+        match self.basis {
+            ApprovalBasis::Impact(basis) => {
+                let wait = self.wait_for_evictions(basis, proposal, expected, patience, changer);
+                Box::pin(wait).await
+            }
+            ApprovalBasis::Deletion(basis) => {
+                Box::pin(self.wait_for_deletions(basis, proposal, patience, changer)).await
+            }
+            ApprovalBasis::Downgrade | ApprovalBasis::Preview { .. } => Ok(()),
         }
     }
 
-    /// Shows whom it hits, all that is done already included, and asks, if it can hit anybody. Gives the pods
-    /// that are to be evicted, as far as that was looked at.
+    /// Says what it comes to, and asks where somebody has to agree. Gives the pods that are to be evicted, as far as
+    /// that was looked at.
     async fn approve(&self, proposal: &Proposal) -> Result<Vec<Uid>, Failure> {
         // A run that finds everything done changes nothing, and may still wait.
         if proposal.is_done() {
             return Ok(Vec::new());
         }
-        let (view, safety) = (&self.mutation.view, self.safety);
+        match self.basis {
+            ApprovalBasis::Impact(basis) => return self.approve_impact(basis, proposal).await,
+            ApprovalBasis::Deletion(basis) => self.approve_deletion(basis, proposal).await?,
+            ApprovalBasis::Downgrade => {}
+            ApprovalBasis::Preview { release, risk } => {
+                take_risk(&proposal.action, risk, release, self.dry_run, self.context)?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Asks about what is more than one rule of whoever asks for it.
+    async fn approve_deletion(
+        &self,
+        basis: DeletionBasis<'_>,
+        proposal: &Proposal,
+    ) -> Result<(), Failure> {
+        let found = proposal.changed();
+        for line in set_back(&found) {
+            self.context.printer.note(&line);
+        }
+        let user = asking(&found, &basis.live.client).await;
+        let me = Requester {
+            user: user.as_deref(),
+            ..basis.requester
+        };
+        let Some(question) = removal(basis.chooser, &found, &me, basis.agreed) else {
+            return Ok(());
+        };
+        introduce(&proposal.deletion_lines(&me), self.context);
+        // No second look as before evictions: each deletion names the state that was shown.
+        ask(&question, self.dry_run, self.context).map(drop)
+    }
+
+    /// Shows whom it hits, all that is done already included, and asks, if it can hit anybody.
+    async fn approve_impact(
+        &self,
+        basis: ImpactBasis<'_>,
+        proposal: &Proposal,
+    ) -> Result<Vec<Uid>, Failure> {
+        let ImpactBasis {
+            mutation, safety, ..
+        } = basis;
+        let view = &mutation.view;
         // What refuses comes before what asks, and what needs no pods before these are read.
         if let Some(other) = proposal.noted_before {
             for warning in
@@ -102,36 +209,42 @@ impl Pipeline<'_> {
             return Ok(Vec::new());
         }
         let proposed = proposal.proposed(view.now);
-        let report = self.mutation.report(&proposed, &safety.guards).await?;
+        let report = mutation.report(&proposed, &safety.guards).await?;
         if let Some(patience) = proposal.waits() {
-            wait_advice::refuse_too_short(&report, patience, view.now)?;
+            let last = report.assessment.totals.last_eviction;
+            wait_advice::refuse_too_short(last, patience, view.now)?;
         }
         // It costs another read of pods, and only a report that was agreed to is compared with it.
         let previewed = match proposal.previewed(view.now) {
-            Some(previewed) if safety.expects() => {
-                Some(self.mutation.report(&previewed, &[]).await?)
-            }
+            Some(previewed) if safety.expects() => Some(mutation.report(&previewed, &[]).await?),
             Some(_) | None => None,
         };
         let planned = PlannedChange {
-            report: &report,
-            previewed: previewed.as_ref().unwrap_or(&report),
+            assessment: &report.assessment,
+            previewed: &previewed.as_ref().unwrap_or(&report).assessment.facts,
+            lines: &ImpactLines {
+                summary: report.summary_lines(),
+                unknown: report.unknown_lines(),
+                worst: report.worst_lines(),
+            },
             rules: &proposal.rules,
             action,
-            concerns: &self.concerns(proposal).await,
+            concerns: &self.concerns(mutation, proposal).await,
             proposed: &proposed,
             drains: proposal.drains.as_ref(),
         };
         let passed = safety.check(&planned, self.dry_run, self.context)?;
-        let expected = report.evicted();
+        let facts = &report.assessment.facts;
+        let expected = facts.evicted().map(|pod| pod.uid.clone()).collect();
         match passed.or(risk) {
             ApprovalResult::Unasked => {}
             // What was agreed to may have become more, or another thing, while somebody thought about it.
             ApprovalResult::Answered => {
-                let now = self.mutation.again().await?;
+                let now = mutation.again().await?;
                 refuse_deleted(&proposal.changed(), now.view.rules()?)?;
                 let proposed = proposal.proposed(now.view.now);
-                still_agreed(report, &now.report(&proposed, &safety.guards).await?)?;
+                let found = now.report(&proposed, &safety.guards).await?;
+                still_agreed(facts, &found.assessment)?;
                 let noting = proposal.noting_hardware();
                 refuse_replaced(&noting, &now.view.reading, &now.view.semantics)?;
             }
@@ -139,10 +252,10 @@ impl Pipeline<'_> {
         Ok(expected)
     }
 
-    async fn concerns(&self, proposal: &Proposal) -> Vec<String> {
+    async fn concerns(&self, mutation: &MutationContext, proposal: &Proposal) -> Vec<String> {
         let user = match proposal.whose {
             NamedOwners::Programs => None,
-            NamedOwners::Anybodys => asking(&proposal.changed(), &self.mutation.live.client).await,
+            NamedOwners::Anybodys => asking(&proposal.changed(), &mutation.live.client).await,
         };
         proposal.concerns(&Requester {
             user: user.as_deref(),
@@ -151,8 +264,9 @@ impl Pipeline<'_> {
     }
 
     /// Waits until everybody is gone whom the rules evict, for the pods that were `expected` to be hit.
-    async fn wait(
+    async fn wait_for_evictions(
         &self,
+        basis: ImpactBasis<'_>,
         proposal: &Proposal,
         expected: Vec<Uid>,
         patience: Patience,
@@ -160,7 +274,7 @@ impl Pipeline<'_> {
     ) -> Result<(), Failure> {
         let evicting = proposal.evicting();
         let context = self.context;
-        let rules = self.as_changed(&evicting).await?;
+        let rules = as_changed(&evicting, basis.mutation).await?;
         let names: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
         let advice = |seen: &[DeviceTaintRule]| wait_advice::ways_on(&names, &rules, seen);
         context.ledger.advise(advice(&rules));
@@ -174,12 +288,12 @@ impl Pipeline<'_> {
             left: None,
         };
         // What was read before the change shows the rules as they were.
-        let waited = match self.mutation.view.again().await {
+        let waited = match basis.mutation.view.again().await {
             Ok(view) => wait.for_pods(view, context).await,
             Err(failure) => Err(failure),
         };
         let waited = waited.map_err(|failure| stopped(failure, context))?;
-        changer.outcomes.waited(waited.report(&wait));
+        changer.waited(waited.report(&wait));
         match waited.ending {
             WaitEnd::Met => {
                 let rules = if names.len() == 1 { "rule" } else { "rules" };
@@ -193,38 +307,32 @@ impl Pipeline<'_> {
                 Ok(())
             }
             // What is held may not be given to others: the rules stay, whatever --on-timeout says.
-            WaitEnd::NotReleased(left) => Err(wait_advice::not_seen_released(&left)),
+            WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
             WaitEnd::TimedOut(left) => {
                 let failure = timed_out(patience.timeout, &left);
-                Err(match self.late {
+                Err(match basis.late {
                     TimeoutAction::Keep => {
                         let failure = failure.hint(proposal.what_stays());
                         advice(&rules).into_iter().fold(failure, Failure::hint)
                     }
-                    TimeoutAction::Revert => self.give_back(proposal, changer, failure).await,
+                    TimeoutAction::Revert => {
+                        self.give_back(basis.mutation, proposal, changer, failure)
+                            .await
+                    }
                 })
             }
         }
     }
 
-    /// The rules as they are once they are changed; what was made is read, since only the server knows it.
-    async fn as_changed(&self, rules: &[&ProposedRule]) -> Result<Vec<DeviceTaintRule>, Failure> {
-        let (there, made): (Vec<&ProposedRule>, Vec<&ProposedRule>) =
-            rules.iter().partition(|rule| rule.now().is_some());
-        let made: Vec<String> = made.into_iter().map(|rule| rule.name()).collect();
-        let made = by_name(&made, &self.mutation.rules).await.map_err(failed)?;
-        let there = there.into_iter().map(|rule| rule.rule.clone());
-        Ok(there.chain(made).collect())
-    }
-
     /// Gives the rules the effect back that they had; what was evicted stays evicted.
     async fn give_back(
         &self,
+        mutation: &MutationContext,
         proposal: &Proposal,
         changer: &mut Changer<'_>,
         mut failure: Failure,
     ) -> Failure {
-        let (context, view) = (self.context, &self.mutation.view);
+        let (context, view) = (self.context, &mutation.view);
         let changed = proposal.changed();
         context
             .ledger
@@ -252,6 +360,51 @@ impl Pipeline<'_> {
             failure.detail(no_way_back(&rule.rule, "so it was not reverted"))
         })
     }
+
+    /// Waits until the deleted rules are gone.
+    async fn wait_for_deletions(
+        &self,
+        basis: DeletionBasis<'_>,
+        proposal: &Proposal,
+        patience: Patience,
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
+        let context = self.context;
+        let names = proposal.open_names();
+        let on = wait_advice::until_deleted(&names);
+        context.ledger.advise([on.clone()]);
+        let wait = Wait {
+            goal: Goal::Deleted,
+            rules: &proposal.changed(),
+            expected: Vec::new(),
+            patience,
+            advice: &|_| vec![on.clone()],
+            progress_line: ProgressLine::Shown,
+            left: None,
+        };
+        let waited = wait.for_rules(basis.live, context).await;
+        let waited = waited.map_err(|failure| stopped(failure, context))?;
+        changer.waited(waited.report(&wait));
+        match waited.ending {
+            WaitEnd::Met => Ok(()),
+            WaitEnd::TimedOut(left) | WaitEnd::NotReleased(left) => {
+                Err(timed_out(patience.timeout, &left).hint(on))
+            }
+        }
+    }
+}
+
+/// The rules as they are once they are changed; what was made is read, since only the server knows it.
+async fn as_changed(
+    rules: &[&ProposedRule],
+    mutation: &MutationContext,
+) -> Result<Vec<DeviceTaintRule>, Failure> {
+    let (there, made): (Vec<&ProposedRule>, Vec<&ProposedRule>) =
+        rules.iter().partition(|rule| rule.now().is_some());
+    let made: Vec<String> = made.into_iter().map(|rule| rule.name()).collect();
+    let made = by_name(&made, &mutation.rules).await.map_err(failed)?;
+    let there = there.into_iter().map(|rule| rule.rule.clone());
+    Ok(there.chain(made).collect())
 }
 
 /// Who asks for a change of `rules`, where that matters: the server is asked only then.

@@ -3,7 +3,8 @@
 use super::cluster_view::ViewWarnings;
 use super::output_request::OutputRequest;
 use crate::commands::context::Context;
-use crate::decide::{self, Strictness};
+use crate::decide::exit_status::AnswerState;
+use crate::decide::{Strictness, exit_status};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 use crate::render::{Page, marks, render, unsaid};
@@ -72,5 +73,16 @@ pub(crate) fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<Exit
     } else {
         Strictness::Lenient
     };
-    decide::exit_status(answer, unsaid(answer, wanted.format), strictness)
+    let state = AnswerState {
+        subject: answer.subject(),
+        refusal: answer.refusal(),
+        unsaid: unsaid(answer, wanted.format),
+        unanswered: answer.unanswered().into_iter().map(str::to_owned).collect(),
+        missing: answer
+            .incomplete()
+            .iter()
+            .map(|gap| gap.missing.clone())
+            .collect(),
+    };
+    exit_status(state, strictness)
 }

@@ -15,14 +15,14 @@ use crate::cluster::{ClusterError, Rules, StoredRule};
 use crate::commands::context::Context;
 use crate::decide::outcomes::held;
 use crate::decide::publish::{
-    PreviewRules, check_preview, previews, removed_meanwhile, what_stays, with_what_is_left,
+    ControllerAnswer, PreviewRules, check_preview, previews, removed_meanwhile, what_stays,
+    with_what_is_left,
 };
-use crate::decide::{Existing, RuleDraft, Terms};
+use crate::decide::{Existing, Proposal, RuleDraft, Terms};
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::Failure;
 use crate::report::ImpactReport;
 use crate::report::change::DryRun;
-use crate::report::impact::Published;
 
 /// How long the controller may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
@@ -32,12 +32,20 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// Rules with effect None in one cluster.
 pub(crate) struct Publication<'a> {
     rules: &'a Rules,
-    changer: Changer<'a>,
     drafts: Vec<RuleDraft>,
     semantics: Semantics,
     now: jiff::Timestamp,
     /// Which of the rules are there, as far as that is known.
     there: PreviewRules,
+}
+
+/// How its rules are made and deleted: nothing is told of each.
+pub(crate) fn changer<'a>(rules: &'a Rules, context: &'a Context) -> Changer<'a> {
+    let change = WriteRequest {
+        dry_run: DryRun::None,
+        error_unchanged: false,
+    };
+    Changer::new(rules, change, context).with_lines(Lines::Left)
 }
 
 impl<'a> Publication<'a> {
@@ -46,15 +54,9 @@ impl<'a> Publication<'a> {
         rules: &'a Rules,
         proposed: &[ProposedTaint],
         view: &ClusterView,
-        context: &'a Context,
     ) -> Result<Self, Failure> {
-        let change = WriteRequest {
-            dry_run: DryRun::None,
-            error_unchanged: false,
-        };
         Ok(Self {
             rules,
-            changer: Changer::new(rules, change, context).with_lines(Lines::Left),
             drafts: previews(proposed, &view.semantics)?,
             semantics: view.semantics,
             now: view.now,
@@ -62,10 +64,19 @@ impl<'a> Publication<'a> {
         })
     }
 
+    /// What becomes of the rules.
+    pub(crate) fn proposal(&self) -> Proposal {
+        Proposal::preview(&self.drafts)
+    }
+
     /// Creates the rules and waits for the controller; what it says, beside what `report` says.
-    pub(crate) async fn ask(&mut self, report: &ImpactReport) -> Result<Vec<Published>, Failure> {
+    pub(crate) async fn ask(
+        &mut self,
+        report: &ImpactReport,
+        changer: &mut Changer<'_>,
+    ) -> Result<Vec<ControllerAnswer>, Failure> {
         for draft in self.drafts.clone() {
-            self.create_anew(&draft).await?;
+            self.create_anew(&draft, changer).await?;
         }
         // All rules are there by now, so that one limit is enough for all answers.
         let began = Instant::now();
@@ -78,15 +89,19 @@ impl<'a> Publication<'a> {
     }
 
     /// The controller previews a rule once, so that one which is there already says nothing new.
-    async fn create_anew(&mut self, draft: &RuleDraft) -> Result<(), Failure> {
-        self.remove(draft).await?;
+    async fn create_anew(
+        &mut self,
+        draft: &RuleDraft,
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
+        self.remove(draft, changer).await?;
         let terms = Terms {
             existing: Existing::Kept,
             semantics: &self.semantics,
             now: self.now,
         };
         self.there.send(&draft.name);
-        let made = self.changer.create(draft, &terms).await;
+        let made = changer.create(draft, &terms).await;
         let cause: Option<&ClusterError> = made.as_ref().err().and_then(Failure::cause);
         match &made {
             Ok(_) => self.there.made(&draft.name),
@@ -102,14 +117,14 @@ impl<'a> Publication<'a> {
         draft: &RuleDraft,
         expected: Option<&str>,
         began: Instant,
-    ) -> Result<Published, Failure> {
+    ) -> Result<ControllerAnswer, Failure> {
         loop {
             let stored = self.rules.get(&draft.name).await.map_err(failed)?;
             let Some(StoredRule { fact: rule, .. }) = stored else {
                 return Err(removed_meanwhile(&draft.name));
             };
             let condition = rule.condition.as_ref();
-            let answer = Published::new(&draft.name, rule.generation, condition, expected);
+            let answer = ControllerAnswer::new(&draft.name, rule.generation, condition, expected);
             if answer.condition.is_some() || began.elapsed() >= PATIENCE {
                 return Ok(answer);
             }
@@ -118,25 +133,29 @@ impl<'a> Publication<'a> {
     }
 
     /// Removes all rules, and says which are still there if any cannot be removed.
-    pub(crate) async fn clean_up(&mut self) -> Result<(), Failure> {
+    pub(crate) async fn clean_up(&mut self, changer: &mut Changer<'_>) -> Result<(), Failure> {
         // One that cannot be removed keeps no other from being removed.
         let mut first = Ok(());
         for draft in self.drafts.clone() {
-            let removed = self.remove(&draft).await;
+            let removed = self.remove(&draft, changer).await;
             first = first.and(removed);
         }
         first.map_err(|failure| with_what_is_left(failure, &self.drafts))
     }
 
     /// Removes the rule of that name if there is one, and if it is an earlier preview.
-    async fn remove(&mut self, draft: &RuleDraft) -> Result<(), Failure> {
+    async fn remove(
+        &mut self,
+        draft: &RuleDraft,
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
         let found = self.rules.get(&draft.name).await.map_err(failed)?;
         let Some(StoredRule { fact: rule, .. }) = found else {
             self.there.not_found(&draft.name);
             return Ok(());
         };
         check_preview(&rule, draft)?;
-        let removed = self.changer.delete(&rule).await?;
+        let removed = changer.delete(&rule).await?;
         // As long as a finalizer holds it, its name is taken.
         if removed.is_there() {
             return Err(held(&rule));
@@ -151,10 +170,9 @@ impl<'a> Publication<'a> {
     }
 
     /// Says on standard error that the rules stay, if any was made.
-    pub(crate) fn tell_what_stays(&self) {
+    pub(crate) fn tell_what_stays(&self, context: &Context) {
         if self.there.any_is_there() {
-            let printer = &self.changer.context().printer;
-            printer.note(&what_stays(&self.drafts));
+            context.printer.note(&what_stays(&self.drafts));
         }
     }
 }

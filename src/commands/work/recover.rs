@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::cluster_view::ClusterView;
 use super::history::{describe, sources_of};
 use crate::commands::context::Context;
-use crate::decide::recovery::{Recovery, recovery};
+use crate::decide::recovery::{EvictedFacts, Recovery, recovery};
 use crate::decide::wait_advice;
 use crate::engine::settle::Patience;
 use crate::error::{ExitStatus, Failure};
@@ -94,6 +94,7 @@ impl Recover<'_> {
             (&one.namespace, &one.name, one.eviction_time)
                 == (&other.namespace, &other.name, other.eviction_time)
         });
+        let evicted: Vec<EvictedFacts> = evicted.iter().map(EvictedFacts::from).collect();
         Ok(recovery(&evicted, &sources.reading))
     }
 
@@ -133,7 +134,7 @@ fn left_of(found: &Recovery) -> Vec<Blocker> {
         .lost_lines()
         .into_iter()
         .map(|text| Blocker::recovering("", "", text));
-    let left: Vec<Blocker> = found.open.iter().cloned().chain(lost).collect();
+    let left: Vec<Blocker> = found.open.iter().map(Blocker::from).chain(lost).collect();
     if left.is_empty() {
         let text = "all workloads have recovered, but not yet for --settle".to_owned();
         return vec![Blocker::recovering("", "", text)];

@@ -14,6 +14,7 @@ use super::connect::Live;
 use super::observer::RuleObserver;
 use super::unreleased_devices::note_not_released;
 use crate::commands::context::Context;
+use crate::decide::wait_advice::UnreleasedLine;
 use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
@@ -209,7 +210,8 @@ impl Wait<'_> {
                     let recording = [progress.rules.as_slice(), recorded].concat();
                     let noted = unreleased_devices::left(&recording);
                     let is_free = noted.is_empty();
-                    let noted = WaitEnd::NotReleased(noted);
+                    let noted = noted.iter().map(Blocker::from);
+                    let noted = WaitEnd::NotReleased(noted.collect());
                     return Ok(over(if is_free { WaitEnd::Met } else { noted }));
                 }
                 WaitStep::Met => return Ok(over(WaitEnd::Met)),
@@ -262,6 +264,15 @@ impl Wait<'_> {
         };
         rest.shortfall(progress.last_due?, progress.now)
     }
+}
+
+/// A wait that has seen pods deleted by force: `left` names them.
+pub(crate) fn not_seen_released(left: &[Blocker]) -> Failure {
+    let lines = left.iter().map(|left| UnreleasedLine {
+        message: &left.message,
+        node: left.node.as_deref(),
+    });
+    wait_advice::not_seen_released(&lines.collect::<Vec<_>>())
 }
 
 /// The time is over, or more time would change nothing, and this is left.

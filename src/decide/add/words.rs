@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::step::AddStep;
+use crate::decide::next_words::after_add;
 use crate::decide::owner::owner;
 use crate::model::{Effect, RuleMetadata};
 use crate::naming::phrase::counted;
-use crate::report::rule_lifecycle::after_add;
 
 impl AddStep {
     /// What is not done about a rule that is there although it was asked for, and why; one line each.

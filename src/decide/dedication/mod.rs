@@ -15,7 +15,6 @@
 //! | Devices that another dedication has already | `overlap` |
 //! | Claims and templates that tolerate a taint, and those that lack the toleration | `tolerating` |
 //! | What is asked about tolerations, and what is printed for it | `documents` |
-//! | Dedications and tolerations as reports show them | `reported` |
 //! | The warning of a preview about the claims that a dedication lets in | `let_in` |
 //! | What to know before devices are dedicated | `notes` |
 //! | The state of a dedication: its policies, its devices, and who uses them | `state` |
@@ -29,11 +28,10 @@ mod notes;
 mod objects;
 mod overlap;
 mod plan;
-mod reported;
 mod state;
 mod terms;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tolerating;
 
 pub use documents::{TolerationFor, taints_meant, toleration_document, traps, typed_taint};
@@ -44,7 +42,6 @@ pub use notes::notes;
 pub use objects::{DesiredObject, PolicyKind, api_version_of, objects, snippet};
 pub use overlap::{Overlap, overlaps, refuse_overlaps};
 pub use plan::{Overwrite, PolicyStep, is_ours, plan, removable, replaced, too_old_for_policies};
-pub use reported::{reported, tolerant_report};
 pub use state::{
     DedicatedDevice, DedicationState, DeviceUser, Policies, PolicyCondition, PolicyListing,
     PolicyState, is_our_rule, members_of_rules, names, state,

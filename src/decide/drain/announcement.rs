@@ -3,8 +3,8 @@
 //!
 //! Upstream: effect `None` of KEP-5055, and the condition of `device_taint_eviction.go`.
 
+use crate::decide::publish::ControllerAnswer;
 use crate::error::{ExitStatus, Failure};
-use crate::report::ImpactReport;
 
 /// Result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,18 +17,12 @@ pub enum Announcement {
     NotCompared(Vec<String>),
 }
 
-/// The result for the rules that were published with the report.
+/// The result for the rules that were published.
 #[must_use]
-pub fn announcement(report: &ImpactReport) -> Announcement {
-    let messages = report.proposed_taints.iter();
-    let messages = messages.map(|taint| taint.controller_message.as_deref());
-    let published = report.published_rules.iter().zip(messages);
+pub fn announcement(answers: &[ControllerAnswer]) -> Announcement {
     let lines = |agrees: Option<bool>| -> Vec<String> {
-        let published = published.clone();
-        published
-            .filter(|(rule, _)| rule.agrees == agrees)
-            .map(|(rule, expected)| rule.line(expected))
-            .collect()
+        let matching = answers.iter().filter(|rule| rule.agrees() == agrees);
+        matching.map(ControllerAnswer::line).collect()
     };
     let differing = lines(Some(false));
     if !differing.is_empty() {
@@ -59,23 +53,22 @@ pub fn refuse_difference(lines: Vec<String>) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::impact::Published;
-    use crate::report::testing::Example;
+    use crate::model::EvictionCondition;
 
-    fn published(agrees: Option<bool>) -> Published {
-        Published {
-            rule: "preview-a".to_owned(),
-            condition: None,
-            agrees,
-        }
+    fn answer(agrees: Option<bool>) -> ControllerAnswer {
+        let condition = agrees.map(|agrees| EvictionCondition {
+            status: "False".to_owned(),
+            reason: "NoEffect".to_owned(),
+            message: if agrees { "1 pod" } else { "2 pods" }.to_owned(),
+            observed_generation: 1,
+            last_transition: None,
+        });
+        ControllerAnswer::new("preview-a", 1, condition.as_ref(), Some("1 pod"))
     }
 
     fn result(all: &[Option<bool>]) -> Announcement {
-        let mut report = Example::new().report();
-        let taint = report.proposed_taints[0].clone();
-        report.proposed_taints = all.iter().map(|_| taint.clone()).collect();
-        report.published_rules = all.iter().map(|agrees| published(*agrees)).collect();
-        announcement(&report)
+        let answers: Vec<ControllerAnswer> = all.iter().map(|agrees| answer(*agrees)).collect();
+        announcement(&answers)
     }
 
     #[test]

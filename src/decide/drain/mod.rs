@@ -33,13 +33,14 @@
 //! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
 //! | Reasons why restored devices cannot be allocated | `released` |
-//! | A drain as reports show it | `reported` |
+//! | The stage of a unit as it is now | `current_stage`; as reports write it: `stage` |
 //! | Name and taint of a drain | `terms` |
 //! | Result of a drain, in words | `ending` |
 //! | Progress of a drain, as a view for a terminal and as one line | `view` |
 
 mod announcement;
 mod completeness;
+mod current_stage;
 mod ending;
 mod facts;
 mod means;
@@ -50,11 +51,11 @@ mod pod_class;
 mod recorded_workloads;
 mod released;
 mod removal_safety;
-mod reported;
 mod requesters;
 mod restart;
 mod restart_plan;
 mod restart_run;
+mod stage;
 mod start;
 mod state;
 mod terms;
@@ -69,6 +70,7 @@ mod watch;
 
 pub use announcement::{Announcement, announcement, refuse_difference};
 pub use completeness::{DrainSize, completion_patch, reversal_patch};
+pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{
     RuleState, UnitFacts, UnitPod, WorkloadState, pods_of, workload_states, workloads_of_waiting,
@@ -76,7 +78,7 @@ pub use facts::{
 pub use means::Means;
 pub use pause::{AbortAction, PauseStep, abort_patch, pause_step, refuse_aborted};
 pub use planned::{
-    Hardware, PlannedFacts, in_planned_order, plan_file, planned_devices, planned_kind,
+    Hardware, PlanFile, PlannedFacts, in_planned_order, plan_file, planned_devices,
     refuse_other_cluster, refuse_outdated,
 };
 pub use pod_class::{Inclusions, PodClass};
@@ -86,11 +88,11 @@ pub use recorded_workloads::{
 };
 pub use released::kept_back;
 pub use removal_safety::{RemovalSafety, removal_safety};
-pub use reported::{devices_of, progress_now, reported};
 pub use requesters::{Restorer, Withdrawal, joined, parse_requester, requesters, withdraw};
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan, replaced_already};
 pub use restart_run::RestartReply;
+pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, least_time, plan_lines, refuse_start};
 pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, wanted};
 pub use terms::{DrainTerms, TAINT_KEY};

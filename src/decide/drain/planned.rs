@@ -5,14 +5,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::UnitPod;
 use super::pod_class::Inclusions;
 use super::unit::{Unit, UnitKind};
+use crate::decide::expectation::UnreadableExpectation;
 use crate::engine::DeviceState;
 use crate::error::Failure;
 use crate::model::DeviceId;
 use crate::naming::phrase::few;
-use crate::report::plan::{self, PlanFile, UnreadablePlan};
 
 /// Attributes that identify hardware, by device as DRIVER/POOL/DEVICE.
 pub type Hardware = BTreeMap<String, BTreeMap<String, String>>;
+
+/// A plan that `plan -o json` or `-o yaml` wrote, as far as a drain needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFile {
+    /// URL of the server that it is of; absent where it was made of files.
+    pub server: Option<String>,
+    /// What a unit is.
+    pub unit_kind: UnitKind,
+    /// Names of the units in their order, each with its devices.
+    pub units: Vec<(String, BTreeSet<DeviceId>)>,
+    /// Attributes that identify the hardware, by device; empty where it publishes none.
+    pub hardware: BTreeMap<DeviceId, BTreeMap<String, String>>,
+    /// The UIDs of the pods that would be evicted.
+    pub evicted: BTreeSet<String>,
+}
 
 /// Reads the plan in the file called `name`.
 ///
@@ -21,31 +36,19 @@ pub type Hardware = BTreeMap<String, BTreeMap<String, String>>;
 /// When the file cannot be read, or holds no plan, or not the plan that was written.
 pub fn plan_file(
     name: &str,
-    read: impl FnOnce() -> Result<String, String>,
+    read: impl FnOnce() -> Result<PlanFile, UnreadableExpectation>,
 ) -> Result<PlanFile, Failure> {
     let named = |problem: String| format!("--plan {name}: {problem}");
-    let text = read().map_err(|error| Failure::usage(named(error)))?;
-    PlanFile::parse(&text).map_err(|error| {
-        let message = named(error.to_string());
-        match error {
-            UnreadablePlan::Edited => Failure::refused(format!("{message}; nothing was changed"))
-                .hint("create a new plan, and review it: `plan … -o json`"),
-            UnreadablePlan::NotAPlan(_)
-            | UnreadablePlan::OtherKind { .. }
-            | UnreadablePlan::OtherVersion { .. } => {
-                Failure::usage(message).hint("create one with `plan … -o json`")
-            }
+    read().map_err(|why| match why {
+        UnreadableExpectation::Unread(why) => Failure::usage(named(why)),
+        UnreadableExpectation::NoReport(why) => {
+            Failure::usage(named(why)).hint("create one with `plan … -o json`")
+        }
+        UnreadableExpectation::Edited(why) => {
+            Failure::refused(format!("{}; nothing was changed", named(why)))
+                .hint("create a new plan, and review it: `plan … -o json`")
         }
     })
-}
-
-/// What the units of a plan are.
-#[must_use]
-pub fn planned_kind(file: &PlanFile) -> UnitKind {
-    match file.unit_kind {
-        plan::UnitKind::Device => UnitKind::Device,
-        plan::UnitKind::Node => UnitKind::Node,
-    }
 }
 
 /// The devices of a plan as they are now: all devices of its nodes, or those of its devices that are there.
@@ -56,8 +59,8 @@ pub fn planned_devices(file: &PlanFile, inventory: &[DeviceState<'_>]) -> BTreeS
     let states = inventory.iter();
     states
         .filter(|state| match file.unit_kind {
-            plan::UnitKind::Device => planned.contains(&state.id),
-            plan::UnitKind::Node => state.node.is_some_and(|node| names.contains(node.as_str())),
+            UnitKind::Device | UnitKind::Pool => planned.contains(&state.id),
+            UnitKind::Node => state.node.is_some_and(|node| names.contains(node.as_str())),
         })
         .map(|state| state.id.clone())
         .collect()
@@ -207,6 +210,7 @@ mod tests {
     use crate::decide::drain::order::{BudgetState, Harm};
     use crate::decide::drain::pod_class::PodClass;
     use crate::error::ExitStatus;
+    use crate::report::plan;
     use crate::report::testing::pod as running;
 
     fn device(name: &str) -> DeviceId {
@@ -248,7 +252,7 @@ mod tests {
         let uid = pod("web-1", PodClass::Replicated).uid.to_string();
         PlanFile {
             server: Some("https://one:6443".to_owned()),
-            unit_kind: plan::UnitKind::Node,
+            unit_kind: UnitKind::Node,
             units: vec![("node-1".to_owned(), unit(&["a"]).devices)],
             hardware: [(device("a"), numbers(&[("uuid", "1"), ("serial", "2")]))].into(),
             evicted: [uid].into(),
@@ -351,7 +355,7 @@ mod tests {
             found.map(|id| id.device.to_string()).collect()
         };
         assert_eq!(names(&file), ["a", "b"]);
-        file.unit_kind = plan::UnitKind::Device;
+        file.unit_kind = UnitKind::Device;
         assert_eq!(names(&file), ["a"]);
         file.units.insert(0, ("node-2".to_owned(), BTreeSet::new()));
         let other = Unit {
@@ -380,7 +384,8 @@ mod tests {
 
     #[test]
     fn what_is_no_plan_is_a_usage_error_by_the_name_of_its_file() {
-        let refused = |text: &str| plan_file("p.json", || Ok(text.to_owned())).unwrap_err();
+        let parsed = |text: &str| plan::parse(text).map_err(UnreadableExpectation::from);
+        let refused = |text: &str| plan_file("p.json", || parsed(text)).unwrap_err();
         for (text, message) in [
             ("{}", "--plan p.json: it is of kind \"\", not PlanReport"),
             (
@@ -393,7 +398,11 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Usage, "{text}");
             assert!(failure.to_string().starts_with(message), "{failure}");
         }
-        let missing = plan_file("p.json", || Err("no such file".to_owned())).unwrap_err();
+        let unread = UnreadableExpectation::Unread("no such file".to_owned());
+        let missing = plan_file("p.json", || Err(unread)).unwrap_err();
         assert_eq!(missing.to_string(), "--plan p.json: no such file");
+        let edited = UnreadableExpectation::Edited("it was modified".to_owned());
+        let edited = plan_file("p.json", || Err(edited)).unwrap_err();
+        assert_eq!(edited.status(), ExitStatus::Refused);
     }
 }

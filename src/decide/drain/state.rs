@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::completeness::{DrainSize, reversed_units};
+use super::stage::UnitStage;
 use super::unit::Unit;
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::engine::rule_lifecycle::blocks;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
-use crate::report::drains::UnitStage;
 
 /// Stage of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]

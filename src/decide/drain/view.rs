@@ -14,11 +14,11 @@ use super::ending::DrainEnd;
 use super::facts::{UnitFacts, UnitPod};
 use super::pod_class::Treatment;
 use super::restart_run::Departure;
+use super::stage::UnitStage;
 use super::unit_run::{EvictionObstacle, UnitEnd, UnitRun};
 use crate::model::Uid;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
-use crate::report::drains::UnitStage;
 
 /// Characters of a line at most: the sign of progress takes two columns of 80.
 const COLUMNS: usize = 78;

@@ -18,7 +18,6 @@
 //! | What is observed at each look | `facts` |
 //! | Exit status and messages of the end | `ending` |
 //! | Rules that are left of earlier runs | `cleanup` |
-//! | The result as reports show it | `reported` |
 //! | The plan, and why nothing helps, in words | `words` |
 //!
 //! Source: the design of the Rescheduler (`rescheduling-for-critical-pods.md`).
@@ -31,7 +30,6 @@ mod ending;
 mod facts;
 mod needed_access;
 mod plan;
-mod reported;
 mod run;
 mod target;
 mod terms;
@@ -52,7 +50,6 @@ pub use needed_access::{NeededAccess, needed_access};
 pub use plan::{
     NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomInput, RoomLimits, RoomPlan, plan,
 };
-pub use reported::{ended_report, nothing_report, planned_report};
 pub use run::{
     Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
 };

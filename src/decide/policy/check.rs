@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::document::{DeviceTaintPolicy, Protected, Requirement};
 use crate::assess::Guard;
 use crate::engine::{ProposedTaint, SelectorScope, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Warning};
 use crate::naming::device;
-use crate::report::policy::{DeviceTaintPolicy, Protected, Requirement, Violation};
 
 /// What a team has agreed on, with the file that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,45 @@ pub struct Policy {
     pub name: String,
     /// What it says.
     pub terms: DeviceTaintPolicy,
+}
+
+/// What a change breaks of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyViolation {
+    /// The policy's file.
+    pub policy: String,
+    /// What it is.
+    pub reason: ViolationReason,
+    /// In words, with the name of the rule.
+    pub message: String,
+}
+
+/// What of a policy is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViolationReason {
+    /// A rule would select a device that no rule may select.
+    ProtectedDevice,
+    /// A rule does not say what it has to say.
+    NotSaid,
+}
+
+impl ViolationReason {
+    /// The reason as reports write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ProtectedDevice => "ProtectedDevice",
+            Self::NotSaid => "NotSaid",
+        }
+    }
+}
+
+impl PolicyViolation {
+    /// The violation in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("policy {}: {}", self.policy, self.message)
+    }
 }
 
 /// Several of them, all of which have to be kept.
@@ -114,7 +153,7 @@ impl Policies {
 
     /// What is broken by the rules that are `asked` for.
     #[must_use]
-    pub fn violations(&self, asked: &[CheckedRule], semantics: &Semantics) -> Vec<Violation> {
+    pub fn violations(&self, asked: &[CheckedRule], semantics: &Semantics) -> Vec<PolicyViolation> {
         let of = |policy: &Policy| {
             let found = asked.iter().flat_map(|asked| {
                 let terms = &policy.terms;
@@ -146,9 +185,11 @@ impl Policies {
         if violations.is_empty() {
             return Ok(());
         }
-        let lines: Vec<String> = violations.iter().map(Violation::line).collect();
+        let lines: Vec<String> = violations.iter().map(PolicyViolation::line).collect();
         let failure = Failure::refused(format!("{}; nothing was changed", lines.join("; ")));
-        let unsaid = violations.iter().any(|found| found.reason == "NotSaid");
+        let unsaid = violations
+            .iter()
+            .any(|found| found.reason == ViolationReason::NotSaid);
         Err(if unsaid {
             failure.hint(
                 "set it with --reason or --ticket of `add`, which also updates an existing rule",
@@ -224,16 +265,16 @@ fn flags(requirement: Requirement) -> &'static str {
     }
 }
 
-fn touches(policy: &Policy, asked: &CheckedRule, protected: &Protected) -> Violation {
+fn touches(policy: &Policy, asked: &CheckedRule, protected: &Protected) -> PolicyViolation {
     let devices = device::format(&protected.device);
     let why: String = protected
         .message
         .iter()
         .map(|why| format!(": {why}"))
         .collect();
-    Violation {
+    PolicyViolation {
         policy: policy.name.clone(),
-        reason: "ProtectedDevice".to_owned(),
+        reason: ViolationReason::ProtectedDevice,
         message: format!(
             "{} selects {devices}, which must not be tainted{why}",
             asked.what
@@ -241,10 +282,10 @@ fn touches(policy: &Policy, asked: &CheckedRule, protected: &Protected) -> Viola
     }
 }
 
-fn lacks(policy: &Policy, asked: &CheckedRule, requirement: Requirement) -> Violation {
-    Violation {
+fn lacks(policy: &Policy, asked: &CheckedRule, requirement: Requirement) -> PolicyViolation {
+    PolicyViolation {
         policy: policy.name.clone(),
-        reason: "NotSaid".to_owned(),
+        reason: ViolationReason::NotSaid,
         message: format!("{} needs {}", asked.what, words(requirement)),
     }
 }
@@ -280,10 +321,10 @@ mod tests {
         CheckedRule::of_rule(&rule, &effect.into())
     }
 
-    fn codes(policies: &Policies, asked: CheckedRule, minor: u32) -> Vec<String> {
+    fn codes(policies: &Policies, asked: CheckedRule, minor: u32) -> Vec<&'static str> {
         let semantics = Semantics::of(Minor { minor, patch: None }).unwrap();
         let found = policies.violations(&[asked], &semantics).into_iter();
-        found.map(|found| found.reason).collect()
+        found.map(|found| found.reason.as_str()).collect()
     }
 
     #[test]
@@ -353,7 +394,7 @@ mod tests {
                 forbidden,
                 "{never} {selector:?} {effect}"
             );
-            assert!(found.iter().all(|code| code == "ProtectedDevice"));
+            assert!(found.iter().all(|code| *code == "ProtectedDevice"));
         }
     }
 

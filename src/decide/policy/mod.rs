@@ -5,11 +5,14 @@
 //!
 //! | what | module |
 //! |---|---|
+//! | What a policy file says | `document` |
 //! | Parsing of policy files | `parse` |
 //! | Violations of a policy by a requested change | `check` |
 
 mod check;
+mod document;
 mod parse;
 
-pub use check::{CheckedRule, Policies, Policy};
+pub use check::{CheckedRule, Policies, Policy, PolicyViolation, ViolationReason};
+pub use document::{DeviceTaintPolicy, Protected, Requirement};
 pub use parse::{policy, unreadable};

@@ -1,13 +1,12 @@
 //! Parsing of policy files.
 
 use super::Policy;
+use super::document::{DeviceTaintPolicy, Protected, Requirement};
 use crate::assess::Guard;
 use crate::error::Failure;
-use crate::model::{Content, Field, SourceNode};
+use crate::model::{API_VERSION, Content, Field, SourceNode};
 use crate::naming::device;
 use crate::naming::nearest::nearest;
-use crate::report::metadata::API_VERSION;
-use crate::report::policy::{DeviceTaintPolicy, Protected, Requirement};
 
 /// What a policy calls itself.
 const KIND: &str = "DeviceTaintPolicy";

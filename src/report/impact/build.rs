@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::arrangement::Arrangement;
 use super::budgets::Budget;
-use super::digest::{digest, hardware_digest};
 use super::finding::Finding;
 use super::note::{self, NoteCode};
+use super::published::Published;
 use super::release_time::{note_freed, note_hardware_in_use};
 use super::replacements::Replacements;
 use super::siblings::Sibling;
@@ -16,10 +16,12 @@ use super::view::{
     AllocatedDevice, Cause, Counts, Device, ImpactReport, Pod, Selector, Summary, TaintImpact,
     UsedClaim, Workload,
 };
+use crate::assess::defects;
 use crate::assess::{
-    Assessed, Assessment, Basis, CountSubject, DisruptionFacts, GuardOutcome, Limits,
-    PodAssessment, ReportCompleteness, TaintCounts,
+    Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
+    ReportCompleteness, TaintCounts,
 };
+use crate::decide::publish::{ControllerAnswer, OtherTreatment};
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
 };
@@ -27,9 +29,8 @@ use crate::model::{AllocationResult, ObjectName};
 use crate::report::answer;
 use crate::report::bounds::Bounds;
 use crate::report::casing::pascal_case;
-use crate::report::defects;
 use crate::report::guard::GuardResult;
-use crate::report::metadata::{API_VERSION, Affects, Incomplete, Metadata, Warning, views};
+use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use crate::report::policy::Violation;
 use crate::report::reference::Owner;
 use crate::report::taint::Taint;
@@ -78,10 +79,10 @@ impl ImpactReport {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
             metadata: Metadata::new(basis),
-            digest: digest(&taints, &pods, &devices),
-            hardware_digest: hardware_digest(&taints, &devices),
+            digest: assessment.facts.digest(),
+            hardware_digest: assessment.facts.hardware_digest(),
             guard_results: assessment.guards.iter().map(GuardResult::from).collect(),
-            incomplete: incomplete(impact, completeness),
+            incomplete: assessment.facts.gaps.iter().map(Incomplete::from).collect(),
             proposed_taints: taints,
             summary: Summary::from(&assessment.totals),
             affected_pods: pods,
@@ -96,6 +97,7 @@ impl ImpactReport {
             replacements: Replacements::from(&assessment.replacements),
             siblings: assessment.siblings.iter().map(Sibling::from).collect(),
             published_rules: Vec::new(),
+            answers: Vec::new(),
             violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             arrangement: Arrangement::default(),
@@ -113,20 +115,35 @@ impl ImpactReport {
         for device in &mut self.selected_devices {
             device.identity = identities.get(&device.device).cloned().unwrap_or_default();
         }
+        self.assessment.facts = self.assessment.facts.with_identities(identities);
         // Both digests cover the hardware: an exchange after the preview has to be noticed.
-        self.digest = digest(
-            &self.proposed_taints,
-            &self.affected_pods,
-            &self.selected_devices,
-        );
-        self.hardware_digest = hardware_digest(&self.proposed_taints, &self.selected_devices);
+        self.digest = self.assessment.facts.digest();
+        self.hardware_digest = self.assessment.facts.hardware_digest();
         self
+    }
+
+    /// Adds what the controller says of its taints, in their order.
+    pub fn set_answers(&mut self, answers: Vec<ControllerAnswer>) {
+        self.published_rules = answers.iter().map(Published::from).collect();
+        self.answers = answers;
+    }
+
+    /// What the controller would say of each taint if it treated pods with extended resources as in `other`.
+    #[must_use]
+    pub fn other_treatment(&self, other: &Self) -> Vec<OtherTreatment> {
+        let taints = self.proposed_taints.iter().zip(&other.proposed_taints);
+        let other = taints.map(|(here, there)| OtherTreatment {
+            message: there.controller_message.clone(),
+            evicts_more: there.counts.evicted_pod_count > here.counts.evicted_pod_count,
+        });
+        other.collect()
     }
 
     /// What is written of it: what it was made from stands in no document.
     #[must_use]
     pub fn as_written(mut self) -> Self {
         self.assessment = Assessment::default();
+        self.answers.clear();
         for taint in &mut self.proposed_taints {
             taint.counts.known = TaintCounts::default();
         }
@@ -144,23 +161,10 @@ impl ImpactReport {
     /// forbid; absent when nothing speaks against the change.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
-        let guards = self.assessment.guards.iter();
-        let tripped = guards.filter(|guard| guard.tripped);
-        let reasons: Vec<String> = tripped.map(GuardOutcome::reason).collect();
-        let guards =
-            (!reasons.is_empty()).then(|| format!("guard tripped: {}", reasons.join("; ")));
+        let guards = self.assessment.tripped();
         let forbidden = self.violations.iter().map(Violation::line);
         let all: Vec<String> = guards.into_iter().chain(forbidden).collect();
         (!all.is_empty()).then(|| all.join("; "))
-    }
-
-    /// What keeps it from being known who is evicted, one line each; empty when that is known.
-    #[must_use]
-    pub fn unknown_evictions(&self) -> Vec<String> {
-        let gaps = self.incomplete.iter();
-        gaps.filter(|gap| gap.affects == Affects::Evictions)
-            .map(Incomplete::line)
-            .collect()
     }
 }
 
@@ -249,18 +253,6 @@ impl From<TaintCounts> for Counts {
     }
 }
 
-/// What is missing. Who is evicted does not depend on it where nothing that is considered evicts.
-fn incomplete(impact: &Impact<'_>, completeness: &ReportCompleteness<'_>) -> Vec<Incomplete> {
-    let mut incomplete = Incomplete::all(completeness);
-    let mut rules = impact.rules.iter();
-    if !rules.any(|rule| rule.proposed.taint.effect.evicts()) {
-        for gap in &mut incomplete {
-            gap.affects = Affects::Details;
-        }
-    }
-    incomplete
-}
-
 fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -> Pod {
     let (impact, pod) = (found.impact, found.impact.pod);
     let evict_at = found.evict_at();
@@ -272,8 +264,7 @@ fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -
         phase: pod.phase.as_str().to_owned(),
         outcome: found.outcome,
         eviction_time: evict_at.map(Time),
-        // Of the times as they are written, so that the report does not contradict itself.
-        evict_in_seconds: evict_at.map(|at| Time(at).seconds_from(Time(now))),
+        evict_in_seconds: found.evict_in_seconds(now),
         causes: causes(impact, proposed),
         used_claims: used_claims(impact),
         owner: pod.controller.as_ref().map(Owner::from),

@@ -360,9 +360,12 @@ mod tests {
             .gaps
             .push(Gap::of(Kind::Pod, "access denied"));
         let report = example.report();
-        assert_eq!(report.unknown_evictions(), Vec::<String>::new());
+        assert_eq!(
+            report.assessment.facts.unknown_evictions(),
+            Vec::<String>::new()
+        );
         assert!(report.incomplete[0].message.starts_with("access denied"));
         example.proposed.taint.effect = Effect::NoExecute;
-        assert_eq!(example.report().unknown_evictions().len(), 1);
+        assert_eq!(example.facts().unknown_evictions().len(), 1);
     }
 }

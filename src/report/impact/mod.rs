@@ -10,34 +10,29 @@
 //! | Whether claims that lose their devices could be placed again, as reports write it | [`replacements`] |
 //! | Devices in use on the hardware of selected ones, as reports write them | [`siblings`] |
 //! | What is counted of an answer, as reports write it | `summary` |
-//! | Digests, by which two reports are known to have the same answer | `digest` |
 //! | The controller's own answer, and whether it agrees | `published` |
 //! | Notes on pods that stay, or leave for other reasons | [`note`] |
 //! | Sections of an impact report, for people | `sections`, `headline`, `rows`, of many pods `rollup`, with `cells` of both; what only a page has room for: `page` |
 //! | Order and grouping of pods in a report | [`arrangement`], `order` |
 //! | Timeline of evictions: due times, the last pod, and devices free again | `timeline` |
 //! | Consistency of a saved report: edits by hand are found | `self_check` |
-//! | Comparison of a report with the approved one (`--expect`) | [`expect`]; what speaks against it: `refusal` |
-//! | The short digest that identifies a report in a command | `report_digest` |
+//! | Saved reports as the facts that decisions are made on | [`saved`] |
 //! | The pods affected worst | `worst_affected` |
 
 pub mod arrangement;
 pub mod budgets;
 mod build;
 mod cells;
-mod digest;
-pub mod expect;
 mod finding;
 mod headline;
 mod order;
 mod page;
 mod published;
-mod refusal;
 mod release_time;
 pub mod replacements;
-mod report_digest;
 mod rollup;
 mod rows;
+pub mod saved;
 mod sections;
 mod self_check;
 pub mod siblings;
@@ -53,12 +48,9 @@ pub mod view;
 
 pub use arrangement::{Arrangement, Grouping, Order};
 pub use budgets::Budget;
-pub(in crate::report) use digest::{fields, hash};
-pub use expect::{ExpectedReport, UnreadableReport};
 pub use finding::{Finding, HazardCode};
 pub use note::NoteCode;
 pub use published::Published;
-pub use refusal::ApprovalRefusal;
 pub use replacements::Replacements;
 pub use siblings::Sibling;
 pub use view::{

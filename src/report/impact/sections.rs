@@ -8,6 +8,7 @@ use super::timeline::Timeline;
 use super::view::{ImpactReport, Pod, Selector, TaintImpact};
 use crate::assess::Hazard;
 use crate::assess::Sibling;
+use crate::decide::publish::ControllerAnswer;
 use crate::model::UNKNOWN;
 use crate::naming::device::Conditions;
 use crate::naming::phrase::{counted, each_once};
@@ -113,7 +114,7 @@ impl View for ImpactReport {
     }
 
     fn missing_from_names(&self) -> Vec<String> {
-        self.unknown_evictions()
+        self.assessment.facts.unknown_evictions()
     }
 }
 
@@ -206,13 +207,7 @@ fn controller(taints: &[TaintImpact]) -> Section {
 
 /// What the controller itself said about each published rule, and whether it is the same.
 fn published(report: &ImpactReport) -> Vec<String> {
-    let expected = report
-        .proposed_taints
-        .iter()
-        .map(|taint| taint.controller_message.as_deref());
-    // Both are in the order of the question, with one entry for each taint.
-    let rules = report.published_rules.iter().zip(expected);
-    rules.map(|(rule, expected)| rule.line(expected)).collect()
+    report.answers.iter().map(ControllerAnswer::line).collect()
 }
 
 fn hazards(pods: &[Pod]) -> Vec<String> {

@@ -6,23 +6,17 @@
 
 use std::collections::BTreeSet;
 
-use super::digest::{digest, hardware_digest};
 use super::view::{ImpactReport, Pod, Summary};
-use crate::assess::Outcome;
+use crate::assess::{ImpactFacts, Outcome};
 use crate::report::time::Time;
 
 /// What in the report contradicts what else is in it; nothing in one that is as it was written.
 pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
-    let hardware = hardware_digest(&report.proposed_taints, &report.selected_devices);
+    let facts = ImpactFacts::from(report);
+    let hardware = facts.hardware_digest();
     // Reports of earlier releases do not have one.
     let hardware = hardware.filter(|_| report.hardware_digest.is_some());
-    if digest(
-        &report.proposed_taints,
-        &report.affected_pods,
-        &report.selected_devices,
-    ) != report.digest
-        || hardware != report.hardware_digest
-    {
+    if facts.digest() != report.digest || hardware != report.hardware_digest {
         return Some("its digest does not match its content".to_owned());
     }
     let observed_at = report.metadata.observed();

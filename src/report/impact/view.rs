@@ -14,6 +14,7 @@ use super::published::Published;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use crate::assess::{Assessment, Outcome, Severity, TaintCounts};
+use crate::decide::publish::ControllerAnswer;
 use crate::engine;
 use crate::model::DeviceSelector;
 use crate::report::bounds::Bounds;
@@ -86,6 +87,9 @@ pub struct ImpactReport {
     /// How its pods are told to people.
     #[serde(skip)]
     pub arrangement: Arrangement,
+    /// What the controller says of the rules that were published, for words.
+    #[serde(skip)]
+    pub answers: Vec<ControllerAnswer>,
     /// What it was written from, for words and decisions; of a report that was read back, nothing is known.
     #[serde(skip)]
     pub assessment: Assessment,

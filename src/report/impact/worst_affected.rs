@@ -6,7 +6,6 @@ use super::finding::{Finding, HazardCode};
 use super::order::{urgency, workload};
 use super::view::{ImpactReport, Pod};
 use crate::assess::{Hazard, Severity};
-use crate::model::Uid;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 
@@ -14,16 +13,6 @@ use crate::naming::phrase::{counted, few};
 const WORST: usize = 5;
 
 impl ImpactReport {
-    /// The pods that are evicted, now or later.
-    #[must_use]
-    pub fn evicted(&self) -> Vec<Uid> {
-        let evicted = self
-            .affected_pods
-            .iter()
-            .filter(|pod| pod.outcome.is_evicted());
-        evicted.map(|pod| pod.uid.as_str().into()).collect()
-    }
-
     /// The evicted workloads in a few lines, for whoever is about to agree to it, each with its risks in
     /// words: those with the worst hazard first ([`Hazard::rank`](crate::assess::Hazard::rank)), then those with more of them, then those
     /// that go first; how many more there are, and where a rule is there already, how to see them all.

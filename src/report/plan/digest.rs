@@ -1,7 +1,8 @@
 //! Digest of a plan, which detects edits.
 
 use super::view::PlanUnit;
-use crate::report::impact::{Device, Pod, fields, hash};
+use crate::assess::digest::{fields, hash};
+use crate::report::impact::{Device, Pod};
 use crate::report::metadata::Metadata;
 
 /// Prefix of the digest.

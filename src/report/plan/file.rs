@@ -1,32 +1,19 @@
 //! A plan that is read back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
 use super::digest::{DigestInput, digest};
 use super::view::{PlanUnit, UnitKind};
+use crate::decide::drain::{self, PlanFile};
+use crate::decide::expectation::UnreadableExpectation;
 use crate::model::DeviceId;
 use crate::report::impact::{Device, Pod};
 use crate::report::metadata::{API_VERSION, Metadata};
 
 /// What a plan calls itself.
 const KIND: &str = "PlanReport";
-
-/// A plan that `plan -o json` or `-o yaml` wrote, as far as a drain needs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanFile {
-    /// URL of the server that it is of; absent where it was made of files.
-    pub server: Option<String>,
-    /// What a unit is.
-    pub unit_kind: UnitKind,
-    /// Names of the units in their order, each with its devices.
-    pub units: Vec<(String, BTreeSet<DeviceId>)>,
-    /// Attributes that identify the hardware, by device; empty where it publishes none.
-    pub hardware: BTreeMap<DeviceId, BTreeMap<String, String>>,
-    /// The UIDs of the pods that would be evicted.
-    pub evicted: BTreeSet<String>,
-}
 
 /// Why a text is no plan that could be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,41 +56,51 @@ struct WrittenRequest {
     unit_kind: UnitKind,
 }
 
-impl PlanFile {
-    /// Reads a plan that was written as JSON or YAML.
-    ///
-    /// # Errors
-    ///
-    /// When it is none, or not what was written.
-    pub fn parse(text: &str) -> Result<Self, UnreadablePlan> {
-        let not = |error: &dyn std::fmt::Display| UnreadablePlan::NotAPlan(error.to_string());
-        let value: serde_json::Value = if text.trim_start().starts_with('{') {
-            serde_json::from_str(text).map_err(|error| not(&error))?
-        } else {
-            serde_yaml::from_str(text).map_err(|error| not(&error))?
-        };
-        let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        let (kind, version) = (field("kind"), field("apiVersion"));
-        if kind != KIND {
-            return Err(UnreadablePlan::OtherKind { found: kind });
+/// Reads a plan that was written as JSON or YAML.
+///
+/// # Errors
+///
+/// When it is none, or not what was written.
+pub fn parse(text: &str) -> Result<PlanFile, UnreadablePlan> {
+    let not = |error: &dyn std::fmt::Display| UnreadablePlan::NotAPlan(error.to_string());
+    let value: serde_json::Value = if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).map_err(|error| not(&error))?
+    } else {
+        serde_yaml::from_str(text).map_err(|error| not(&error))?
+    };
+    let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let (kind, version) = (field("kind"), field("apiVersion"));
+    if kind != KIND {
+        return Err(UnreadablePlan::OtherKind { found: kind });
+    }
+    // Before the fields: another version would be refused for whichever field differs first.
+    if version != API_VERSION {
+        return Err(UnreadablePlan::OtherVersion { found: version });
+    }
+    let written: Written = serde_json::from_value(value).map_err(|error| not(&error))?;
+    let found = digest(&DigestInput {
+        metadata: &written.metadata,
+        units: &written.planned_units,
+        devices: &written.selected_devices,
+        pods: &written.affected_pods,
+    });
+    if found != written.digest {
+        return Err(UnreadablePlan::Edited);
+    }
+    written
+        .plan()
+        .map_err(|name| not(&format!("{name:?} is not DRIVER/POOL/DEVICE")))
+}
+
+impl From<UnreadablePlan> for UnreadableExpectation {
+    fn from(error: UnreadablePlan) -> Self {
+        let message = error.to_string();
+        match error {
+            UnreadablePlan::Edited => Self::Edited(message),
+            UnreadablePlan::NotAPlan(_)
+            | UnreadablePlan::OtherKind { .. }
+            | UnreadablePlan::OtherVersion { .. } => Self::NoReport(message),
         }
-        // Before the fields: another version would be refused for whichever field differs first.
-        if version != API_VERSION {
-            return Err(UnreadablePlan::OtherVersion { found: version });
-        }
-        let written: Written = serde_json::from_value(value).map_err(|error| not(&error))?;
-        let found = digest(&DigestInput {
-            metadata: &written.metadata,
-            units: &written.planned_units,
-            devices: &written.selected_devices,
-            pods: &written.affected_pods,
-        });
-        if found != written.digest {
-            return Err(UnreadablePlan::Edited);
-        }
-        written
-            .plan()
-            .map_err(|name| not(&format!("{name:?} is not DRIVER/POOL/DEVICE")))
     }
 }
 
@@ -126,7 +123,10 @@ impl Written {
         let evicted = pods.filter(|pod| pod.outcome.is_evicted());
         Ok(PlanFile {
             server: self.metadata.server,
-            unit_kind: self.requested_plan.unit_kind,
+            unit_kind: match self.requested_plan.unit_kind {
+                UnitKind::Device => drain::UnitKind::Device,
+                UnitKind::Node => drain::UnitKind::Node,
+            },
             units,
             hardware: hardware.collect(),
             evicted: evicted.map(|pod| pod.uid).collect(),

@@ -18,5 +18,5 @@ pub mod view;
 
 pub use build::PlanFindings;
 pub use cost::{Cost, CostTier};
-pub use file::{PlanFile, UnreadablePlan};
+pub use file::{UnreadablePlan, parse};
 pub use view::{Optimality, PlanReport, PlanUnit, RequestedPlan, RunnerUp, SpreadOver, UnitKind};

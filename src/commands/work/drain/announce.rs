@@ -6,7 +6,7 @@ use std::future::Future;
 use super::prepare::{DrainRequest, Prepared, hypothetical};
 use crate::commands::context::Context;
 use crate::commands::work::mutation_context::MutationContext;
-use crate::commands::work::publish::Publication;
+use crate::commands::work::publish::{Publication, changer};
 use crate::decide::choice::collapsed;
 use crate::decide::drain::{Announcement, announcement, refuse_difference};
 use crate::decide::publish::{interrupted, with_failed_removal};
@@ -45,13 +45,14 @@ impl DrainRequest {
                 .into_iter()
                 .map(|selector| hypothetical(selector, view.now))
                 .collect();
-            let mut report = mutation.report(&proposed, &[]).await?;
-            let mut publication = Publication::new(&mutation.rules, &proposed, view, context)?;
+            let report = mutation.report(&proposed, &[]).await?;
+            let mut publication = Publication::new(&mutation.rules, &proposed, view)?;
+            let mut changer = changer(&mutation.rules, context);
             let answers = tokio::select! {
-                answers = publication.ask(&report) => answers,
+                answers = publication.ask(&report, &mut changer) => answers,
                 status = &mut signal => Err(interrupted(status)),
             };
-            let removed = publication.clean_up().await;
+            let removed = publication.clean_up(&mut changer).await;
             let answers = match (answers, removed) {
                 (Ok(answers), removed) => removed.map(|()| answers)?,
                 (Err(failure), removed) => {
@@ -62,8 +63,7 @@ impl DrainRequest {
                     });
                 }
             };
-            report.published_rules = answers;
-            match announcement(&report) {
+            match announcement(&answers) {
                 Announcement::Agrees => {
                     context
                         .printer

@@ -15,11 +15,11 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, Means, PlannedFacts, RecordedWorkloads, RestartFacts, RestartPlan, Unit,
-    UnitKind, UnitLimits, UnitPod, drains as drain_states, failing_jobs, in_planned_order, joined,
-    least_time, plan_lines, planned_devices, planned_kind, pods_of, progress_now, refuse_aborted,
-    refuse_other_cluster, refuse_outdated, refuse_start, replaced_already, units, wanted,
-    workload_states,
+    DrainPlan, DrainTerms, Means, PlanFile, PlannedFacts, RecordedWorkloads, RestartFacts,
+    RestartPlan, Unit, UnitKind, UnitLimits, UnitPod, drains as drain_states, failing_jobs,
+    in_planned_order, joined, least_time, plan_lines, planned_devices, pods_of, progress_now,
+    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start, replaced_already, units,
+    wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -29,7 +29,6 @@ use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
 use crate::naming::phrase::few;
-use crate::report::plan::PlanFile;
 
 /// Flags and arguments of a drain.
 pub(crate) struct DrainRequest {
@@ -292,7 +291,7 @@ impl DrainRequest {
     ) -> Result<Vec<Unit>, Failure> {
         Ok(match &self.plan {
             Some(plan) => {
-                let units = units(devices, inventory, planned_kind(&plan.file))?;
+                let units = units(devices, inventory, plan.file.unit_kind)?;
                 in_planned_order(&plan.file, units)
             }
             None => units(devices, inventory, self.kind)?,
@@ -306,7 +305,7 @@ impl DrainRequest {
         };
         // By what was planned, which stays the same whatever became of the devices.
         let units = plan.file.units.iter();
-        let nodes: BTreeSet<String> = match planned_kind(&plan.file) {
+        let nodes: BTreeSet<String> = match plan.file.unit_kind {
             UnitKind::Node => units.clone().map(|(name, _)| name.clone()).collect(),
             UnitKind::Device | UnitKind::Pool => BTreeSet::new(),
         };

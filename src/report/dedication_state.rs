@@ -1,15 +1,16 @@
 //! Dedications and tolerations as reports show them.
 
-use super::state::{DedicatedDevice, DedicationState, DeviceUser, PolicyCondition, PolicyState};
-use super::terms::{AdminAccess, Members};
-use super::tolerating::{Tolerance, Tolerant};
-use crate::engine::tolerate::tolerates_eviction;
-use crate::model::{Effect, Taint};
-use crate::report::dedications::{
+use super::dedications::{
     DedicatedDeviceReport, DedicatedUsage, Dedication, DedicationPolicy, Enforcement,
     PolicyStateReport,
 };
-use crate::report::tolerations::{ToleranceReport, TolerantReport};
+use super::tolerations::{ToleranceReport, TolerantReport};
+use crate::decide::dedication::{
+    AdminAccess, DedicatedDevice, DedicationState, DeviceUser, Members, PolicyCondition,
+    PolicyState, Tolerance, Tolerant,
+};
+use crate::engine::tolerate::tolerates_eviction;
+use crate::model::{Effect, Taint};
 
 /// A dedication as reports show it.
 #[must_use]

@@ -4,30 +4,68 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::view::{Device, Pod, Selector, TaintImpact};
+use super::impact_facts::{ImpactFacts, PodFacts};
+use crate::engine::ProposedTaint;
+use crate::model::DeviceSelector;
 
 /// What the digest of an answer begins with.
-pub(super) const ALGORITHM: &str = "sha256:";
+pub const ALGORITHM: &str = "sha256:";
 
 /// What the digest of hardware begins with.
-pub(super) const HARDWARE: &str = "hardware:";
+pub const HARDWARE: &str = "hardware:";
+
+/// So many digits of a digest tell two reports apart, and fit in a line with a command.
+pub const DIGITS: usize = 16;
+
+impl ImpactFacts {
+    /// What is the same for two impacts that are the same.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        digest(self)
+    }
+
+    /// What is the same for two impacts on the same hardware; absent where no device is named by itself.
+    #[must_use]
+    pub fn hardware_digest(&self) -> Option<String> {
+        hardware_digest(self)
+    }
+
+    /// So much of the digest as fits in a line with a command, and tells it from every other one.
+    #[must_use]
+    pub fn short_digest(&self) -> String {
+        shortened(self.digest(), ALGORITHM)
+    }
+
+    /// So much of the digest of its hardware as fits in a line with a command; nothing where no device is named by
+    /// itself.
+    #[must_use]
+    pub fn short_hardware_digest(&self) -> Option<String> {
+        Some(shortened(self.hardware_digest()?, HARDWARE))
+    }
+}
+
+fn shortened(mut digest: String, of: &str) -> String {
+    digest.truncate(of.len().saturating_add(DIGITS));
+    digest
+}
 
 /// `sha256:` and the hash of what would be hit: selectors and taints without their times, what devices
 /// are, pods by UID, and their outcomes. The order of the question does not matter.
 ///
 /// What is hashed is text: one line per taint, per device whose hardware is known, and per pod, sorted;
 /// in a line, each field with its length in bytes before it (`3:abc`), and `-` for one that is null.
-pub(super) fn digest(taints: &[TaintImpact], pods: &[Pod], devices: &[Device]) -> String {
-    let mut lines: Vec<String> = taints.iter().map(taint_line).collect();
+fn digest(facts: &ImpactFacts) -> String {
+    let mut lines: Vec<String> = facts.taints.iter().map(taint_line).collect();
     // The order of arguments and of lists of the server decides nothing.
     lines.sort_unstable();
-    let known = devices.iter().filter(|device| !device.identity.is_empty());
+    let known = facts.devices.iter();
+    let known = known.filter(|device| !device.identity.is_empty());
     let mut device_lines: Vec<String> = known
-        .map(|device| device_line(&device.device, &device.identity))
+        .map(|device| device_line(&device.name, &device.identity))
         .collect();
     device_lines.sort_unstable();
     lines.append(&mut device_lines);
-    let mut pod_lines: Vec<String> = pods.iter().map(pod_line).collect();
+    let mut pod_lines: Vec<String> = facts.pods.iter().map(pod_line).collect();
     pod_lines.sort_unstable();
     lines.append(&mut pod_lines);
     hash(ALGORITHM, &lines)
@@ -35,13 +73,14 @@ pub(super) fn digest(taints: &[TaintImpact], pods: &[Pod], devices: &[Device]) -
 
 /// `hardware:` and the hash of the devices that are named one by one, with what they are; nothing where
 /// none is named so.
-pub(super) fn hardware_digest(taints: &[TaintImpact], devices: &[Device]) -> Option<String> {
-    let known: BTreeMap<&str, &BTreeMap<String, String>> = devices
+fn hardware_digest(facts: &ImpactFacts) -> Option<String> {
+    let known: BTreeMap<&str, &BTreeMap<String, String>> = facts
+        .devices
         .iter()
-        .map(|device| (device.device.as_str(), &device.identity))
+        .map(|device| (device.name.as_str(), &device.identity))
         .collect();
     let unknown = BTreeMap::new();
-    let lines = named(taints).into_iter().map(|name| {
+    let lines = named(&facts.taints).into_iter().map(|name| {
         let identity = known.get(name.as_str()).copied();
         device_line(&name, identity.unwrap_or(&unknown))
     });
@@ -50,15 +89,18 @@ pub(super) fn hardware_digest(taints: &[TaintImpact], devices: &[Device]) -> Opt
 }
 
 /// The devices that the taints name one by one, as DRIVER/POOL/DEVICE.
-pub(super) fn named(taints: &[TaintImpact]) -> BTreeSet<String> {
-    let selectors = taints.iter().filter_map(|impact| impact.selector.as_ref());
-    let name = |selector: &Selector| {
-        let parts: Option<Vec<&str>> = [&selector.driver, &selector.pool, &selector.device]
-            .into_iter()
-            .map(Option::as_deref)
-            .collect();
+#[must_use]
+pub fn named(taints: &[ProposedTaint]) -> BTreeSet<String> {
+    let selectors = taints.iter().filter_map(|taint| taint.selector.as_ref());
+    let name = |selector: &DeviceSelector| {
+        let parts = [
+            selector.driver.as_ref().map(|name| name.as_str()),
+            selector.pool.as_ref().map(|name| name.as_str()),
+            selector.device.as_ref().map(|name| name.as_str()),
+        ];
+        let parts: Option<Vec<&str>> = parts.into_iter().collect();
         // What else is asked of the device may exclude it, so that its name alone does not say that it is selected.
-        let is_plain = selector.device_class_name.is_none()
+        let is_plain = selector.device_class.is_none()
             && selector.expressions.is_empty()
             && selector.unknown_fields.is_empty();
         parts.filter(|_| is_plain).map(|parts| parts.join("/"))
@@ -67,7 +109,8 @@ pub(super) fn named(taints: &[TaintImpact]) -> BTreeSet<String> {
 }
 
 /// The hash of some lines, behind the name of its algorithm.
-pub(in crate::report) fn hash(algorithm: &str, lines: &[String]) -> String {
+#[must_use]
+pub fn hash(algorithm: &str, lines: &[String]) -> String {
     let hash = Sha256::digest(lines.join("\n"));
     let hexadecimal: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{algorithm}{hexadecimal}")
@@ -81,25 +124,25 @@ fn device_line(name: &str, identity: &BTreeMap<String, String>) -> String {
     fields([Some("device"), Some(name)].into_iter().chain(attributes))
 }
 
-fn taint_line(impact: &TaintImpact) -> String {
-    let taint = &impact.taint;
-    let selector = impact.selector.as_ref().map(selector_line);
+fn taint_line(proposed: &ProposedTaint) -> String {
+    let taint = &proposed.taint;
+    let selector = proposed.selector.as_ref().map(selector_line);
     // Without timeAdded: of a rule that does not exist yet it is the time of the preview, and never the same.
     fields([
         Some("taint"),
         selector.as_deref(),
         Some(&taint.key),
         Some(&taint.value),
-        Some(&taint.effect),
+        Some(taint.effect.as_str()),
     ])
 }
 
-fn selector_line(selector: &Selector) -> String {
+fn selector_line(selector: &DeviceSelector) -> String {
     let names = [
-        selector.driver.as_deref(),
-        selector.pool.as_deref(),
-        selector.device.as_deref(),
-        selector.device_class_name.as_deref(),
+        selector.driver.as_ref().map(|name| name.as_str()),
+        selector.pool.as_ref().map(|name| name.as_str()),
+        selector.device.as_ref().map(|name| name.as_str()),
+        selector.device_class.as_ref().map(|name| name.as_str()),
     ];
     fields(
         names
@@ -108,12 +151,17 @@ fn selector_line(selector: &Selector) -> String {
     )
 }
 
-fn pod_line(pod: &Pod) -> String {
-    fields([Some("pod"), Some(&pod.uid), Some(pod.outcome.as_str())])
+fn pod_line(pod: &PodFacts) -> String {
+    fields([
+        Some("pod"),
+        Some(pod.uid.as_str()),
+        Some(pod.outcome.as_str()),
+    ])
 }
 
 /// A line of fields, each with its length before it.
-pub(in crate::report) fn fields<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> String {
+#[must_use]
+pub fn fields<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> String {
     let field = |field: Option<&str>| match field {
         // Without the length, the fields `a` and `bc` would be hashed like `ab` and `c`.
         Some(text) => format!("{}:{text}", text.len()),
@@ -190,17 +238,16 @@ mod tests {
 
     #[test]
     fn who_is_hit_and_how_changes_the_digest() {
-        let report = Example::new().report();
-        let digest =
-            |pods: &[_]| super::digest(&report.proposed_taints, pods, &report.selected_devices);
-        let whole = digest(&report.affected_pods);
-        assert_ne!(digest(&report.affected_pods[1..]), whole);
-        let mut other = report.affected_pods.clone();
-        other[0].outcome = crate::assess::Outcome::NotEvicted;
-        assert_ne!(digest(&other), whole);
-        other.clone_from(&report.affected_pods);
-        other.reverse();
-        assert_eq!(digest(&other), whole);
+        let whole = Example::new().facts();
+        let mut other = whole.clone();
+        other.pods.remove(0);
+        assert_ne!(other.digest(), whole.digest());
+        other.clone_from(&whole);
+        other.pods[0].outcome = crate::assess::Outcome::NotEvicted;
+        assert_ne!(other.digest(), whole.digest());
+        other.clone_from(&whole);
+        other.pods.reverse();
+        assert_eq!(other.digest(), whole.digest());
     }
 
     #[test]

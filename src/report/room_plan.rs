@@ -1,12 +1,13 @@
 //! Making room as reports show it.
 
-use super::closed_nodes::{ClosedNode, closed_line};
-use super::plan::{NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
-use super::run::{Competitor, StageEnd};
+use super::change::DryRun;
+use super::reference::ObjectReference;
+use super::room::{Room, RoomCompetitor, RoomEviction, RoomOutcome, RoomReport};
+use crate::decide::make_room::{
+    ClosedNode, Competitor, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan, StageEnd,
+    closed_line,
+};
 use crate::model::{Pod, Uid};
-use crate::report::change::DryRun;
-use crate::report::reference::ObjectReference;
-use crate::report::room::{Room, RoomCompetitor, RoomEviction, RoomOutcome, RoomReport};
 
 /// A set that was chosen, for this pod.
 #[must_use]

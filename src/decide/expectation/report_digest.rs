@@ -1,18 +1,15 @@
 //! The short digest that identifies a report in a command.
 
-use super::digest::{ALGORITHM, HARDWARE, named};
 use super::refusal::ApprovalRefusal;
-use super::view::{Device, ImpactReport};
-
-/// So many digits of a digest tell two reports apart, and fit in a line with a command.
-const DIGITS: usize = 16;
+use crate::assess::digest::{ALGORITHM, DIGITS, HARDWARE, named};
+use crate::assess::{DeviceFacts, ImpactFacts};
 
 /// More devices than these are not named one by one.
 const FEW: usize = 3;
 
 /// What identifies a report, or a part of it: its digest, that of its hardware, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ReportDigest {
+pub struct ReportDigest {
     /// The first digits of the report's digest.
     digest: Option<String>,
     /// The first digits of that of its hardware.
@@ -54,71 +51,47 @@ impl ReportDigest {
 
     /// What speaks against taking `found` for what the mark stands for. Other hardware makes another
     /// digest, so that it is told alone.
-    pub(super) fn objection(&self, found: &ImpactReport) -> Option<ApprovalRefusal> {
+    pub(super) fn objection(&self, found: &ImpactFacts) -> Option<ApprovalRefusal> {
         let fits = |digits: &Option<String>, of: &str, found: Option<&str>| {
             let found = found.and_then(|found| found.strip_prefix(of));
             digits
                 .as_ref()
                 .is_none_or(|digits| found.is_some_and(|found| found.starts_with(digits)))
         };
-        if !fits(&self.hardware, HARDWARE, found.hardware_digest.as_deref()) {
+        if !fits(&self.hardware, HARDWARE, found.hardware_digest().as_deref()) {
             return Some(ApprovalRefusal::OtherHardware {
-                devices: found.named_devices(),
+                devices: named_devices(found),
             });
         }
-        let is_same = fits(&self.digest, ALGORITHM, Some(&found.digest));
+        let is_same = fits(&self.digest, ALGORITHM, Some(&found.digest()));
         (!is_same).then(|| ApprovalRefusal::OtherDigest {
             expected: format!("{ALGORITHM}{}", self.digest.as_deref().unwrap_or_default()),
-            found: found.short_digest().to_owned(),
+            found: found.short_digest(),
         })
     }
 }
 
-impl ImpactReport {
-    /// So much of the digest as fits in a line with a command, and tells it from every other one.
-    #[must_use]
-    pub fn short_digest(&self) -> &str {
-        shortened(&self.digest, ALGORITHM)
-    }
-
-    /// So much of the digest of its hardware as fits in a line with a command; nothing where no device
-    /// is named by itself.
-    #[must_use]
-    pub fn short_hardware_digest(&self) -> Option<&str> {
-        let digest = self.hardware_digest.as_deref()?;
-        Some(shortened(digest, HARDWARE))
-    }
-
-    /// Whether it is known of a device that is named by itself what it is.
-    #[must_use]
-    pub fn knows_hardware(&self) -> bool {
-        self.selected_devices
-            .iter()
-            .any(|device| !device.identity.is_empty())
-    }
-
-    /// The devices that are named one by one, each with what it is now.
-    fn named_devices(&self) -> Vec<String> {
-        let named = named(&self.proposed_taints);
-        let one = |name: &String| {
-            let mut devices = self.selected_devices.iter();
-            let device = devices.find(|device| device.device == *name);
-            match device.and_then(what_it_is) {
-                Some(identity) => format!("{name} (now {identity})"),
-                None => format!("{name} (now unknown)"),
-            }
-        };
-        // They stand in one line of an error, each with all numbers of its hardware.
-        let mut shown: Vec<String> = named.iter().take(FEW).map(one).collect();
-        let more = named.len().saturating_sub(FEW);
-        if more > 0 {
-            shown.push(format!("{more} more"));
+/// The devices that are named one by one, each with what it is now.
+fn named_devices(found: &ImpactFacts) -> Vec<String> {
+    let named = named(&found.taints);
+    let one = |name: &String| {
+        let mut devices = found.devices.iter();
+        let device = devices.find(|device| device.name == *name);
+        match device.and_then(what_it_is) {
+            Some(identity) => format!("{name} (now {identity})"),
+            None => format!("{name} (now unknown)"),
         }
-        shown
+    };
+    // They stand in one line of an error, each with all numbers of its hardware.
+    let mut shown: Vec<String> = named.iter().take(FEW).map(one).collect();
+    let more = named.len().saturating_sub(FEW);
+    if more > 0 {
+        shown.push(format!("{more} more"));
     }
+    shown
 }
 
-fn what_it_is(device: &Device) -> Option<String> {
+fn what_it_is(device: &DeviceFacts) -> Option<String> {
     let attributes: Vec<String> = device
         .identity
         .iter()
@@ -127,22 +100,16 @@ fn what_it_is(device: &Device) -> Option<String> {
     (!attributes.is_empty()).then(|| attributes.join(", "))
 }
 
-fn shortened<'a>(digest: &'a str, of: &str) -> &'a str {
-    digest
-        .get(..of.len().saturating_add(DIGITS))
-        .unwrap_or(digest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::testing::Example;
 
-    fn with_uuid(uuid: &str) -> ImpactReport {
+    fn with_uuid(uuid: &str) -> ImpactFacts {
         let identity = [("gpu.example.com/uuid".to_owned(), uuid.to_owned())];
         let name = "gpu.example.com/node-7/gpu-0".to_owned();
         let identities = [(name, identity.into())].into();
-        Example::new().report().with_identities(&identities)
+        Example::new().facts().with_identities(&identities)
     }
 
     fn report_digest(text: &str) -> ReportDigest {
@@ -153,26 +120,27 @@ mod tests {
     fn a_mark_stands_for_its_report_and_for_no_other() {
         let report = with_uuid("GPU-A");
         let hardware = report.short_hardware_digest().unwrap();
-        let both = format!("{},{hardware}", report.short_digest());
+        let short = report.short_digest();
+        let both = format!("{short},{hardware}");
         for text in [
-            &report.digest,
-            report.short_digest(),
-            hardware,
-            report.hardware_digest.as_ref().unwrap(),
+            &report.digest(),
+            &short,
+            &hardware,
+            &report.hardware_digest().unwrap(),
             &both,
         ] {
             assert_eq!(report_digest(text).objection(&report), None, "{text}");
         }
         let mut less = report.clone();
-        less.digest = format!("sha256:{}", "0".repeat(64));
-        for text in [report.short_digest(), &both] {
+        less.pods.clear();
+        for text in [&short, &both] {
             let objection = report_digest(text).objection(&less);
             assert!(matches!(
                 objection,
                 Some(ApprovalRefusal::OtherDigest { .. })
             ));
         }
-        assert_eq!(report_digest(hardware).objection(&less), None);
+        assert_eq!(report_digest(&hardware).objection(&less), None);
     }
 
     #[test]
@@ -180,20 +148,20 @@ mod tests {
         let (before, after) = (with_uuid("GPU-A"), with_uuid("GPU-B"));
         let hardware = before.short_hardware_digest().unwrap();
         let both = format!("{},{hardware}", before.short_digest());
-        for text in [hardware, &both] {
+        for text in [&hardware, &both] {
             let objection = report_digest(text).objection(&after).unwrap().to_string();
             assert_eq!(
                 objection,
                 "gpu.example.com/node-7/gpu-0 (now gpu.example.com/uuid=GPU-B) has changed since the preview: it is different hardware or a new device"
             );
         }
-        let objection = report_digest(before.short_digest()).objection(&after);
+        let objection = report_digest(&before.short_digest()).objection(&after);
         assert!(matches!(
             objection,
             Some(ApprovalRefusal::OtherDigest { .. })
         ));
-        let unknown = Example::new().report();
-        let objection = report_digest(hardware)
+        let unknown = Example::new().facts();
+        let objection = report_digest(&hardware)
             .objection(&unknown)
             .unwrap()
             .to_string();

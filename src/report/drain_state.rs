@@ -1,20 +1,19 @@
-//! A drain as reports show it.
+//! A drain as reports show it, from its state.
 
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::requesters::requesters;
-use super::state::{DrainState, UnitProgress, UnitState};
-use super::unit::Unit;
+use super::drains::{Drain, DrainUnit};
+use super::reference::ObjectReference;
+use super::time::Time;
 use crate::assess::Basis;
+use crate::decide::drain::{
+    DrainState, UnitProgress, UnitStage, UnitState, devices_of, requesters,
+};
 use crate::engine::holders::holders;
-use crate::engine::{self, ProposedTaint};
-use crate::model::{DeviceId, RuleMetadata};
+use crate::model::RuleMetadata;
 use crate::naming::age::human_duration;
-use crate::report::drains::{Drain, DrainUnit, UnitStage};
-use crate::report::reference::ObjectReference;
-use crate::report::time::Time;
 
 /// The drain, with the claims and pods that hold its devices now.
 #[must_use]
@@ -69,47 +68,6 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
     format!(
         "started{since}; it is not recorded whether a command is still running: to continue, run the same command again"
     )
-}
-
-/// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its devices
-/// again, or while that is unknown: a pod that tolerates the taint may have come since. Nor is one that gets more `rules` than
-/// it has, since it has a device more.
-#[must_use]
-pub fn progress_now(
-    state: Option<&DrainState>,
-    unit: &Unit,
-    rules: usize,
-    basis: &Basis<'_>,
-) -> UnitProgress {
-    let is_held = !holders(&basis.reading.snapshot, &unit.devices).is_empty();
-    let recorded = state.and_then(|state| state.unit(&unit.name));
-    let has_fewer = recorded.is_some_and(|unit| unit.rules.len() < rules);
-    match recorded.map(|unit| &unit.progress) {
-        None => UnitProgress::Waiting,
-        Some(UnitProgress::Idle | UnitProgress::Held) if has_fewer => UnitProgress::Draining,
-        Some(UnitProgress::Idle) if is_held || !basis.knows_usage() => UnitProgress::Blocked,
-        Some(progress) => progress.clone(),
-    }
-}
-
-/// The devices that the rules of a unit select.
-#[must_use]
-pub fn devices_of(unit: &UnitState, basis: &Basis<'_>) -> BTreeSet<DeviceId> {
-    let rules = unit.rules.iter();
-    let taints: Vec<ProposedTaint> = rules
-        .map(|rule| ProposedTaint::of_rule(rule, basis.now))
-        .collect();
-    let selected = engine::selection(&basis.reading.snapshot, &taints, basis.semantics).devices;
-    // Also those that are not published, or whose slices could not be read: each rule names its device.
-    let named = unit.rules.iter().filter_map(|rule| {
-        let selector = rule.selector.as_ref()?;
-        Some(DeviceId {
-            driver: selector.driver.clone()?,
-            pool: selector.pool.clone()?,
-            device: selector.device.clone()?,
-        })
-    });
-    selected.into_iter().chain(named).collect()
 }
 
 fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
@@ -169,7 +127,7 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::drains;
+    use crate::decide::drain::{Unit, drains, progress_now};
     use crate::decide::testing::{named, selector};
     use crate::model::{Gap, Kind, Reading};
     use crate::report::testing::{claim_in_use, now, pod, published, reading, semantics, slice};

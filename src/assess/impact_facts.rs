@@ -1,0 +1,198 @@
+//! What an impact is to whoever agrees to it: of the moment, or of a report that was kept and read back.
+//!
+//! Both are the same facts, so that one is compared with the other field by field.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::basis::Basis;
+use super::completeness::ReportCompleteness;
+use super::outcome::Outcome;
+use super::pod::PodAssessment;
+use crate::engine::{Cause, Impact, Origin, ProposedTaint};
+use crate::model::{Affects, Gap, NamespacedName, ObjectName, Uid};
+
+/// Whom proposed taints hit, on which hardware, and what is not known of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImpactFacts {
+    /// The proposed taints, in the order of the question.
+    pub taints: Vec<ProposedTaint>,
+    /// Every pod that uses a selected device, by namespace and name.
+    pub pods: Vec<PodFacts>,
+    /// Every selected device, by name.
+    pub devices: Vec<DeviceFacts>,
+    /// What could not be read or evaluated, in the order in which it was met.
+    pub gaps: Vec<Gap>,
+}
+
+/// A pod, and what would happen to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodFacts {
+    /// What it is called.
+    pub name: NamespacedName,
+    /// Which one of that name it is.
+    pub uid: Uid,
+    /// What would happen to it.
+    pub outcome: Outcome,
+    /// When it would be evicted; a time in the past means at once.
+    pub eviction_time: Option<Timestamp>,
+    /// In how many seconds it would be evicted, counted from when that was found.
+    pub evict_in_seconds: Option<i64>,
+    /// The rule whose taint evicts it first; absent for a driver's taint, and for a rule that is not there yet.
+    pub first_rule: Option<ObjectName>,
+}
+
+/// A selected device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceFacts {
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub name: String,
+    /// Attributes that identify its hardware; none where they are not known, or not asked for.
+    pub identity: BTreeMap<String, String>,
+}
+
+impl ImpactFacts {
+    /// Of an impact as it was assessed; what identifies the hardware is not part of that.
+    pub(super) fn of(
+        impact: &Impact<'_>,
+        pods: &[PodAssessment<'_>],
+        completeness: &ReportCompleteness<'_>,
+        basis: &Basis<'_>,
+    ) -> Self {
+        let proposed: Vec<&ProposedTaint> = impact.rules.iter().map(|rule| rule.proposed).collect();
+        // Who is evicted does not depend on what is missing where nothing that is considered evicts.
+        let evicts = proposed.iter().any(|taint| taint.taint.effect.evicts());
+        let gap = |gap: &Gap| Gap {
+            affects: match completeness.affects(gap) {
+                Affects::Evictions if !evicts => Affects::Details,
+                affects => affects,
+            },
+            ..gap.clone()
+        };
+        let pod = |found: &PodAssessment<'_>| PodFacts {
+            name: found.impact.pod.name.clone(),
+            uid: found.impact.pod.uid.clone(),
+            outcome: found.outcome,
+            eviction_time: found.evict_at(),
+            evict_in_seconds: found.evict_in_seconds(basis.now),
+            first_rule: found
+                .impact
+                .causes
+                .first()
+                .and_then(|cause| rule_of(cause, &proposed)),
+        };
+        let mut devices: Vec<_> = impact.devices.iter().map(|device| &device.id).collect();
+        devices.sort();
+        Self {
+            pods: pods.iter().map(pod).collect(),
+            devices: devices
+                .into_iter()
+                .map(|id| DeviceFacts {
+                    name: id.to_string(),
+                    identity: BTreeMap::new(),
+                })
+                .collect(),
+            gaps: completeness.gaps().map(gap).collect(),
+            taints: proposed.into_iter().cloned().collect(),
+        }
+    }
+
+    /// With what identifies the hardware of devices, by DRIVER/POOL/DEVICE.
+    #[must_use]
+    pub fn with_identities(
+        mut self,
+        identities: &BTreeMap<String, BTreeMap<String, String>>,
+    ) -> Self {
+        for device in &mut self.devices {
+            device.identity = identities.get(&device.name).cloned().unwrap_or_default();
+        }
+        self
+    }
+
+    /// The pods that are evicted, now or later.
+    pub fn evicted(&self) -> impl Iterator<Item = &PodFacts> {
+        self.pods.iter().filter(|pod| pod.outcome.is_evicted())
+    }
+
+    /// What keeps it from being known who is evicted.
+    pub fn decisive_gaps(&self) -> impl Iterator<Item = &Gap> {
+        let gaps = self.gaps.iter();
+        gaps.filter(|gap| gap.affects == Affects::Evictions)
+    }
+
+    /// As [`ImpactFacts::decisive_gaps`], one line each; empty when it is known who is evicted.
+    #[must_use]
+    pub fn unknown_evictions(&self) -> Vec<String> {
+        let line = |gap: &Gap| format!("{}: {}", gap.what, gap.why);
+        self.decisive_gaps().map(line).collect()
+    }
+
+    /// Whether it is known of a device that is named by itself what it is.
+    #[must_use]
+    pub fn knows_hardware(&self) -> bool {
+        self.devices
+            .iter()
+            .any(|device| !device.identity.is_empty())
+    }
+}
+
+/// The rule whose taint it is.
+fn rule_of(cause: &Cause<'_>, proposed: &[&ProposedTaint]) -> Option<ObjectName> {
+    match cause.origin {
+        Origin::Proposed(index) => proposed.get(index)?.rule.clone(),
+        Origin::Rule(name) => Some(name.clone()),
+        Origin::ResourceSlice(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Effect;
+    use crate::report::testing::Example;
+
+    #[test]
+    fn what_is_missing_decides_who_is_evicted_only_where_something_evicts() {
+        let facts = |effect: Effect| {
+            let mut example = Example::new();
+            example.proposed.taint.effect = effect;
+            let gap = Gap::of(crate::model::Kind::Pod, "access denied");
+            example.reading.gaps.push(gap);
+            example.facts()
+        };
+        let unknown = facts(Effect::NoExecute).unknown_evictions();
+        assert_eq!(unknown.len(), 1);
+        assert!(unknown[0].starts_with("pods: access denied"), "{unknown:?}");
+        let weak = facts(Effect::NoSchedule);
+        assert_eq!(weak.unknown_evictions(), Vec::<String>::new());
+        assert_eq!(weak.gaps.len(), 1);
+        assert_eq!(weak.gaps[0].affects, Affects::Details);
+    }
+
+    #[test]
+    fn the_first_cause_is_named_where_it_is_a_rule() {
+        let mut example = Example::new();
+        example.proposed.rule = Some("drain".into());
+        let facts = example.facts();
+        let first = facts.evicted().next().unwrap();
+        assert_eq!(first.first_rule, Some("drain".into()));
+        let proposed = [&example.proposed];
+        let slice = "slice".into();
+        for (origin, rule) in [
+            (Origin::Proposed(0), Some("drain")),
+            (Origin::Proposed(1), None),
+            (Origin::ResourceSlice(&slice), None),
+        ] {
+            let cause = crate::report::testing::cause(origin, 0);
+            assert_eq!(rule_of(&cause, &proposed), rule.map(Into::into));
+        }
+    }
+
+    #[test]
+    fn only_the_evicted_count_as_such() {
+        let facts = Example::new().facts();
+        assert!(facts.evicted().count() < facts.pods.len());
+        assert!(facts.evicted().all(|pod| pod.eviction_time.is_some()));
+    }
+}

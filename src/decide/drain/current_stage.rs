@@ -1,0 +1,100 @@
+//! The stage of a unit as it is now, which is not only what its rules record.
+
+use std::collections::BTreeSet;
+
+use super::state::{DrainState, UnitProgress, UnitState};
+use super::unit::Unit;
+use crate::assess::Basis;
+use crate::engine::holders::holders;
+use crate::engine::{self, ProposedTaint};
+use crate::model::DeviceId;
+
+/// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its devices
+/// again, or while that is unknown: a pod that tolerates the taint may have come since. Nor is one that gets more `rules` than
+/// it has, since it has a device more.
+#[must_use]
+pub fn progress_now(
+    state: Option<&DrainState>,
+    unit: &Unit,
+    rules: usize,
+    basis: &Basis<'_>,
+) -> UnitProgress {
+    let is_held = !holders(&basis.reading.snapshot, &unit.devices).is_empty();
+    let recorded = state.and_then(|state| state.unit(&unit.name));
+    let has_fewer = recorded.is_some_and(|unit| unit.rules.len() < rules);
+    match recorded.map(|unit| &unit.progress) {
+        None => UnitProgress::Waiting,
+        Some(UnitProgress::Idle | UnitProgress::Held) if has_fewer => UnitProgress::Draining,
+        Some(UnitProgress::Idle) if is_held || !basis.knows_usage() => UnitProgress::Blocked,
+        Some(progress) => progress.clone(),
+    }
+}
+
+/// The devices that the rules of a unit select.
+#[must_use]
+pub fn devices_of(unit: &UnitState, basis: &Basis<'_>) -> BTreeSet<DeviceId> {
+    let rules = unit.rules.iter();
+    let taints: Vec<ProposedTaint> = rules
+        .map(|rule| ProposedTaint::of_rule(rule, basis.now))
+        .collect();
+    let selected = engine::selection(&basis.reading.snapshot, &taints, basis.semantics).devices;
+    // Also those that are not published, or whose slices could not be read: each rule names its device.
+    let named = unit.rules.iter().filter_map(|rule| {
+        let selector = rule.selector.as_ref()?;
+        Some(DeviceId {
+            driver: selector.driver.clone()?,
+            pool: selector.pool.clone()?,
+            device: selector.device.clone()?,
+        })
+    });
+    selected.into_iter().chain(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::drains;
+    use crate::decide::testing::{named, selector};
+    use crate::model::{Gap, Kind, Reading, RuleMetadata};
+    use crate::report::testing::{claim_in_use, now, pod, published, reading, semantics, slice};
+
+    fn idle() -> DrainState {
+        let mut rule = named("a", "NoSchedule");
+        rule.selector = Some(selector("gpu-0"));
+        let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+        rule.metadata.labels.extend([label]);
+        let notes = [
+            (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned()),
+            (RuleMetadata::DRAIN_UNIT.to_owned(), "node-1".to_owned()),
+        ];
+        rule.metadata.annotations.extend(notes);
+        drains(&[rule]).remove(0)
+    }
+
+    #[test]
+    fn a_unit_that_was_idle_is_done_only_while_it_is_known_that_no_claim_holds_its_devices() {
+        let drain = idle();
+        let mut reading = reading();
+        reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        let semantics = semantics(37);
+        let stage = |state: Option<&DrainState>, rules: usize, reading: &Reading| {
+            let basis = Basis {
+                reading,
+                semantics: &semantics,
+                now: now(),
+            };
+            let devices = devices_of(&drain.units[0], &basis);
+            assert_eq!(devices.len(), 1);
+            let name = "node-1".to_owned();
+            progress_now(state, &Unit { name, devices }, rules, &basis)
+        };
+        assert_eq!(stage(Some(&drain), 1, &reading), UnitProgress::Idle);
+        assert_eq!(stage(Some(&drain), 2, &reading), UnitProgress::Draining);
+        assert_eq!(stage(None, 1, &reading), UnitProgress::Waiting);
+        let mut unread = reading.clone();
+        unread.gaps = vec![Gap::of(Kind::ResourceClaim, "denied")];
+        assert_eq!(stage(Some(&drain), 1, &unread), UnitProgress::Blocked);
+        reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "late"))];
+        assert_eq!(stage(Some(&drain), 1, &reading), UnitProgress::Blocked);
+    }
+}

@@ -1,0 +1,36 @@
+//! Stages of a unit, as reports write them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Stage of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum UnitStage {
+    /// New pods are blocked; no pod has been evicted.
+    Waiting,
+    /// Its pods are being evicted.
+    Draining,
+    /// Pods could not be evicted; the same command tries again.
+    Blocked,
+    /// No claim held its devices when it was done, and the workloads of its pods were ready.
+    Idle,
+    /// Pods hold its devices that the drain does not evict, or that came after it was idle.
+    Held,
+    /// Another user or program removed or weakened a rule.
+    Reversed,
+}
+
+impl UnitStage {
+    /// The stage in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Draining => "draining",
+            Self::Blocked => "blocked",
+            Self::Idle => "idle",
+            Self::Held => "held",
+            Self::Reversed => "reversed",
+        }
+    }
+}
