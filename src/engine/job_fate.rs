@@ -182,8 +182,8 @@ impl FailurePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::{self, workload};
     use crate::model::{Controller, Job, JobEnd, Phase};
-    use crate::report::testing::{self, workload};
 
     fn impact(pods: &[Pod]) -> Impact<'_> {
         testing::impact(pods.iter().map(|pod| testing::evicted(pod, 0)).collect())

@@ -68,6 +68,8 @@ pub mod set_search;
 pub mod settle;
 pub mod termination_blocker;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 pub mod tolerant;
 pub mod tolerate;

@@ -468,10 +468,10 @@ fn unscaled(workload: &WorkloadImpact<'_>) -> Option<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::{self, workload};
     use crate::model::{
         CoschedulingPodGroup, Deployment, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet,
     };
-    use crate::report::testing::{self, workload};
 
     fn below(workload: Workload, kind: &str, name: &str) -> Workload {
         Workload {

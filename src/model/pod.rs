@@ -324,7 +324,7 @@ pub enum NodeHealth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::testing::pod;
+    use crate::engine::testing::pod;
 
     #[test]
     fn only_a_pod_that_the_scheduler_gave_up_on_has_no_place() {

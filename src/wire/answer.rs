@@ -32,6 +32,8 @@ pub struct ServerStatus {
     pub reason: String,
     /// In words; empty when it says none.
     pub message: String,
+    /// Name of the object that it is about; empty when it says none.
+    pub name: String,
 }
 
 /// What `body` says it is, in either encoding; `None` when it is no Kubernetes object.
@@ -107,8 +109,17 @@ struct Fields {
     message: Option<String>,
     #[prost(string, optional, tag = "4")]
     reason: Option<String>,
+    #[prost(message, optional, tag = "5")]
+    details: Option<Details>,
     #[prost(int32, optional, tag = "6")]
     code: Option<i32>,
+}
+
+/// `metav1.StatusDetails`.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+struct Details {
+    #[prost(string, optional, tag = "1")]
+    name: Option<String>,
 }
 
 impl From<Fields> for ServerStatus {
@@ -122,6 +133,10 @@ impl From<Fields> for ServerStatus {
                 .and_then(|code| u16::try_from(code).ok()),
             reason: fields.reason.unwrap_or_default(),
             message: fields.message.unwrap_or_default(),
+            name: fields
+                .details
+                .and_then(|details| details.name)
+                .unwrap_or_default(),
         }
     }
 }
@@ -136,13 +151,13 @@ mod tests {
     fn status_is_read_from_both_encodings() {
         let json = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",
             "message":"nodes \"x\" not found","reason":"NotFound",
-            "code":404}"#;
+            "details":{"name":"x","kind":"nodes"},"code":404}"#;
         let fields: Fields = serde_json::from_slice(json).expect("a status");
         let protobuf = envelope("v1", "Status", &fields.encode_to_vec());
         for body in [&json[..], &protobuf] {
             let found = server_status(body).expect("a status");
             assert_eq!(found.code, Some(404));
-            assert_eq!(found.reason, "NotFound");
+            assert_eq!((&*found.reason, &*found.name), ("NotFound", "x"));
             assert!(!found.success);
         }
     }

@@ -19,6 +19,7 @@ use super::retry::{AttemptFailure, is_busy};
 use super::target::Target;
 use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
+use crate::cluster::path::unescaped;
 use crate::cluster::permission::Permission;
 use crate::cluster::purpose::Purpose;
 use crate::wire::{ServerStatus, server_status};
@@ -163,6 +164,10 @@ fn explained(
     let message = account.message;
     // Of what is to be made, its namespace is missing, and not the object.
     let is_creation = asked.change.is_some() && matches!(Target::of(&path), Target::Collection(_));
+    if status == StatusCode::NOT_FOUND && is_of_another(&path, &account.name) {
+        // The response to another request: a rule that this deletion removed would be called deleted before.
+        return AttemptFailure::Foreign(format!("{status} and a Status with message {message:?}"));
+    }
     AttemptFailure::Final(match (status, account.reason.as_str()) {
         (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {
             server: Arc::clone(server),
@@ -193,6 +198,15 @@ fn explained(
             path,
         },
     })
+}
+
+/// Whether `name`, of the object that is not found, is another than that of the object at `path`.
+///
+/// A subresource may be missing something else, as a debug pod its node.
+fn is_of_another(path: &str, name: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    let asked = path.rsplit('/').next().unwrap_or_default();
+    matches!(Target::of(path), Target::Object(_)) && !name.is_empty() && unescaped(asked) != name
 }
 
 /// Whether an object is refused that its user may make: `… is forbidden: violates PodSecurity …`. No role helps then.
@@ -283,6 +297,20 @@ mod tests {
             r#","details":{"name":"a","kind":"devicetaintrules"}"#,
         );
         assert_eq!(judge_part(404, &kind), "NotFound");
+    }
+
+    #[test]
+    fn an_object_is_missing_only_where_the_answer_names_it() {
+        let about = |name: &str| {
+            let details = format!(r#","details":{{"name":"{name}","kind":"devicetaintrules"}}"#);
+            status(404, "NotFound", &details)
+        };
+        assert_eq!(judge(RULE, 404, &about("a")), "NotFound");
+        assert_eq!(judge(RULE, 404, &about("")), "NotFound");
+        assert_eq!(judge(RULE, 404, &status(404, "NotFound", "")), "NotFound");
+        assert_eq!(judge(RULE, 404, &about("other")), "Foreign");
+        let eviction = "/api/v1/namespaces/a/pods/b/eviction";
+        assert_eq!(judge(eviction, 404, &about("other")), "NotFound");
     }
 
     #[test]

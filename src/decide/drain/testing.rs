@@ -1,12 +1,12 @@
 //! Clusters and pods for tests.
 
 use crate::engine::ClaimUse;
+use crate::engine::testing::{claim, controller, failure_policy, name, pod, reading, workload};
 use crate::model::{
     AllocationResult, Amount, BudgetStatus, Deployment, Job, LabelSelector, NamespacedName, Pod,
     PodDisruptionBudget, Reading, ReplicaSet, Rollout, RolloutStrategy, StatefulSet,
     UnhealthyPodEvictionPolicy,
 };
-use crate::report::testing::{claim, controller, failure_policy, name, pod, reading, workload};
 
 /// What was read of a cluster.
 pub struct Cluster {

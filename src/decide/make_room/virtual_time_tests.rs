@@ -13,8 +13,8 @@ use super::run::{
 };
 use super::tolerance::Mechanism;
 use crate::decide::drain::EvictionReply;
+use crate::engine::testing::{device, name};
 use crate::model::{DeviceId, Effect, Uid};
-use crate::report::testing::{device, name};
 
 const RUNS: u64 = 10_000;
 const TIMEOUT: u64 = 60;

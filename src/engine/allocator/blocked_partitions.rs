@@ -161,20 +161,20 @@ mod tests {
                 Some(device) => (device, true),
                 None => (*device, false),
             };
-            let pod = crate::report::testing::pod("ml", device);
+            let pod = crate::engine::testing::pod("ml", device);
             ResourceClaim {
                 allocation: Some(Allocation {
                     node: None,
                     results: vec![AllocationResult {
                         request: "gpu".into(),
-                        device: crate::report::testing::device(device),
+                        device: crate::engine::testing::device(device),
                         admin_access,
                         share_id: None,
                         tolerations: Vec::new(),
                         consumed_capacity: None,
                     }],
                 }),
-                ..crate::report::testing::claim(&pod)
+                ..crate::engine::testing::claim(&pod)
             }
         });
         Snapshot {

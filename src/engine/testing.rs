@@ -1,0 +1,266 @@
+//! Literal objects and verdicts for tests.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Cause, Impact, Origin, PodImpact, ProposedTaint, Semantics, Verdict};
+use crate::model::{
+    Allocation, AllocationResult, AttributeValue, ConsumerReference, Containers, Controller,
+    Device, DeviceId, DeviceSelector, DisruptionAction, Effect, FailurePolicy, Kind, Minor,
+    NamespacedName, Node, NodeCondition, Phase, Pool, QosClass, Reading, ResourceClaim,
+    ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Workload,
+};
+
+pub use crate::model::Pod;
+
+pub fn semantics(minor: u32) -> Semantics {
+    Semantics::of(Minor { minor, patch: None }).unwrap()
+}
+
+pub static DEVICE: LazyLock<DeviceId> = LazyLock::new(|| device("gpu-0"));
+
+pub static TAINT: LazyLock<Taint> = LazyLock::new(|| Taint {
+    key: "example.com/maintenance".to_owned(),
+    value: String::new(),
+    effect: Effect::NoExecute,
+    time_added: Some(now()),
+});
+
+pub fn now() -> Timestamp {
+    "2026-11-21T01:00:34Z".parse().unwrap()
+}
+
+pub fn after(seconds: i64) -> Timestamp {
+    now() + SignedDuration::from_secs(seconds)
+}
+
+pub fn device(name: &str) -> DeviceId {
+    DeviceId {
+        driver: "gpu.example.com".into(),
+        pool: "node-7".into(),
+        device: name.into(),
+    }
+}
+
+pub fn name(namespace: &str, name: &str) -> NamespacedName {
+    NamespacedName {
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+pub fn controller(kind: &str, name: &str) -> Controller {
+    Controller {
+        api_version: "apps/v1".into(),
+        kind: kind.into(),
+        name: name.into(),
+        uid: format!("uid-of-{name}").as_str().into(),
+    }
+}
+
+pub fn pod(namespace: &str, pod: &str) -> Pod {
+    Pod {
+        name: name(namespace, pod),
+        uid: format!("uid-of-{pod}").as_str().into(),
+        node: Some("node-7".into()),
+        labels: Vec::new(),
+        annotations: Vec::new(),
+        phase: Phase::Running,
+        is_ready: true,
+        containers: Containers::Running,
+        sandbox: Sandbox::Up,
+        deletion: None,
+        claims: Vec::new(),
+        extended_resource_claim: None,
+        pod_group: None,
+        controller: Some(controller("ReplicaSet", "train-6d")),
+        qos_class: Some(QosClass::Burstable),
+        priority: 0,
+        priority_class_name: "".into(),
+        grace_period_seconds: 30,
+        has_local_data: false,
+        scheduling: None,
+    }
+}
+
+pub fn proposed(rule: Option<&str>) -> ProposedTaint {
+    ProposedTaint {
+        rule: rule.map(Into::into),
+        selector: Some(DeviceSelector {
+            driver: Some("gpu.example.com".into()),
+            pool: Some("node-7".into()),
+            device: Some("gpu-0".into()),
+            ..DeviceSelector::default()
+        }),
+        taint: TAINT.clone(),
+    }
+}
+
+pub fn cause(origin: Origin<'_>, seconds: i64) -> Cause<'_> {
+    Cause {
+        origin,
+        device: &DEVICE,
+        taint: &TAINT,
+        at: after(seconds),
+    }
+}
+
+pub fn with_verdict(pod: &Pod, verdict: Verdict) -> PodImpact<'_> {
+    PodImpact {
+        pod,
+        verdict,
+        causes: Vec::new(),
+        claims: Vec::new(),
+        tolerates_schedule_only: false,
+    }
+}
+
+pub fn evicted(pod: &Pod, seconds: i64) -> PodImpact<'_> {
+    PodImpact {
+        causes: vec![cause(Origin::Proposed(0), seconds)],
+        ..with_verdict(pod, Verdict::Evicted { at: after(seconds) })
+    }
+}
+
+/// What a Job does that puts up with so many failures, and has had none.
+pub fn failure_policy(limit: i32) -> FailurePolicy {
+    FailurePolicy {
+        backoff_limit: limit,
+        limit_per_index: None,
+        failed: 0,
+        disruption: DisruptionAction::Count,
+        ended: None,
+    }
+}
+
+/// A workload of team-a with so many ready pods.
+pub fn workload(workload: &str, ready: i32) -> Workload {
+    Workload {
+        name: name("team-a", workload),
+        uid: format!("uid-of-{workload}").as_str().into(),
+        controller: None,
+        replicas: Some(ready),
+        ready: Some(ready),
+        min_members: None,
+        failure: None,
+        rollout: None,
+    }
+}
+
+/// A device that its driver publishes with these texts.
+pub fn published(name: &str, attributes: &[(&str, &str)]) -> Device {
+    let attributes = attributes.iter();
+    let attributes =
+        attributes.map(|(name, value)| ((*name).into(), AttributeValue::String((*value).into())));
+    Device {
+        name: name.into(),
+        node: None,
+        taints: Vec::new(),
+        attributes: attributes.collect(),
+        capacity: Default::default(),
+        allow_multiple_allocations: false,
+        terms: None,
+    }
+}
+
+/// The slice that is the whole pool node-7.
+pub fn slice(devices: Vec<Device>) -> ResourceSlice {
+    ResourceSlice {
+        name: "slice".into(),
+        driver: "gpu.example.com".into(),
+        pool: Pool {
+            name: "node-7".into(),
+            generation: 1,
+            slice_count: 1,
+        },
+        nodes: SliceNodes::One("node-7".into()),
+        devices,
+        terms: None,
+    }
+}
+
+/// A node that is ready.
+pub fn node(name: &str) -> Node {
+    Node {
+        name: name.into(),
+        labels: BTreeMap::new(),
+        unschedulable: false,
+        conditions: vec![NodeCondition {
+            kind: "Ready".to_owned(),
+            status: "True".to_owned(),
+            reason: "KubeletReady".to_owned(),
+            last_transition: Some(after(-3_600)),
+            last_heartbeat: Some(after(-10)),
+        }],
+        taints: Vec::new(),
+    }
+}
+
+pub fn impact(pods: Vec<PodImpact<'_>>) -> Impact<'_> {
+    Impact {
+        rules: Vec::new(),
+        devices: Vec::new(),
+        pods,
+        warnings: Vec::new(),
+        gaps: Vec::new(),
+    }
+}
+
+pub fn reading() -> Reading {
+    Reading {
+        snapshot: Snapshot::default(),
+        source: Source::Files,
+        observed_at: Some(now()),
+        version: None,
+        known: Kind::ALL.into(),
+        resource_versions: [("pods".to_owned(), "220".to_owned())].into(),
+        warnings: Vec::new(),
+        gaps: Vec::new(),
+    }
+}
+
+pub fn claim(pod: &Pod) -> ResourceClaim {
+    ResourceClaim {
+        name: NamespacedName {
+            namespace: pod.name.namespace.clone(),
+            name: format!("{}-gpu", pod.name.name).as_str().into(),
+        },
+        uid: format!("uid-of-{}-gpu", pod.name.name).as_str().into(),
+        controller: None,
+        spec: None,
+        allocation: Some(Allocation {
+            node: None,
+            results: vec![AllocationResult {
+                request: "gpu".into(),
+                device: DEVICE.clone(),
+                admin_access: false,
+                share_id: None,
+                tolerations: Vec::new(),
+                consumed_capacity: None,
+            }],
+        }),
+        reserved_for: Vec::new(),
+    }
+}
+
+/// The claim of a pod, which is reserved for it.
+pub fn claim_in_use(pod: &Pod) -> ResourceClaim {
+    let consumer = ConsumerReference {
+        api_group: "".into(),
+        resource: Kind::Pod.plural().into(),
+        name: pod.name.name.clone(),
+        uid: pod.uid.clone(),
+    };
+    ResourceClaim {
+        reserved_for: vec![consumer],
+        ..claim(pod)
+    }
+}
+
+/// The name that is written NAMESPACE/NAME.
+pub(crate) fn full_name(text: &str) -> NamespacedName {
+    let (namespace, name) = text.split_once('/').unwrap();
+    self::name(namespace, name)
+}
