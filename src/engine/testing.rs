@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Cause, Impact, Origin, PodImpact, ProposedTaint, Semantics, Verdict};
+use super::impact::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
+use super::semantics::Semantics;
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, ConsumerReference, Containers, Controller,
     Device, DeviceId, DeviceSelector, DisruptionAction, Effect, FailurePolicy, Kind, Minor,

@@ -1,25 +1,29 @@
 //! A page of the book as browsers get it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A page, with the path of its file.
+/// A page, with the path of its file and what its fragments can be.
 pub struct Html {
     pub path: PathBuf,
     pub text: String,
+    ids: BTreeSet<String>,
 }
 
 impl Html {
     /// Every page below `folder`.
     pub fn all(folder: &Path) -> Vec<Self> {
         let mut found = Vec::new();
-        for entry in fs::read_dir(folder).unwrap() {
+        for entry in fs::read_dir(folder.canonicalize().unwrap()).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 found.extend(Self::all(&path));
             } else if path.extension().is_some_and(|it| it == "html") {
                 let text = fs::read_to_string(&path).unwrap();
-                found.push(Self { path, text });
+                let ids = tags(&text).filter_map(|tag| attribute(tag, "id"));
+                let ids = ids.collect();
+                found.push(Self { path, text, ids });
             }
         }
         found
@@ -27,8 +31,7 @@ impl Html {
 
     /// What a browser loads with the page: scripts, styles, pictures.
     pub fn loaded(&self) -> Vec<String> {
-        let tags = self.tags();
-        let loading = tags.iter().filter(|tag| {
+        let loading = tags(&self.text).filter(|tag| {
             ["script", "link", "img", "iframe", "source"]
                 .iter()
                 .any(|name| is(tag, name))
@@ -41,8 +44,7 @@ impl Html {
 
     /// Where it leads to within the book.
     pub fn links(&self) -> Vec<String> {
-        let tags = self.tags();
-        let links = tags.iter().filter(|tag| is(tag, "a"));
+        let links = tags(&self.text).filter(|tag| is(tag, "a"));
         let places = links.filter_map(|tag| attribute(tag, "href"));
         places
             .filter(|place| !place.contains("://") && !place.starts_with("mailto:"))
@@ -63,25 +65,15 @@ impl Html {
         if !target.starts_with(folder.canonicalize().unwrap()) {
             return false;
         }
-        let page = pages
-            .iter()
-            .find(|page| page.path.canonicalize().unwrap() == target);
-        fragment.is_empty() || page.is_some_and(|page| page.has(fragment))
+        let page = pages.iter().find(|page| page.path == target);
+        fragment.is_empty() || page.is_some_and(|page| page.ids.contains(fragment))
     }
+}
 
-    fn has(&self, id: &str) -> bool {
-        let tags = self.tags();
-        tags.iter()
-            .any(|tag| attribute(tag, "id").as_deref() == Some(id))
-    }
-
-    /// The opening tags, without their brackets.
-    fn tags(&self) -> Vec<&str> {
-        let parts = self.text.split('<').skip(1);
-        parts
-            .filter_map(|part| part.split_once('>').map(|(tag, _)| tag))
-            .collect()
-    }
+/// The opening tags, without their brackets.
+fn tags(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split('<').skip(1);
+    parts.filter_map(|part| part.split_once('>').map(|(tag, _)| tag))
 }
 
 fn is(tag: &str, name: &str) -> bool {

@@ -3,9 +3,10 @@
 //! Those inside the repository are followed, with their anchors. The world outside is not asked: its
 //! addresses are looked at for their form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
@@ -100,9 +101,19 @@ fn wrong(page: &str, link: &str) -> Option<String> {
     if fragment.is_empty() {
         return None;
     }
-    let text = fs::read_to_string(root().join(target)).unwrap();
-    let known = anchors(&text).iter().any(|known| known == fragment);
+    let known = anchors_of(&target).contains(fragment);
     (!known).then(|| "no such heading".to_owned())
+}
+
+/// The anchors of a file, which is read once: hundreds of links lead to the same pages.
+fn anchors_of(file: &Path) -> BTreeSet<String> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let anchors = known.entry(file.to_owned()).or_insert_with(|| {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        anchors(&text).into_iter().collect()
+    });
+    anchors.clone()
 }
 
 #[test]
