@@ -399,7 +399,6 @@ mod tests {
             r#","details":{"name":"ml","kind":"namespaces"}"#,
         );
         assert_eq!(judge(RULES, 404, &missing), "Refused");
-        assert_eq!(judge(RULE, 404, &missing), "NotFound");
     }
 
     #[test]
