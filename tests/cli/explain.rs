@@ -83,8 +83,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
               which the request does not tolerate
           request nic of class nic.example.com: needs 1, 4 match and are free
             2 devices are allocated to other claims
-          not checked: cordoned nodes, node taints, free CPU and memory, pod
-          affinity
+          not checked: free CPU and memory, pod affinity
           scheduler message: 0/12 nodes are available: 1 node(s) had untolerated
           taint(s), 11 cannot allocate all claims. preemption: 0/12 nodes are
           available: 12 Preemption is not helpful for scheduling.

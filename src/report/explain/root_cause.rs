@@ -10,7 +10,7 @@ use crate::model::{
 /// What else keeps pods from nodes and was not evaluated: a node that has the devices may have no memory left.
 const NOT_CHECKED: &str = "not checked: free CPU and memory, pod affinity";
 
-/// The same where only the metadata of nodes is known, or nothing of them.
+/// What else keeps pods from nodes and was not evaluated, where only the metadata of nodes is known, or nothing.
 const NOT_CHECKED_WITHOUT_NODES: &str =
     "not checked: cordoned nodes, node taints, free CPU and memory, pod affinity";
 
