@@ -11,6 +11,7 @@
 
 mod assessment;
 mod basis;
+mod closed_nodes;
 mod completeness;
 mod consent;
 pub mod defects;
@@ -33,6 +34,7 @@ mod totals;
 
 pub use assessment::{Assessed, Assessment};
 pub use basis::Basis;
+pub use closed_nodes::closed_line;
 pub use completeness::{CountSubject, ReportCompleteness};
 pub use consent::{Consent, WhyCount};
 pub use disruption_facts::DisruptionFacts;

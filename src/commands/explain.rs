@@ -14,7 +14,7 @@ use super::work::history::histories;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use super::work::source;
-use crate::cluster::{self, Detail, PodQuery, PodQueryResult};
+use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, Purpose};
 use crate::decide::explain_targets::{
@@ -238,7 +238,7 @@ async fn find(
                     (None, true) => {}
                     (None, false) => match view.by_number(name).await? {
                         devices if devices.is_empty() => {
-                            return Err(neither(name, &view.reading));
+                            return Err(neither(name, &known_devices(view), &view.reading));
                         }
                         devices => found.devices.extend(devices),
                     },
@@ -380,9 +380,10 @@ async fn with_everything(
         let mut own = engine::explain::related_claims(view.snapshot(), pod);
         own.any(|claim| claim.allocation.is_none())
     };
-    let is_waiting = !found.devices.is_empty() || found.pods.iter().any(waits);
-    let view = if is_waiting {
-        view.with_places().await?
+    let view = if found.pods.iter().any(waits) {
+        view.with_places(NodeDetail::Whole).await?
+    } else if !found.devices.is_empty() {
+        view.with_places(NodeDetail::Metadata).await?
     } else {
         view
     };
@@ -399,6 +400,12 @@ fn is_ungenerated(claim: &PodClaim) -> bool {
         ClaimSource::Template { generated, .. } => generated.is_none(),
         ClaimSource::Claim(_) | ClaimSource::Unknown => false,
     }
+}
+
+/// The devices that are published or allocated.
+fn known_devices(view: &ClusterView) -> Vec<DeviceId> {
+    let all = engine::devices(view.snapshot(), &view.semantics).devices;
+    all.into_iter().map(|device| device.id).collect()
 }
 
 /// Explains everything that was found.
@@ -420,12 +427,8 @@ fn explain(
         LimitedAnswer::Denied(why) => explain_unread_pod(name, why, &basis),
     }));
     for id in &found.devices {
-        let known = || {
-            let all = engine::devices(view.snapshot(), &view.semantics).devices;
-            all.into_iter().map(|device| device.id).collect::<Vec<_>>()
-        };
         let one = explain_device(id, hypothesis, &basis);
-        explained.push(one.ok_or_else(|| no_device(id, &known(), &view.reading))?);
+        explained.push(one.ok_or_else(|| no_device(id, &known_devices(view), &view.reading))?);
     }
     for rule in &found.rules {
         let (one, unevaluated) = explain_rule(rule, &basis);

@@ -11,6 +11,8 @@ use crate::naming::pod;
 
 /// For how long the server is waited for by a program that somebody has stopped: it still has a pod to remove.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(5);
+/// Why a pod is left, of which the server has confirmed nothing in that time.
+pub(crate) const NO_RESPONSE: &str = "the server has not responded";
 /// How long a pod may still be on its way to the server that was sent before the program was stopped.
 const IN_FLIGHT: Duration = Duration::from_millis(500);
 
@@ -73,7 +75,7 @@ impl OpenPod {
         let why = match timeout(FAREWELL, self.removed()).await {
             Ok(Ok(())) => return None,
             Ok(Err(error)) => error.to_string(),
-            Err(_) => "the server has not answered".to_owned(),
+            Err(_) => NO_RESPONSE.to_owned(),
         };
         Some(left_behind(&self.pod, &why))
     }

@@ -15,7 +15,7 @@ use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use crate::assess::plan::search_problem;
 use crate::assess::{AvailabilityFloor, Guard};
-use crate::cluster::{self, Detail};
+use crate::cluster::{self, Detail, NodeDetail};
 use crate::completion::Values;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, collapsed, refuse_unmatched,
@@ -327,7 +327,7 @@ async fn space(
         excluded = found;
     }
     if question.request.spread.is_some() || question.request.keeps.is_some() {
-        view = view.with_places().await?;
+        view = view.with_places(NodeDetail::Metadata).await?;
     }
     // The warning about the taint is printed once, for the candidates.
     let warning = question.choice.warning();

@@ -356,16 +356,26 @@ async fn tell_released(
     changer: &mut Changer<'_>,
 ) {
     let context = changer.context();
+    let blocking: Vec<&DeviceTaintRule> = removed
+        .iter()
+        .filter(|rule| blocks(&rule.taint.effect))
+        .collect();
     let mutation = match mutation {
         Ok(mutation) => mutation,
+        Err(_) if blocking.is_empty() => return,
         Err(failure) => {
-            let text = format!("the devices that become schedulable again are unknown: {failure}");
-            return context.printer.warn(&text);
+            return changer.note(format!(
+                "unknown whether devices are schedulable again: {failure}"
+            ));
         }
     };
     mutation.view.tell(&context.printer);
-    let blocking = removed.iter().filter(|rule| blocks(&rule.taint.effect));
+    // Other rules have kept no device from being allocated.
+    if blocking.is_empty() {
+        return;
+    }
     let proposed: Vec<ProposedTaint> = blocking
+        .into_iter()
         .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
         .collect();
     let impact = mutation.view.impact(&proposed);
@@ -378,10 +388,15 @@ async fn tell_released(
     let Live { client, served } = &mutation.live;
     let nodes = read_nodes(client, served, &nodes).await;
     let nodes = nodes.as_deref().ok();
-    let mut gaps = mutation.view.reading.gaps.iter();
-    let claims_known = !gaps.any(|gap| gap.kind() == Some(Kind::ResourceClaim));
+    let deciding = [
+        Kind::ResourceSlice,
+        Kind::DeviceTaintRule,
+        Kind::ResourceClaim,
+    ];
+    let is_unread = |kind: &Kind| mutation.view.reading.without(*kind).is_some();
+    let unread: BTreeSet<Kind> = deciding.into_iter().filter(is_unread).collect();
     let released = release(&impact, mutation.view.snapshot(), nodes);
-    for line in release_lines(&released, claims_known) {
+    for line in release_lines(&released, &unread) {
         changer.note(line);
     }
 }

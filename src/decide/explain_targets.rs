@@ -255,24 +255,51 @@ pub fn ambiguous(name: &str) -> Failure {
     .hint(format!("use pod/{name} or {}", qualified(name)))
 }
 
-/// A name that neither a pod nor a rule has.
+/// A name that neither a pod nor a rule has; `devices` are those that are known.
 #[must_use]
-pub fn neither(name: &str, reading: &Reading) -> Failure {
-    let rules = reading
-        .snapshot
-        .rules
-        .iter()
-        .map(|rule| format!("rule/{}", rule.name));
-    let pods = users(reading).into_iter().map(|pod| format!("pod/{pod}"));
-    let similar = nearest(name, bare(rules.chain(pods)).into_keys());
+pub fn neither(name: &str, devices: &[DeviceId], reading: &Reading) -> Failure {
+    let rule = match reading.without(Kind::DeviceTaintRule) {
+        None => format!("rule {name} does not exist"),
+        Some(_) => format!("whether rule {name} exists is unknown: no rules were read"),
+    };
     let failure = Failure::new(
         ExitStatus::Failed,
-        format!("no pod {name} uses a device, and rule {name} does not exist"),
+        format!("no pod {name} uses a device, and {rule}"),
     );
-    if similar.is_empty() {
-        return failure;
+    let similar = similar_to(name, devices, reading);
+    let failure = if similar.is_empty() {
+        failure
+    } else {
+        failure.hint(format!("did you mean {}?", similar.join(" or ")))
+    };
+    failure.hint("to explain by type: pod/NAME -n NAMESPACE, device/DRIVER/POOL/DEVICE, rule/NAME")
+}
+
+/// What somebody who typed `name` without a type may have meant, with its type: the one device of that name, pods of
+/// a workload of that name, or what is named much like it.
+fn similar_to(name: &str, devices: &[DeviceId], reading: &Reading) -> Vec<String> {
+    let mut called = devices.iter().filter(|id| id.device.as_str() == name);
+    if let (Some(device), None) = (called.next(), called.next()) {
+        return vec![format!("device/{device}")];
     }
-    failure.hint(format!("did you mean {}?", similar.join(" or ")))
+    let of_workload = of_workload(None, &name.into(), reading);
+    if !of_workload.is_empty() {
+        let pods = of_workload.iter();
+        return pods.map(|pod| format!("pod/{pod}")).collect();
+    }
+    let rules = reading.snapshot.rules.iter();
+    let rules = rules.map(|rule| format!("rule/{}", rule.name));
+    let pods = users(reading).into_iter().map(|pod| format!("pod/{pod}"));
+    let all: Vec<String> = rules.chain(pods).collect();
+    let is_near = nearest(name, bare(all.iter().cloned()).into_keys());
+    let named = |near: &String| {
+        let near = format!("/{near}");
+        all.iter()
+            .filter(move |full| full.ends_with(&near))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    is_near.iter().flat_map(named).collect()
 }
 
 /// Names as they would be typed without type and namespace.
@@ -421,6 +448,57 @@ mod tests {
         );
         let told = no_such_pod(Some(&"ml".into()), &"nope".into(), &reading).to_string();
         assert!(told.contains("pod \"ml/nope\""), "{told}");
+    }
+
+    #[test]
+    fn a_name_without_a_type_that_nothing_has_leads_to_what_may_be_meant() {
+        let mut reading = testing::reading();
+        reading.snapshot.pods = [("ml", "web-6d-x"), ("b", "twice"), ("ml", "twice")]
+            .map(|(namespace, name)| testing::pod(namespace, name))
+            .into();
+        reading.snapshot.rules = vec![crate::decide::testing::named("drain", "NoSchedule")];
+        let device = |pool: &str, device: &str| DeviceId {
+            pool: pool.into(),
+            ..testing::device(device)
+        };
+        let devices = [
+            device("node-7", "gpu-0"),
+            device("node-8", "gpu-0"),
+            device("node-8", "gpu-1"),
+        ];
+        for (name, meant) in [
+            ("web", Some("did you mean pod/ml/web-6d-x?")),
+            (
+                "gpu-1",
+                Some("did you mean device/gpu.example.com/node-8/gpu-1?"),
+            ),
+            ("gpu-0", None),
+            ("drian", Some("did you mean rule/drain?")),
+            ("web-6d-y", Some("did you mean pod/ml/web-6d-x?")),
+            ("twicee", Some("did you mean pod/b/twice or pod/ml/twice?")),
+            ("nothing-like-it", None),
+        ] {
+            let failure = neither(name, &devices, &reading);
+            let (last, others) = failure.hints().split_last().expect("a hint");
+            for part in ["pod/NAME", "device/DRIVER/POOL/DEVICE", "rule/NAME"] {
+                assert!(last.contains(part), "{name}: {last}");
+            }
+            let others: Vec<&str> = others.iter().map(String::as_str).collect();
+            assert_eq!(others, meant.into_iter().collect::<Vec<_>>(), "{name}");
+        }
+    }
+
+    #[test]
+    fn without_rules_it_is_unknown_whether_one_of_that_name_exists() {
+        let mut reading = testing::reading();
+        reading.known.remove(&Kind::DeviceTaintRule);
+        let told = neither("drain", &[], &reading).to_string();
+        assert!(
+            told.contains("whether rule drain exists is unknown"),
+            "{told}"
+        );
+        let told = neither("drain", &[], &testing::reading()).to_string();
+        assert!(told.ends_with("rule drain does not exist"), "{told}");
     }
 
     #[test]

@@ -64,16 +64,40 @@ impl NotedRelease {
         value
     }
 
-    fn line(&self, rule: &str) -> String {
+    /// What happened, and which rules record it.
+    fn line(&self, rules: &[&str]) -> String {
         let place = self.node.as_deref().unwrap_or("its node");
+        let rules = match rules {
+            [one] => format!("rule {one}"),
+            several => format!("rules {}", several.join(", ")),
+        };
         format!(
-            "device {}: pod {} {}, and {place} has not confirmed the release (recorded on rule \
-             {rule} at {})",
+            "device {}: pod {} {}, and {place} has not confirmed the release (recorded on {rules} \
+             at {})",
             self.device,
             self.pod,
             how_it_went(self.end),
-            self.seen
+            self.seen_to_the_second()
         )
+    }
+
+    fn seen_to_the_second(&self) -> String {
+        let seen: Option<Timestamp> = self.seen.parse().ok();
+        let seen = seen.and_then(|seen| Timestamp::from_second(seen.as_second()).ok());
+        seen.map_or_else(|| self.seen.clone(), |seen| seen.to_string())
+    }
+
+    /// Whether another record is about the same pod on the same device, whenever it was made.
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        let subject = |one: &Self| {
+            (
+                one.device.clone(),
+                one.pod.clone(),
+                one.node.clone(),
+                one.end,
+            )
+        };
+        subject(self) == subject(other)
     }
 }
 
@@ -139,7 +163,7 @@ impl RecordedRelease<'_> {
     /// It in words.
     #[must_use]
     pub fn line(&self) -> String {
-        self.noted.line(self.rule)
+        self.noted.line(&[self.rule])
     }
 }
 
@@ -259,24 +283,34 @@ pub fn warnings(
             .as_ref()
             .is_none_or(|names| names.contains(&one.device))
     };
-    let warnings = rules.iter().flat_map(|rule| {
-        let noted = noted(rule).into_iter().filter(is_meant);
-        let warnings = noted.map(|one| Warning {
-            code: "not-released",
-            message: one.line(rule.name.as_str()),
-            fix: Some(match reader {
-                RecordReader::Api => format!(
-                    "before it is used again, check it on the node: {}",
-                    check_on(one.node.as_deref())
-                ),
-                RecordReader::Kubelet => format!(
-                    "to confirm the release and clear the record: kubectl devicetaint wait {} \
-                     --for idle --verify-node",
-                    rule.name
-                ),
-            }),
-        });
-        warnings.collect::<Vec<_>>()
+    // Rules for the partitions of a card all record the same pod.
+    let mut records: Vec<(NotedRelease, Vec<&str>)> = Vec::new();
+    for rule in rules {
+        for one in noted(rule).into_iter().filter(is_meant) {
+            let name = rule.name.as_str();
+            match records
+                .iter_mut()
+                .find(|(known, _)| known.is_about_the_same(&one))
+            {
+                Some((_, names)) => names.push(name),
+                None => records.push((one, vec![name])),
+            }
+        }
+    }
+    let warnings = records.iter().map(|(one, names)| Warning {
+        code: "not-released",
+        message: one.line(names),
+        fix: Some(match reader {
+            RecordReader::Api => format!(
+                "before it is used again, check it on the node: {}",
+                check_on(one.node.as_deref())
+            ),
+            RecordReader::Kubelet => format!(
+                "to confirm the release and clear the record: kubectl devicetaint wait {} \
+                 --for idle --verify-node",
+                names.join(" ")
+            ),
+        }),
     });
     warnings.collect()
 }
@@ -370,6 +404,19 @@ mod tests {
         ];
         assert!(note(&elsewhere, &seen, &Hardware::of(&same), now()).is_some());
         assert_eq!(note(&elsewhere, &seen, &Hardware::of(&other), now()), None);
+        // Several rules with the same record are one warning.
+        let mut twin = named("pull", "NoExecute");
+        twin.metadata.annotations = rule.metadata.annotations.clone();
+        let told = warnings(&[rule.clone(), twin], None, RecordReader::Kubelet);
+        let [only] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert!(
+            only.message.contains("(recorded on rules drain, pull at "),
+            "{only:?}"
+        );
+        let fix = only.fix.as_deref().unwrap_or_default();
+        assert!(fix.contains("wait drain pull --for idle"), "{fix}");
         let other = [device("gpu.example.com/node-7/gpu-1")];
         assert_eq!(
             warnings(std::slice::from_ref(&rule), Some(&other), RecordReader::Api),

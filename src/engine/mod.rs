@@ -27,6 +27,7 @@
 //! | Lifecycle of a rule: pending evictions while it is there, devices released once it is gone | [`rule_lifecycle`] |
 //! | End conditions of waits | [`settle`]; claims that hold devices, and pods that stay: [`holders`]; pods deleted by force: [`forced_deletions`] |
 //! | Checks before a device is pulled out of its node | [`device_removal`]; devices a kubelet has not released: [`unreleased_devices`] |
+//! | Nodes that a pod cannot be scheduled on | [`closed_nodes`] |
 //! | Identification of a kubelet's node | [`kubelet_node`] |
 //! | Claims and templates, not allocated yet, that tolerate the taints of a device | [`tolerant`] |
 //! | Search for the set of devices or nodes whose loss costs least | [`set_search`] |
@@ -36,6 +37,7 @@
 pub mod allocator;
 pub mod beside;
 mod claims;
+pub mod closed_nodes;
 pub mod condition;
 pub mod defects;
 pub mod device_filter;

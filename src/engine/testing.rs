@@ -187,6 +187,7 @@ pub fn node(name: &str) -> Node {
     Node {
         name: name.into(),
         labels: BTreeMap::new(),
+        is_whole: true,
         unschedulable: false,
         conditions: vec![NodeCondition {
             kind: "Ready".to_owned(),

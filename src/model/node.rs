@@ -14,6 +14,8 @@ pub struct Node {
     pub name: NodeName,
     /// For selecting.
     pub labels: BTreeMap<String, String>,
+    /// Whether more than its metadata was read; nothing is known of the fields below where it was not.
+    pub is_whole: bool,
     /// Whether the scheduler is told to place nothing more there.
     pub unschedulable: bool,
     /// What its kubelet and others say of it, by type.

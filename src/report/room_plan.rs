@@ -3,10 +3,11 @@
 use super::change::DryRun;
 use super::reference::ObjectReference;
 use super::room::{Room, RoomCompetitor, RoomEviction, RoomOutcome, RoomReport};
+use crate::assess::closed_line;
 use crate::decide::make_room::{
-    ClosedNode, Competitor, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan, StageEnd,
-    closed_line,
+    Competitor, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan, StageEnd,
 };
+use crate::engine::closed_nodes::ClosedNode;
 use crate::model::{Pod, Uid};
 
 /// A set that was chosen, for this pod.

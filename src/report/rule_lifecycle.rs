@@ -1,6 +1,6 @@
 //! Pending evictions and releases of a rule, in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::engine::termination_blocker::{
     DriverPresence, Publishers, TerminationBlocker, UnreleasedDriver,
 };
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
-use crate::model::{Affects, Gap, NodeHealth, Pod};
+use crate::model::{Affects, Gap, Kind, NodeHealth, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 
@@ -191,11 +191,30 @@ pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r Pendi
 }
 
 /// What the removal of taints sets free, and what still keeps devices from being allocated; nothing is free where
-/// claims could not be read.
+/// one of these kinds is `unread`.
 #[must_use]
-pub fn release_lines(released: &[DeviceRelease<'_>], claims_known: bool) -> Vec<String> {
+pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) -> Vec<String> {
+    // Slices and rules hold the other taints of a device; a claim holds it whatever taints it.
+    let deciding = [Kind::ResourceSlice, Kind::DeviceTaintRule];
+    let deciding = deciding.iter().filter(|kind| unread.contains(kind));
+    let deciding: Vec<String> = deciding.map(|kind| format!("{kind}s")).collect();
+    if !deciding.is_empty() {
+        let unknown = format!(
+            "unknown whether devices are schedulable again: {} not readable",
+            deciding.join(" and ")
+        );
+        let held = released.iter().filter_map(|device| {
+            let claim = device.claims.first()?;
+            Some(format!("{} by {}", device.device, claim.name))
+        });
+        let held: Vec<String> = held.collect();
+        let count = counted(held.len(), "device");
+        let held = (!held.is_empty()).then(|| format!("{count} still allocated: {}", few(&held)));
+        return [unknown].into_iter().chain(held).collect();
+    }
     let not_free = |device: &DeviceRelease<'_>| {
-        let unknown = (!claims_known).then(|| "allocation unknown".to_owned());
+        let is_unknown = unread.contains(&Kind::ResourceClaim);
+        let unknown = is_unknown.then(|| "allocation unknown".to_owned());
         unknown.or_else(|| not_free(device))
     };
     let mut lines = Vec::new();
@@ -409,8 +428,6 @@ fn whose(taint: &DeviceTaint<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::engine::rule_lifecycle::ReleaseNode;
     use crate::engine::settle::{Goal, WaitStep};
@@ -610,7 +627,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                release_lines(&[on(placing)], true),
+                release_lines(&[on(placing)], &BTreeSet::new()),
                 [format!("1 device {told}: gpu.example.com/node-7/gpu-2")]
             );
         }
@@ -627,7 +644,7 @@ mod tests {
             ..release("gpu-4", vec![])
         };
         assert_eq!(
-            release_lines(&[spent, parted, elsewhere], true),
+            release_lines(&[spent, parted, elsewhere], &BTreeSet::new()),
             [
                 "1 device untainted, and other devices of the same hardware use its counters: \
                  gpu.example.com/node-7/gpu-2",
@@ -639,7 +656,7 @@ mod tests {
         assert_eq!(
             release_lines(
                 &[release("gpu-0", vec![]), release("gpu-1", vec![&claim])],
-                true
+                &BTreeSet::new()
             ),
             [
                 "1 device schedulable again: gpu.example.com/node-7/gpu-0",
@@ -649,9 +666,46 @@ mod tests {
         );
         // Without claims nobody knows which of them are free.
         assert_eq!(
-            release_lines(&[release("gpu-0", vec![])], false),
+            release_lines(
+                &[release("gpu-0", vec![])],
+                &BTreeSet::from([Kind::ResourceClaim])
+            ),
             ["1 device untainted, allocation unknown: gpu.example.com/node-7/gpu-0"]
         );
+    }
+
+    #[test]
+    fn without_slices_or_rules_nothing_is_said_to_be_schedulable_again() {
+        let claim = testing::claim(&testing::pod("team-a", "train-0"));
+        let release = |device: &str, claims| DeviceRelease {
+            device: testing::device(device),
+            remaining: Vec::new(),
+            claims,
+            partition_pods: BTreeSet::new(),
+            is_blocked_partition: false,
+            in_use_by: BTreeSet::new(),
+            node: None,
+        };
+        let both = [release("gpu-0", vec![]), release("gpu-1", vec![&claim])];
+        for (unread, what) in [
+            (vec![Kind::ResourceSlice], "ResourceSlices"),
+            (vec![Kind::DeviceTaintRule], "DeviceTaintRules"),
+            (
+                vec![Kind::DeviceTaintRule, Kind::ResourceSlice],
+                "ResourceSlices and DeviceTaintRules",
+            ),
+        ] {
+            let unread: BTreeSet<Kind> = unread.into_iter().collect();
+            let unknown =
+                format!("unknown whether devices are schedulable again: {what} not readable");
+            let lines = |released: &[DeviceRelease<'_>]| release_lines(released, &unread);
+            assert_eq!(lines(&[]), [unknown.as_str()]);
+            assert_eq!(lines(&both[..1]), [unknown.as_str()]);
+            let held = "1 device still allocated: gpu.example.com/node-7/gpu-1 by \
+                        team-a/train-0-gpu";
+            assert_eq!(lines(&both), [unknown.as_str(), held]);
+        }
+        assert!(release_lines(&[], &BTreeSet::new()).is_empty());
     }
 
     #[test]

@@ -18,6 +18,7 @@ impl ToFact for v1::Node {
         metadata: &ObjectMeta,
         context: &mut Context,
     ) -> Result<Option<Object>, FieldError> {
+        let is_whole = self.spec.is_some() || self.status.is_some();
         let spec = self.spec.unwrap_or_default();
         let status = self.status.unwrap_or_default();
         let conditions = status.conditions.unwrap_or_default();
@@ -25,6 +26,7 @@ impl ToFact for v1::Node {
         Ok(Some(Object::Node(model::Node {
             name: context.required(metadata.name.as_deref(), "metadata.name")?,
             labels: self.metadata.labels.unwrap_or_default(),
+            is_whole,
             unschedulable: spec.unschedulable.unwrap_or_default(),
             conditions: conditions.into_iter().map(condition).collect(),
             taints: taints.into_iter().map(taint).collect(),

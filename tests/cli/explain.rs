@@ -83,8 +83,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
               which the request does not tolerate
           request nic of class nic.example.com: needs 1, 4 match and are free
             2 devices are allocated to other claims
-          not checked: cordoned nodes, node taints, free CPU and memory, pod
-          affinity
+          not checked: free CPU and memory, pod affinity
           scheduler message: 0/12 nodes are available: 1 node(s) had untolerated
           taint(s), 11 cannot allocate all claims. preemption: 0/12 nodes are
           available: 12 Preemption is not helpful for scheduling.
@@ -259,16 +258,19 @@ fn the_verdict_of_a_pod_that_waits_is_that_it_waits() {
 fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_scheduler() {
     let metadata = json!({"name": "gpu.example.com-a"});
     let pool = json!({"name": "a", "generation": 1, "resourceSliceCount": 1});
-    let others = [
-        claim("waiting", "gpu"),
-        json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}),
-        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "labels": {"zone": "here"}}}),
-        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": metadata, "spec": {
-            "driver": "gpu.example.com", "nodeName": "a", "pool": pool, "devices": [{"name": "gpu-0"}],
-        }}),
-    ];
+    let node = |spec: &Value| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "labels": {"zone": "here"}}, "spec": spec});
+    let others = |spec: &Value| {
+        [
+            claim("waiting", "gpu"),
+            json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}),
+            node(spec),
+            json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": metadata, "spec": {
+                "driver": "gpu.example.com", "nodeName": "a", "pool": pool, "devices": [{"name": "gpu-0"}],
+            }}),
+        ]
+    };
     let said = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
-    let told = |more: Value| {
+    let told = |more: Value, node: Value| {
         let mut waiting = pod(
             "ml",
             "early",
@@ -280,7 +282,7 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
         waiting["status"]["conditions"] = json!([{
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said,
         }]);
-        let folder = cluster(&[waiting], &others);
+        let folder = cluster(&[waiting], &others(&node));
         let run = folder.devicetaint("explain pod/early --from cluster.json -o json");
         let explained = run.json()["items"][0].clone();
         let why = explained["messages"].as_array().expect("reasons").iter();
@@ -294,19 +296,42 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
     let affinity =
         json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}});
     let bound = "the nodes that its node selector or affinity allows";
-    for (more, part) in [
+    let open = json!({"podCIDR": "10.0.0.0/24"});
+    let taint = json!({"key": "reserved", "effect": "NoSchedule"});
+    let tainted = json!({"taints": [taint]});
+    let tolerating = json!({"tolerations": [{"key": "reserved", "operator": "Exists"}]});
+    let closed = "waits for devices on the nodes on which it can be scheduled: none of them has \
+                  enough matching free devices, but another node has";
+    let not_checked = "not checked: free CPU and memory, pod affinity";
+    for (more, node, part) in [
         (
             json!({"schedulingGates": [{"name": "quota"}]}),
+            &open,
             "waits for scheduling gate quota",
         ),
-        (json!({"nodeSelector": {"zone": "there"}}), bound),
-        (json!({"affinity": affinity}), bound),
+        (json!({"nodeSelector": {"zone": "there"}}), &open, bound),
+        (json!({"affinity": affinity}), &open, bound),
         (
             json!({"nodeSelector": {"zone": "here"}}),
+            &open,
+            not_checked,
+        ),
+        (json!({}), &tainted, closed),
+        (
+            json!({}),
+            &tainted,
+            "nodes on which the pod is not scheduled: a has taint reserved:NoSchedule",
+        ),
+        (json!({}), &json!({"unschedulable": true}), "a is cordoned"),
+        (tolerating, &tainted, not_checked),
+        // Of a node of which only the metadata is there, nothing is known.
+        (
+            json!({}),
+            &Value::Null,
             "not checked: cordoned nodes, node taints",
         ),
     ] {
-        let answer = told(more);
+        let answer = told(more, node.clone());
         assert!(answer.contains(part), "{part}: {answer}");
         let words = format!("scheduler message: {said}");
         assert!(answer.contains(&words), "{answer}");
@@ -409,7 +434,8 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     insta::assert_snapshot!(told("twicee"), @r"
     [stderr]
     error: no pod twicee uses a device, and rule twicee does not exist
-    hint: did you mean twice?
+    hint: did you mean pod/dev/twice or pod/ml/twice?
+    hint: to explain by type: pod/NAME -n NAMESPACE, device/DRIVER/POOL/DEVICE, rule/NAME
     [exit status: 1]
     ");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::list::List;
 use super::nodes::nodes;
 use super::optional::{all, with};
-use super::placement_inputs::PlacementInputs;
+use super::placement_inputs::{NodeDetail, PlacementInputs};
 use super::pods::read_pods;
 use super::workloads::read_workloads;
 use crate::cluster::client::api::ApiClient;
@@ -32,7 +32,7 @@ pub async fn read_pods_and_disruption_inputs(
     let likely = nodes_of_users(&reading.snapshot, &selects);
     let early = nodes_called(client, served, &likely);
     let budgets = all::<PodDisruptionBudget>(client, served);
-    let places = PlacementInputs::read(client, served, reading.known.clone());
+    let places = PlacementInputs::read(client, served, reading.known.clone(), NodeDetail::Metadata);
     let pods = read_pods(client, served, reading, selects);
     let (reading, budgets, early, places) = futures::try_join!(pods, budgets, early, places)?;
     let reading = with(reading, budgets);

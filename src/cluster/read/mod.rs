@@ -35,6 +35,7 @@ pub use named::{PodQuery, PodQueryResult, find_pods, read_places};
 pub use names::read_names;
 pub use nodes::{node_health, read_nodes, slices_of_nodes};
 pub use optional::read_optional;
+pub use placement_inputs::NodeDetail;
 pub use pods::read_pods;
 pub use read_result::ReadResult;
 pub use remembered::read_remembered;

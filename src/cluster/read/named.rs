@@ -2,7 +2,7 @@
 
 use super::list::List;
 use super::lists::{Listing, Selection, object};
-use super::placement_inputs::PlacementInputs;
+use super::placement_inputs::{NodeDetail, PlacementInputs};
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::error::ClusterError;
@@ -99,7 +99,8 @@ pub async fn read_places(
     client: &ApiClient,
     served: &ServedKinds,
     reading: Reading,
+    detail: NodeDetail,
 ) -> Result<Reading, ClusterError> {
-    let places = PlacementInputs::read(client, served, reading.known.clone()).await?;
+    let places = PlacementInputs::read(client, served, reading.known.clone(), detail).await?;
     Ok(places.add_to(reading, Vec::new()))
 }

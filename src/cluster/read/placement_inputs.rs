@@ -1,7 +1,7 @@
 //! Device classes and nodes, on which reallocation of claims depends.
 //!
-//! All device classes, and all nodes: of nodes the metadata alone, for where devices are is decided by
-//! names and labels, and the rest of a node is much. Who may not read them gets an answer without.
+//! All device classes, and all nodes: of nodes the metadata alone where that is enough, for where devices are is
+//! decided by names and labels, and the rest of a node is much. Who may not read them gets an answer without.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,15 @@ use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::error::ClusterError;
 use crate::model::{DeviceClass, Gap, Kind, Node, NodeName, Reading};
 use crate::wire::{Detail, Fact};
+
+/// How much of nodes is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeDetail {
+    /// Names and labels, by which it is known where devices are.
+    Metadata,
+    /// Also taints, and whether nodes are cordoned, by which it is known where a pod can be scheduled.
+    Whole,
+}
 
 /// What became of both lists; of classes nothing where they were read before.
 pub(super) struct PlacementInputs {
@@ -26,6 +35,7 @@ impl PlacementInputs {
         client: &ApiClient,
         served: &ServedKinds,
         known: BTreeSet<Kind>,
+        detail: NodeDetail,
     ) -> Result<Self, ClusterError> {
         let classes = async {
             if known.contains(&Kind::DeviceClass) {
@@ -37,7 +47,7 @@ impl PlacementInputs {
                 outcome => outcome.map(Some),
             }
         };
-        let (classes, nodes) = futures::try_join!(classes, all_nodes(client, served))?;
+        let (classes, nodes) = futures::try_join!(classes, all_nodes(client, served, detail))?;
         Ok(Self {
             classes,
             nodes: Some(nodes),
@@ -84,7 +94,11 @@ fn or_gap<T: Fact>(mut reading: Reading, outcome: Outcome<T>) -> Reading {
 async fn all_nodes(
     client: &ApiClient,
     served: &ServedKinds,
+    detail: NodeDetail,
 ) -> Result<Outcome<Node>, ClusterError> {
+    if detail == NodeDetail::Whole {
+        return all(client, served).await;
+    }
     let reader = Reader {
         client,
         served,

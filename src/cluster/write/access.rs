@@ -4,15 +4,11 @@ use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
 
+use super::review::review;
 use crate::cluster::client::api::ApiClient;
-use crate::cluster::client::request::{Change, JSON, Read};
-use crate::cluster::client::retry::AttemptFailure;
-use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
 use crate::cluster::permission::Permission;
 use crate::model::Namespace;
-
-const PATH: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 /// Something that a command is going to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,37 +27,19 @@ pub struct AccessQuery {
 ///
 /// When the server does not say.
 pub async fn is_allowed(client: &ApiClient, query: &AccessQuery) -> Result<bool, ClusterError> {
-    let target = Read {
-        path: PATH.to_owned(),
-        accept: JSON,
-        permission: Permission {
-            verb: "create",
-            group: "authorization.k8s.io".to_owned(),
-            // With a slash in front, it is not offered as a role: nobody needs it.
-            resource: "/selfsubjectaccessreviews".to_owned(),
-        },
-    };
-    let change = Change {
-        method: http::Method::POST,
-        content_type: JSON,
-        body: serde_json::to_vec(&review(query)).unwrap_or_default(),
-    };
-    match client.write(&target, &change).await {
-        WriteOutcome::Done(body) => {
-            let unreadable = |why: String| client.error(&target, AttemptFailure::Unreadable(why));
-            let review: SelfSubjectAccessReview =
-                serde_json::from_slice(&body).map_err(|error| unreadable(error.to_string()))?;
-            let status = review.status;
-            let status = status.ok_or_else(|| unreadable("a review without status".to_owned()))?;
-            Ok(status.allowed)
-        }
-        WriteOutcome::Unmade(error) | WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => {
-            Err(error)
-        }
-    }
+    let reviewed = review(
+        client,
+        "authorization.k8s.io",
+        "selfsubjectaccessreviews",
+        &body(query),
+    )
+    .await?;
+    let status = reviewed.answer.status.as_ref();
+    let status = status.ok_or_else(|| reviewed.unreadable("a review without status"))?;
+    Ok(status.allowed)
 }
 
-fn review(query: &AccessQuery) -> SelfSubjectAccessReview {
+fn body(query: &AccessQuery) -> SelfSubjectAccessReview {
     let Permission {
         verb,
         group,
@@ -101,7 +79,7 @@ mod tests {
                 permission,
                 namespace: namespace.map(Namespace::from),
             };
-            serde_json::to_value(review(&query)).unwrap()["spec"]["resourceAttributes"].clone()
+            serde_json::to_value(body(&query)).unwrap()["spec"]["resourceAttributes"].clone()
         };
         let rules = asked(Permission::new("delete", Kind::DeviceTaintRule), None);
         assert_eq!(

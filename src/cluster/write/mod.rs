@@ -14,6 +14,7 @@ mod make;
 mod objects;
 mod removal;
 mod restart;
+mod review;
 mod run;
 mod stored;
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::connect::{Live, connect, connect_client, failed};
 use super::source::{Source, detail, read_instead};
 use crate::assess::{Basis, Guard};
-use crate::cluster::{self, ApiClient, Detail, PodQuery, PodQueryResult, discover};
+use crate::cluster::{self, ApiClient, Detail, NodeDetail, PodQuery, PodQueryResult, discover};
 use crate::commands::clock;
 use crate::commands::context::Context;
 use crate::decide::choice::{Choice, DeviceFilter, IdleName, ShownDevices, numbers};
@@ -282,7 +282,7 @@ impl ClusterView {
     async fn is_there(&self, idle: &IdleName) -> Result<bool, Failure> {
         match idle {
             IdleName::Node(_) => {
-                let view = self.clone().with_places().await?;
+                let view = self.clone().with_places(NodeDetail::Metadata).await?;
                 Ok(idle.is_there(view.snapshot()))
             }
             IdleName::Pod(name) => Ok(match self.find_pods(PodQuery::One(name)).await? {
@@ -486,11 +486,11 @@ impl ClusterView {
     }
 
     /// Adds what says where claims could be placed: device classes and nodes; files have all already.
-    pub(crate) async fn with_places(self) -> Result<Self, Failure> {
+    pub(crate) async fn with_places(self, detail: NodeDetail) -> Result<Self, Failure> {
         let Some(Live { client, served }) = &self.view_warnings.live else {
             return Ok(self);
         };
-        let reading = cluster::read_places(client, served, self.reading).await;
+        let reading = cluster::read_places(client, served, self.reading, detail).await;
         Ok(Self {
             reading: reading.map_err(failed)?,
             ..self

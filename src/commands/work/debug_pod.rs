@@ -10,7 +10,7 @@ use crate::cluster::{
     ApiClient, ClusterError, DebugPod, DebugPodRequest, DebugPodState, NotMade, node_exists,
 };
 use crate::commands::context::Context;
-use crate::commands::open_pods::{FAREWELL, left_behind};
+use crate::commands::open_pods::{FAREWELL, NO_RESPONSE, left_behind};
 use crate::error::{ExitStatus, Failure};
 use crate::model::NodeName;
 use crate::report::PodResourcesReport;
@@ -87,7 +87,7 @@ pub(crate) async fn ask(
     let why_left = match stop.or_hurry(pod.remove()).await {
         Some(Ok(_)) => None,
         Some(Err(error)) => Some(error.to_string()),
-        None => Some("the server has not responded".to_owned()),
+        None => Some(NO_RESPONSE.to_owned()),
     };
     context.open_pods.over(&pod);
     // Who has stopped the program gets that status, whatever the pod has printed by then.

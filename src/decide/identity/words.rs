@@ -2,9 +2,9 @@
 
 use super::hardware_drift::{DeviceIdentity, HardwareDrift, identity};
 use super::noted_hardware::{NotedHardware, named};
-use crate::engine::{self, Semantics};
+use crate::engine::{self, DeviceState, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Source, Warning};
 
 /// Whether a rule may do more to other hardware than it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,67 @@ struct Found<'a> {
     rule: &'a DeviceTaintRule,
     id: DeviceId,
     identity: DeviceIdentity,
+    way_out: WayOut,
+}
+
+/// What shows more of a device of which it is not known whether it is the same hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WayOut {
+    /// It is published, with its attributes.
+    Attributes,
+    /// It is not, but others of its pool are.
+    Pool,
+    /// None of its pool is published.
+    Driver,
+    /// Slices of a cluster could not be read.
+    Permission,
+    /// The files have no slices.
+    Files,
+}
+
+impl WayOut {
+    /// What shows more of the device `id`, where these are published.
+    fn of(id: &DeviceId, devices: &[DeviceState<'_>]) -> Self {
+        let mut published = devices.iter().filter(|state| state.device.is_some());
+        if published.clone().any(|state| state.id == *id) {
+            Self::Attributes
+        } else if published.any(|state| state.id.driver == id.driver && state.id.pool == id.pool) {
+            Self::Pool
+        } else {
+            Self::Driver
+        }
+    }
+
+    /// What shows more where slices were not read.
+    fn without_slices(source: &Source) -> Self {
+        match source {
+            Source::Cluster { .. } => Self::Permission,
+            Source::Files => Self::Files,
+        }
+    }
+
+    fn fix(self, id: &DeviceId) -> String {
+        let DeviceId { driver, pool, .. } = id;
+        match self {
+            Self::Attributes => {
+                format!("show its attributes: kubectl devicetaint devices {id} --show-attributes")
+            }
+            Self::Pool => format!(
+                "show the devices of its pool: kubectl devicetaint devices '{driver}/{pool}/*' \
+                 --show-attributes"
+            ),
+            Self::Driver => format!(
+                "check what its driver publishes: kubectl get resourceslices --field-selector \
+                 spec.driver={driver}"
+            ),
+            Self::Permission => "permission to list resourceslices.resource.k8s.io is missing; an \
+                 admin can apply the ClusterRole that --show-role prints, and bind it"
+                .to_owned(),
+            Self::Files => "add the ResourceSlices to the input, such as by `kubectl devicetaint \
+                 snapshot`"
+                .to_owned(),
+        }
+    }
 }
 
 /// What became of the devices of those of `rules` that note what they were made for.
@@ -43,15 +104,22 @@ fn found<'a>(
     let inventory = engine::devices(&reading.snapshot, semantics);
     noted
         .map(|(rule, noted, id)| {
-            let identity = if unread {
-                DeviceIdentity {
+            let (identity, way_out) = if unread {
+                let identity = DeviceIdentity {
                     named: HardwareDrift::Unknown("resourceslices could not be read"),
                     elsewhere: Vec::new(),
-                }
+                };
+                (identity, WayOut::without_slices(&reading.source))
             } else {
-                identity(&noted, &id, &inventory.devices)
+                let devices = &inventory.devices;
+                (identity(&noted, &id, devices), WayOut::of(&id, devices))
             };
-            Found { rule, id, identity }
+            Found {
+                rule,
+                id,
+                identity,
+                way_out,
+            }
         })
         .collect()
 }
@@ -128,15 +196,17 @@ impl Found<'_> {
         Some(Warning {
             code,
             message: format!("{code}: {}", self.message()),
-            fix: Some(format!(
-                "show its attributes: kubectl devicetaint devices {} --show-attributes",
-                self.identity.elsewhere.first().unwrap_or(&self.id)
-            )),
+            fix: Some(match self.identity.elsewhere.first() {
+                Some(elsewhere) => WayOut::Attributes.fix(elsewhere),
+                None => self.way_out.fix(&self.id),
+            }),
         })
     }
 
     fn message(&self) -> String {
-        let Self { rule, id, identity } = self;
+        let Self {
+            rule, id, identity, ..
+        } = self;
         let names: Vec<String> = identity.elsewhere.iter().map(ToString::to_string).collect();
         let names = names.join(" and ");
         let other = match &identity.named {
@@ -216,6 +286,68 @@ mod tests {
             let failure = replaced_hardware(other).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
             assert!(failure.to_string().contains("meanwhile, "), "{failure}");
+        }
+    }
+
+    #[test]
+    fn the_fix_of_an_unknown_identity_is_something_that_works_there() {
+        let unread = |source| Reading {
+            known: std::collections::BTreeSet::new(),
+            source,
+            ..reading(&[("gpu-0", "GPU-A")])
+        };
+        let cluster = Source::Cluster {
+            context: None,
+            server: None,
+            server_version: None,
+        };
+        let mut without_attributes = reading(&[]);
+        without_attributes.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        let empty = Reading {
+            snapshot: Snapshot::default(),
+            ..reading(&[])
+        };
+        for (name, reading, fix) in [
+            (
+                "published",
+                without_attributes,
+                "kubectl devicetaint devices gpu.example.com/node-7/gpu-0 --show-attributes",
+            ),
+            (
+                "moved",
+                reading(&[("gpu-1", "GPU-A")]),
+                "kubectl devicetaint devices gpu.example.com/node-7/gpu-1 --show-attributes",
+            ),
+            (
+                "others of its pool are published",
+                reading(&[("gpu-1", "GPU-B")]),
+                "kubectl devicetaint devices 'gpu.example.com/node-7/*' --show-attributes",
+            ),
+            (
+                "nothing is published",
+                empty,
+                "kubectl get resourceslices --field-selector spec.driver=gpu.example.com",
+            ),
+            (
+                "no permission",
+                unread(cluster),
+                "permission to list resourceslices.resource.k8s.io is missing; an admin can apply \
+                 the ClusterRole that --show-role prints",
+            ),
+            (
+                "files without slices",
+                unread(Source::Files),
+                "add the ResourceSlices to the input",
+            ),
+        ] {
+            let warnings = warnings(&rules(), &reading, &semantics());
+            let [warning] = warnings.as_slice() else {
+                panic!("{name}: {warnings:?}");
+            };
+            let found = warning.fix.as_deref().unwrap_or_default();
+            assert!(found.contains(fix), "{name}: {found}");
+            let runs = found.contains("devices gpu.example.com/node-7/gpu-0 ");
+            assert_eq!(runs, name == "published", "{name}: {found}");
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::assess::{Basis, completeness};
 use crate::engine::allocator::{Completeness, PendingClaim, RootCause, diagnose};
+use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{Chain, ExplainInput, PendingPod};
 use crate::error::Failure;

@@ -8,7 +8,6 @@
 //! |---|---|
 //! | For which pod room is made | `target` |
 //! | Whether the pod waits for devices at all | `eligibility` |
-//! | Nodes on which it is not scheduled, whoever is evicted | `closed_nodes` |
 //! | Whether its claims tolerate the taint | `tolerance` |
 //! | Which pods may be evicted, and which stay | `candidates` |
 //! | The set of pods that is evicted, or why none would help | `plan` |
@@ -24,7 +23,6 @@
 
 mod candidates;
 mod cleanup;
-mod closed_nodes;
 mod eligibility;
 mod ending;
 mod facts;
@@ -42,7 +40,6 @@ mod words;
 
 pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, Protection, candidates};
 pub use cleanup::{LeftRules, left_of, left_rules, taken_over_line};
-pub use closed_nodes::{ClosedNode, ClosedReason, closed_line};
 pub use eligibility::{Eligibility, WaitingPod, eligibility, refuse_unknown, with_scheduler};
 pub use ending::interrupted;
 pub use facts::{Occupants, StageView, stage_facts};

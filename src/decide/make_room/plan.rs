@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::candidates::{CandidatePod, Movability, Protection};
-use super::closed_nodes::ClosedNode;
 use super::eligibility::WaitingPod;
 use crate::assess::Basis;
 use crate::assess::room::RoomCosts;
 use crate::engine::Impact;
 use crate::engine::allocator::room::{RoomQuestion, RoomSearch, RoomSet, room};
+use crate::engine::closed_nodes::ClosedNode;
 use crate::engine::set_search::Tier;
 use crate::model::{Controller, DeviceId, NamespacedName, NodeName, Pod, Uid};
 

@@ -1,8 +1,9 @@
 //! The chosen set, the next best, and why nothing helps, in words.
 
-use super::closed_nodes::{ClosedNode, closed_line};
 use super::plan::{NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
 use super::tolerance::Mechanism;
+use crate::assess::closed_line;
+use crate::engine::closed_nodes::ClosedNode;
 use crate::engine::set_search::Tier;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, NamespacedName};

@@ -10,6 +10,7 @@ use super::exclusions::{Exclusion, ExclusionFinder};
 use super::nodes::{NodeFacts, selects};
 use super::search::{self, RequiredDevice, SearchTask};
 use super::usage::{Holdings, Usage};
+use crate::engine::closed_nodes::{ClosedReason, closed_reason};
 use crate::engine::devices::current_slices;
 use crate::engine::impact::ProposedTaint;
 use crate::engine::semantics::Semantics;
@@ -122,8 +123,8 @@ pub fn candidate_claims<'a>(
     candidates
 }
 
-/// What keeps every pod of a claim that waits from the device's node, where something does that is looked at
-/// here: gates, and the nodes on which the pod insists.
+/// What keeps every pod of a claim that waits from the device's node, where something does that is evaluated
+/// here: gates, the nodes on which the pod insists, and taints of the node.
 fn scheduling_exclusion(
     snapshot: &Snapshot,
     claim: &ResourceClaim,
@@ -158,6 +159,14 @@ fn pod_exclusion(snapshot: &Snapshot, pod: &Pod, device: &DeviceId) -> Option<St
         slice.node_of(device)
     })?;
     let known = snapshot.nodes.iter().find(|known| known.name == *node);
+    if let Some(reason) = known.and_then(|known| closed_reason(pod, known)) {
+        return Some(match reason {
+            ClosedReason::Cordoned => format!("node {node} is cordoned"),
+            ClosedReason::Tainted(taint) => {
+                format!("its pod does not tolerate taint {taint} of node {node}")
+            }
+        });
+    }
     let node = NodeFacts {
         name: Some(node.as_str()),
         labels: known.map(|known| &known.labels),
@@ -214,7 +223,8 @@ mod tests {
     use super::*;
     use crate::engine::allocator::tests::{asks, id, name, overdrawn, terms, world};
     use crate::model::{
-        DeviceSelector, NodeRequirement, NodeSelector, NodeTerm, RequestTerms, Scheduling, Taint,
+        DeviceSelector, NodeRequirement, NodeSelector, NodeTaint, NodeTerm, RequestTerms,
+        Scheduling, Taint,
     };
 
     fn with_waiting(mut snapshot: Snapshot, terms: RequestTerms) -> Snapshot {
@@ -361,5 +371,29 @@ mod tests {
             [Exclusion::PodUnschedulable(_)]
         ));
         assert_eq!(against(&with_pod(pinned("b")), "2", &[]), [vec![]]);
+    }
+
+    #[test]
+    fn a_pod_that_does_not_tolerate_the_taint_of_the_node_could_not_get_its_device_now() {
+        let tainted = |is_whole| {
+            let mut snapshot = with_pod(Scheduling::default());
+            let node = snapshot
+                .nodes
+                .iter_mut()
+                .find(|node| node.name.as_str() == "b");
+            let node = node.expect("the node of the device");
+            node.is_whole = is_whole;
+            node.taints = vec![NodeTaint {
+                key: "reserved".to_owned(),
+                value: String::new(),
+                effect: "NoSchedule".to_owned(),
+                time_added: None,
+            }];
+            snapshot
+        };
+        let found = against(&tainted(true), "2", &[]);
+        let why = "its pod does not tolerate taint reserved:NoSchedule of node b";
+        assert_eq!(found, [vec![Exclusion::PodUnschedulable(why.to_owned())]]);
+        assert_eq!(against(&tainted(true), "0", &[]), [vec![]], "another node");
     }
 }

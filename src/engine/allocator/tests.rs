@@ -31,6 +31,7 @@ pub(super) fn node(name: &str) -> Node {
     Node {
         name: name.into(),
         labels: BTreeMap::new(),
+        is_whole: true,
         unschedulable: false,
         conditions: Vec::new(),
         taints: Vec::new(),

@@ -282,6 +282,7 @@ fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
     let mut node = Node {
         name: "node-a".into(),
         labels: BTreeMap::new(),
+        is_whole: true,
         unschedulable: false,
         conditions: Vec::new(),
         taints: Vec::new(),

@@ -1,14 +1,53 @@
 //! What keeps a claim from devices, in words.
 
 use crate::engine::allocator::{PendingClaim, RootCause, TaintOwner, is_placeable};
+use crate::engine::closed_nodes::{ClosedNode, are_known};
 use crate::engine::explain::Chain;
 use crate::model::{
-    ClaimSpec, ConstraintRule, Kind, NamespacedName, NodeSelector, ObjectName, Pod, Reading,
+    ClaimSpec, ConstraintRule, Kind, NamespacedName, ObjectName, Pod, Reading, Snapshot,
 };
 
-/// What else keeps pods from nodes and was not looked at: a node that has the devices may be cordoned.
-const NOT_CHECKED: &str =
+/// What else keeps pods from nodes and was not evaluated: a node that has the devices may have no memory left.
+const NOT_CHECKED: &str = "not checked: free CPU and memory, pod affinity";
+
+/// What else keeps pods from nodes and was not evaluated, where only the metadata of nodes is known, or nothing.
+const NOT_CHECKED_WITHOUT_NODES: &str =
     "not checked: cordoned nodes, node taints, free CPU and memory, pod affinity";
+
+/// The nodes that were searched for devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SearchedNodes {
+    /// All that there are.
+    All,
+    /// Those that the pod's node selector and affinity allow.
+    Selected,
+    /// Of these, the ones that are not cordoned and have no taint that the pod does not tolerate.
+    Open,
+}
+
+impl SearchedNodes {
+    /// By what the pod demands of its node, and the nodes that are closed to it.
+    pub(super) fn of(pod: &Pod, closed: &[ClosedNode]) -> Self {
+        let selects = pod
+            .scheduling
+            .as_ref()
+            .is_some_and(|it| !it.nodes.is_empty());
+        match closed {
+            [] if selects => Self::Selected,
+            [] => Self::All,
+            _ => Self::Open,
+        }
+    }
+
+    /// That none of them has something, as the beginning of a sentence.
+    fn none(self) -> &'static str {
+        match self {
+            Self::All => "no node",
+            Self::Selected => "no node that its node selector or affinity allows",
+            Self::Open => "no node on which it can be scheduled",
+        }
+    }
+}
 
 /// So many devices are named as examples.
 const NAMED: usize = 3;
@@ -28,12 +67,15 @@ pub(super) fn plural(number: usize, one: &'static str, many: &'static str) -> &'
     if number == 1 { one } else { many }
 }
 
-/// What keeps the pod from the nodes that have its devices, where that was looked at: gates, and the nodes
-/// that it insists on.
+/// What keeps the pod from the nodes that have its devices, where that was evaluated: gates, the nodes that it
+/// insists on, and nodes that are `closed` to it.
+///
+/// `question` is about all nodes that the pod insists on, closed ones too.
 pub(super) fn scheduling_exclusion(
     found: &RootCause,
     pod: &Pod,
     question: &PendingClaim<'_>,
+    closed: &[ClosedNode],
 ) -> Option<String> {
     let scheduling = pod.scheduling.as_ref()?;
     // Gates come first: the scheduler does not look at the pod at all, so that nothing else keeps it yet.
@@ -48,18 +90,23 @@ pub(super) fn scheduling_exclusion(
         selectors: &[],
         ..*question
     };
-    let is_bound = !scheduling.nodes.is_empty()
-        && match found {
-            RootCause::Devices | RootCause::Constraints(_) | RootCause::ConstraintsAndTaints(_) => {
-                is_placeable(&anywhere)
-            }
-            RootCause::Elsewhere
-            | RootCause::Taints(_)
-            | RootCause::TaintCombination(_)
-            | RootCause::NoClass(_)
-            | RootCause::Fails(_)
-            | RootCause::Unknown(_) => false,
-        };
+    let lacks_devices = match found {
+        RootCause::Devices | RootCause::Constraints(_) | RootCause::ConstraintsAndTaints(_) => true,
+        RootCause::Elsewhere
+        | RootCause::Taints(_)
+        | RootCause::TaintCombination(_)
+        | RootCause::NoClass(_)
+        | RootCause::Fails(_)
+        | RootCause::Unknown(_) => false,
+    };
+    if lacks_devices && !closed.is_empty() && is_placeable(question) {
+        return Some(
+            "waits for devices on the nodes on which it can be scheduled: none of them has enough \
+             matching free devices, but another node has"
+                .to_owned(),
+        );
+    }
+    let is_bound = lacks_devices && !scheduling.nodes.is_empty() && is_placeable(&anywhere);
     is_bound.then(|| {
         "waits for devices on the nodes that its node selector or affinity allows: none of them \
          has enough matching free devices, but another node has"
@@ -76,10 +123,15 @@ pub(super) fn scheduler_message(chain: &Chain<'_>) -> Option<String> {
 }
 
 /// What was not looked at and may keep the pod although a node has its devices, or would have them.
-pub(super) fn not_checked(found: &RootCause) -> Option<&'static str> {
+pub(super) fn not_checked(found: &RootCause, snapshot: &Snapshot) -> Option<&'static str> {
+    let unchecked = if !snapshot.nodes.is_empty() && are_known(snapshot) {
+        NOT_CHECKED
+    } else {
+        NOT_CHECKED_WITHOUT_NODES
+    };
     match found {
-        RootCause::Elsewhere | RootCause::Taints(_) => Some(NOT_CHECKED),
-        RootCause::TaintCombination(owners) => (!owners.is_empty()).then_some(NOT_CHECKED),
+        RootCause::Elsewhere | RootCause::Taints(_) => Some(unchecked),
+        RootCause::TaintCombination(owners) => (!owners.is_empty()).then_some(unchecked),
         RootCause::Constraints(_)
         | RootCause::ConstraintsAndTaints(_)
         | RootCause::Devices
@@ -140,12 +192,10 @@ pub(super) fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String 
 }
 
 /// What keeps the pod, in words that say first whether it is a taint.
-///
-/// `nodes` are what the pod itself demands of its node.
 pub(super) fn root_cause(
     blame: &RootCause,
     spec: Option<&ClaimSpec>,
-    nodes: &[NodeSelector],
+    searched: SearchedNodes,
 ) -> String {
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
@@ -189,15 +239,10 @@ pub(super) fn root_cause(
                 1 => " and without the constraint",
                 _ => " and without any single constraint",
             };
-            // Nodes that the pod excludes were not searched.
-            let searched = if nodes.is_empty() {
-                "no node"
-            } else {
-                "no node that its node selector or affinity allows"
-            };
             format!(
-                "waits for devices: {searched} has enough matching free devices, even without any \
-                 taint{constrained}"
+                "waits for devices: {} has enough matching free devices, even without any \
+                 taint{constrained}",
+                searched.none()
             )
         }
         RootCause::NoClass(class) => {
@@ -229,13 +274,26 @@ pub(super) fn owner(owner: &TaintOwner) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::testing::node;
 
     #[test]
-    fn what_was_not_looked_at_is_named_where_devices_are_not_what_keeps_a_pod() {
-        let text = not_checked(&RootCause::Elsewhere).expect("a note");
-        for part in ["node taints", "free CPU and memory", "pod affinity"] {
-            assert!(text.contains(part), "{part}: {text}");
+    fn what_was_not_evaluated_is_named_where_devices_are_not_what_keeps_a_pod() {
+        let mut snapshot = Snapshot::default();
+        let without_nodes = not_checked(&RootCause::Elsewhere, &snapshot).expect("a note");
+        snapshot.nodes = vec![node("node-7")];
+        let with_nodes = not_checked(&RootCause::Elsewhere, &snapshot).expect("a note");
+        for text in [without_nodes, with_nodes] {
+            for part in ["free CPU and memory", "pod affinity"] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
         }
-        assert_eq!(not_checked(&RootCause::Devices), None);
+        assert!(without_nodes.contains("node taints"), "{without_nodes}");
+        assert!(!with_nodes.contains("node taints"), "{with_nodes}");
+        snapshot.nodes[0].is_whole = false;
+        assert_eq!(
+            not_checked(&RootCause::Elsewhere, &snapshot),
+            Some(without_nodes)
+        );
+        assert_eq!(not_checked(&RootCause::Devices, &snapshot), None);
     }
 }

@@ -10,15 +10,15 @@ use super::origin::{published, published_taint};
 use super::pending_fixes::changes;
 use super::request_text::{terms_of, terms_path};
 use super::root_cause::{
-    not_checked, plural, root_cause, scheduler_message, scheduling_exclusion, some,
+    SearchedNodes, not_checked, plural, root_cause, scheduler_message, scheduling_exclusion, some,
 };
 use super::step::{FieldReference, Step, StepType};
-use crate::assess::Basis;
-use crate::assess::completeness;
+use crate::assess::{Basis, closed_line, completeness};
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::{
     ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, diagnose,
 };
+use crate::engine::closed_nodes::{closed_nodes, other_nodes};
 use crate::engine::explain::{Chain, PendingPod};
 use crate::model::{
     self, DeviceClass, DeviceId, Kind, NamespacedName, RequestTerms, ResourceClaim, Snapshot,
@@ -96,7 +96,7 @@ pub enum RootCauseCode {
     /// A constraint of the claim together with taints: without both, some node has enough devices.
     ConstraintAndTaints,
     /// Something other than devices keeps the pod off every node that has the devices, such as a scheduling
-    /// gate.
+    /// gate, or a taint of the node.
     Pod,
     /// No node has enough devices, even without taints.
     Devices,
@@ -171,11 +171,14 @@ pub(super) fn of(
             places: Vec::new(),
         });
     };
+    let closed = closed_nodes(chain.pod, snapshot);
+    let mut selectors = wanted.selectors.clone();
+    selectors.extend(other_nodes(&closed));
     let question = PendingClaim {
         snapshot,
         claim: &wanted.claim,
         nodes: &wanted.nodes,
-        selectors: &wanted.selectors,
+        selectors: &selectors,
         proposed: assumed,
         known: (basis.semantics, completeness(basis.reading)),
     };
@@ -184,15 +187,21 @@ pub(super) fn of(
     let views = found.choices.iter().filter_map(view);
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
     let (fixes, combined_fix) = changes(&found, &wanted, &question);
-    let scheduling_exclusion = scheduling_exclusion(&found.root_cause, chain.pod, &question);
+    let on_closed_too = PendingClaim {
+        selectors: &wanted.selectors,
+        ..question
+    };
+    let scheduling_exclusion =
+        scheduling_exclusion(&found.root_cause, chain.pod, &on_closed_too, &closed);
     // Where the pod itself is the cause, what was not checked on nodes explains nothing.
     let unchecked = match &scheduling_exclusion {
         Some(_) => None,
-        None => not_checked(&found.root_cause),
+        None => not_checked(&found.root_cause, snapshot),
     };
     let is_known = |kind: &Kind| basis.reading.without(*kind).is_none();
     let knows_usable = USABLE_BY.iter().all(is_known);
     let why = requests.iter().flat_map(|one| one.lines(knows_usable));
+    let why = why.chain(closed_line(&closed));
     let why = why.chain(unchecked.map(str::to_owned));
     Some(PendingReasons {
         why: why.chain(scheduler_message(chain)).collect(),
@@ -203,9 +212,8 @@ pub(super) fn of(
             |_| RootCauseCode::Pod,
         ),
         message: scheduling_exclusion.unwrap_or_else(|| {
-            let scheduling = chain.pod.scheduling.as_ref();
-            let nodes = scheduling.map_or(&[][..], |scheduling| &scheduling.nodes);
-            root_cause(&found.root_cause, wanted.claim.spec.as_deref(), nodes)
+            let searched = SearchedNodes::of(chain.pod, &closed);
+            root_cause(&found.root_cause, wanted.claim.spec.as_deref(), searched)
         }),
         requests,
         places,
@@ -565,7 +573,7 @@ fn setter(
 
 #[cfg(test)]
 mod tests {
-    use crate::model::{ClaimSpec, ConstraintRule, NodeSelector};
+    use crate::model::{ClaimSpec, ConstraintRule};
 
     use super::*;
     use crate::report::testing;
@@ -629,14 +637,26 @@ mod tests {
             ),
         ] {
             let told = told.replace("{taint}", &testing::TAINT.to_string());
-            assert_eq!(self::root_cause(&blame, Some(&spec), &[]), told);
+            assert_eq!(
+                self::root_cause(&blame, Some(&spec), SearchedNodes::All),
+                told
+            );
         }
-        let bound = [NodeSelector::default()];
-        assert_eq!(
-            self::root_cause(&RootCause::Devices, None, &bound),
-            "waits for devices: no node that its node selector or affinity allows has enough \
-             matching free devices, even without any taint"
-        );
+        for (searched, none) in [
+            (
+                SearchedNodes::Selected,
+                "no node that its node selector or affinity allows",
+            ),
+            (SearchedNodes::Open, "no node on which it can be scheduled"),
+        ] {
+            assert_eq!(
+                self::root_cause(&RootCause::Devices, None, searched),
+                format!(
+                    "waits for devices: {none} has enough matching free devices, even without any \
+                     taint"
+                )
+            );
+        }
     }
 
     #[test]

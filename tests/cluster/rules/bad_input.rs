@@ -1,6 +1,6 @@
 //! Everything that can be wrong with who asks, and what was asked for.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::{KEY, World};
 use crate::harness::{ControlPlane, block_on};
@@ -48,12 +48,24 @@ fn who_may_not_look_at_devices_may_still_remove_and_brake() {
         "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules"],
         "verbs": ["get", "list", "patch", "delete"],
     })]));
+    let other = world.add(&format!("example.com/other-{}:NoSchedule", world.node));
+    let without_slices = block_on(plane.kubeconfig_for(&[json!({
+        "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules", "resourceclaims"],
+        "verbs": ["get", "list", "patch", "delete"],
+    })]));
     let world = world.seen_by(&operator.kubeconfig);
     world.run(&format!("deescalate {name} --to None")).ended(0);
-    world
-        .run(&format!("remove {name} --others"))
+    // A rule that kept no device from being allocated sets none free.
+    let silent = world.run(&format!("remove {name} --others")).ended(0);
+    assert!(!silent.stderr.contains("schedulable"), "{silent:#?}");
+    let unknown = "unknown whether devices are schedulable again: ResourceSlices not readable";
+    let removed = world
+        .seen_by(&without_slices.kubeconfig)
+        .run(&format!("remove {other} --others -o json"))
         .ended(0)
-        .saying("the devices that become schedulable again are unknown");
+        .saying(unknown);
+    let report: Value = serde_json::from_str(&removed.stdout).expect("a report");
+    assert_eq!(report["messages"], json!([unknown]), "{removed:#?}");
 }
 
 #[test]

@@ -310,6 +310,11 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
 
     block_on(published_anew(&world, &[("part-5", "GPU-5")]));
     told("identity-unknown");
+    // What shows more is a command that works: the device itself is not published.
+    told(&format!(
+        "devices '{}' --show-attributes",
+        world.device("*")
+    ));
     world
         .run(&format!("escalate {name} --to NoSchedule --yes"))
         .ended(0)

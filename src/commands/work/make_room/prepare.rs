@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::cluster::{
-    AccessQuery, Permission, PodQuery, PodQueryResult, Purpose, WriteMode, evict, read_nodes,
+    AccessQuery, NodeDetail, Permission, PodQuery, PodQueryResult, Purpose, WriteMode, evict,
 };
 use crate::commands::work::access::refuse_missing;
 use crate::commands::work::cluster_view::ClusterView;
-use crate::commands::work::connect::{Live, failed};
+use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
@@ -80,8 +80,7 @@ impl RoomRequest {
     /// There is no such pod, it does not wait for devices, its claims do not tolerate the taint, or something that decides
     /// could not be read. Nothing was changed.
     pub(crate) async fn prepare(&self, mutation: &MutationContext) -> Result<Preparation, Failure> {
-        let view = mutation.view.clone().with_places().await?;
-        let view = with_whole_nodes(view).await?;
+        let view = mutation.view.clone().with_places(NodeDetail::Whole).await?;
         let (pod, eligible) = Box::pin(self.find(&view)).await?;
         match eligible {
             Eligibility::Scheduled(node) => Ok(Preparation::Scheduled(pod, node)),
@@ -213,19 +212,6 @@ impl RoomRequest {
             pod: pod.clone(),
         })))
     }
-}
-
-/// The view with what the scheduler heeds of nodes: their taints, and whether they are cordoned. Where claims can be placed
-/// is known from their names and labels alone.
-async fn with_whole_nodes(mut view: ClusterView) -> Result<ClusterView, Failure> {
-    let Some(Live { client, served }) = view.live().cloned() else {
-        return Ok(view);
-    };
-    let nodes = view.snapshot().nodes.iter();
-    let names: BTreeSet<NodeName> = nodes.map(|node| node.name.clone()).collect();
-    let read = read_nodes(&client, &served, &names).await;
-    view.reading.snapshot.nodes = read.map_err(failed)?;
-    Ok(view)
 }
 
 /// Refuses to choose where pods or budgets could not be read.

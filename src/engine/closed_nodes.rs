@@ -1,12 +1,13 @@
 //! Nodes on which the scheduler does not place the pod, whoever leaves their devices.
 //!
-//! Takes the nodes with their taints, and the pod's tolerations. CPU, memory and affinity to other pods are not looked at.
+//! Takes the nodes with their taints, and the pod's tolerations. CPU, memory and affinity to other pods are not
+//! evaluated, nor are nodes of which only the metadata was read.
 //!
 //! Upstream: `Filter` of the plugins `nodeunschedulable` and `tainttoleration`.
 
 use std::collections::BTreeSet;
 
-use crate::engine::tolerate::tolerates;
+use super::tolerate::tolerates;
 use crate::model::{
     Effect, Node, NodeName, NodeRequirement, NodeSelector, NodeTerm, Pod, Snapshot, Taint,
 };
@@ -15,8 +16,6 @@ use crate::model::{
 ///
 /// Upstream: `TaintNodeUnschedulable` in `k8s.io/api/core/v1`.
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
-/// So many nodes are named.
-const MOST_NAMED: usize = 3;
 
 /// A node on which the pod is not scheduled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +59,15 @@ pub fn closed_nodes(pod: &Pod, snapshot: &Snapshot) -> Vec<ClosedNode> {
     closed
 }
 
-fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
+/// Whether nothing of a node that would keep pods away is unknown.
+#[must_use]
+pub fn are_known(snapshot: &Snapshot) -> bool {
+    snapshot.nodes.iter().all(|node| node.is_whole)
+}
+
+/// Why the pod is not scheduled on the node; absent where nothing is known to keep it away.
+#[must_use]
+pub fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
     let tolerations = pod.scheduling.iter().flat_map(|it| &it.tolerations);
     let tolerations: Vec<_> = tolerations.collect();
     let is_tolerated = |taint: &Taint| tolerations.iter().any(|one| tolerates(one, taint));
@@ -102,28 +109,6 @@ pub fn other_nodes(closed: &[ClosedNode]) -> Option<NodeSelector> {
     })
 }
 
-/// The nodes with devices that are not looked at, in words; nothing where there are none.
-#[must_use]
-pub fn closed_line(closed: &[ClosedNode]) -> Option<String> {
-    let closed: Vec<&ClosedNode> = closed.iter().filter(|node| node.has_devices).collect();
-    let named = closed.iter().take(MOST_NAMED).map(|node| {
-        let name = &node.name;
-        match &node.reason {
-            ClosedReason::Cordoned => format!("{name} is cordoned"),
-            ClosedReason::Tainted(taint) => format!("{name} has taint {taint}"),
-        }
-    });
-    let more = closed.len().saturating_sub(MOST_NAMED);
-    let more = (more > 0).then(|| format!("{more} more"));
-    let named: Vec<String> = named.chain(more).collect();
-    (!named.is_empty()).then(|| {
-        format!(
-            "nodes on which the pod is not scheduled: {}",
-            named.join(", ")
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +145,7 @@ mod tests {
         Node {
             name: "node-7".into(),
             labels: Default::default(),
+            is_whole: true,
             unschedulable,
             conditions: Vec::new(),
             taints: taints.collect(),
@@ -215,48 +201,34 @@ mod tests {
     }
 
     #[test]
-    fn closed_nodes_are_named_with_the_reason_and_others_are_required() {
-        let tainted = |name: &str, key: &str| ClosedNode {
-            name: name.into(),
-            has_devices: true,
-            reason: ClosedReason::Tainted(Taint {
-                key: key.to_owned(),
-                value: String::new(),
-                effect: Effect::NoSchedule,
-                time_added: None,
-            }),
+    fn closed_nodes_are_excluded_by_name() {
+        let node_7 = node(true, &[]);
+        let node_8 = Node {
+            name: "node-8".into(),
+            ..node(false, &[])
         };
-        let cordoned = ClosedNode {
-            name: "node-1".into(),
-            has_devices: true,
-            reason: ClosedReason::Cordoned,
+        let unread = Node {
+            name: "node-9".into(),
+            is_whole: false,
+            ..node(false, &[])
         };
-        let without_devices = ClosedNode {
-            name: "control-plane".into(),
-            has_devices: false,
-            reason: ClosedReason::Cordoned,
+        let mut snapshot = Snapshot {
+            nodes: vec![node_7, node_8],
+            ..Snapshot::default()
         };
-        assert_eq!(closed_line(std::slice::from_ref(&without_devices)), None);
-        assert!(other_nodes(&[without_devices]).is_some());
-        let closed = [
-            cordoned,
-            tainted("node-2", "a"),
-            tainted("node-3", "b"),
-            tainted("node-4", "c"),
-        ];
-        assert_eq!(
-            closed_line(&closed).as_deref(),
-            Some(
-                "nodes on which the pod is not scheduled: node-1 is cordoned, node-2 has taint a:NoSchedule, \
-                 node-3 has taint b:NoSchedule, 1 more"
-            )
-        );
-        assert_eq!(closed_line(&[]), None);
-        assert_eq!(other_nodes(&[]), None);
-        let others = other_nodes(&closed[..2]).expect("a requirement");
+        let closed = closed_nodes(&waiting(vec![]), &snapshot);
+        let [only] = closed.as_slice() else {
+            panic!("{closed:?}");
+        };
+        assert!(!only.has_devices && only.reason == ClosedReason::Cordoned);
+        let others = other_nodes(&closed).expect("a requirement");
         let requirement = &others.terms[0].fields[0];
         let names: Vec<&str> = requirement.values.iter().map(|it| &**it).collect();
-        assert_eq!(names, ["node-1", "node-2"]);
+        assert_eq!(names, ["node-7"]);
         assert_eq!(&*requirement.operator, "NotIn");
+        assert_eq!(other_nodes(&[]), None);
+        assert!(are_known(&snapshot));
+        snapshot.nodes.push(unread);
+        assert!(!are_known(&snapshot));
     }
 }
