@@ -257,12 +257,12 @@ impl PreparedCommand {
 
     async fn dispatch(self, context: &Context) -> Result<ExitStatus, Failure> {
         let running = (self.run)(context);
-        let mut heard = match self.profile.signals {
+        let mut signals = match self.profile.signals {
             Signals::TidiesUp => return running.await,
             Signals::End => signal::Signals::listen(),
             Signals::EndAtHangup => signal::Signals::listen_for_hangup(),
         };
-        signal::stoppable_by(running, Some(&mut heard), context).await
+        signal::stoppable_by(running, Some(&mut signals), context).await
     }
 }
 

@@ -199,7 +199,7 @@ impl ExplainArgs {
         if typed.is_empty() {
             return Ok(None);
         }
-        Choice::parse(&typed, Purpose::Look).map(Some)
+        Choice::parse(&typed, Purpose::Assess).map(Some)
     }
 }
 

@@ -403,7 +403,7 @@ impl PreviewArgs {
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
         };
-        let choice = Choice::parse(&typed, Purpose::Look)?;
+        let choice = Choice::parse(&typed, Purpose::Assess)?;
         let mut guards = guards::parse(&self.abort_if)?;
         let policies = policy::read(&self.policy)?;
         guards.extend(policies.guards());

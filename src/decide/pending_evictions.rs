@@ -140,7 +140,7 @@ impl<'a> EvictionEvidence<'a> {
 
     /// Tells `settle`, which waits for so long already, who is left, and `told` what that has shown, with who stays.
     #[must_use]
-    pub fn judge<T>(
+    pub fn evaluate<T>(
         &self,
         impacts: &Impacts<'a>,
         around: &TerminationFacts<'_>,

@@ -13,7 +13,7 @@ use crate::decide::policy::Policies;
 use crate::decide::proposal::ApprovalResult;
 use crate::decide::question::{Audience, QuestionOutcome, check_count, check_unknown, may_ask};
 use crate::decide::risk::{self, Risk};
-use crate::decide::{Approval as Agreed, ConsentOutcome, PlannedChange, Question, consent};
+use crate::decide::{Approval, ConsentOutcome, PlannedChange, Question, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Minor;
 use crate::output::question::{self, QuestionError};
@@ -94,7 +94,7 @@ impl SafetyLimits {
         dry_run: DryRun,
         context: &Context,
     ) -> Result<ApprovalResult, Failure> {
-        let approval = Agreed {
+        let approval = Approval {
             yes: self.yes,
             confirm_pods: self.confirm_pods,
             expect: self.expect.as_ref(),

@@ -315,7 +315,7 @@ async fn judged(
     let told = |seen: Observation<'_>, facts: WaitFacts<'_>, staying: &[UnevictedPod<'_>]| {
         WaitProgress::new(seen, facts, evidence.now).with_staying(staying)
     };
-    evidence.judge(&impacts, &around, settle, began.elapsed(), told)
+    evidence.evaluate(&impacts, &around, settle, began.elapsed(), told)
 }
 
 /// What is read, kept current: without the slices where the controller does not look at them.

@@ -343,9 +343,9 @@ impl Pipeline<'_> {
             let Some(before) = rule.now() else { continue };
             let effect = &before.taint.effect;
             let patch = RulePatch::effect(effect, &view.semantics, Some(view.now));
-            let judge =
+            let still_raised =
                 |found: Option<&DeviceTaintRule>| revert(found, before, &rule.rule.taint.effect);
-            failure = match changer.give_back(before, &patch, judge).await {
+            failure = match changer.give_back(before, &patch, still_raised).await {
                 Ok(back) => failure.hint(back.describe(before)),
                 Err(error) => failure
                     .detail(format!(

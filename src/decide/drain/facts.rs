@@ -183,7 +183,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
 
 /// The topmost owner of a pod that reports desired and ready pods; else the nearest owner that was read.
 pub(super) fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
-    let above = owners.above(pod);
+    let above = owners.owners_of(pod);
     let telling = above.iter().rev();
     let telling = telling.copied().find(|it| it.has_recovered().is_some());
     telling.or_else(|| above.first().copied())

@@ -72,7 +72,7 @@ impl PodClass {
             // Whether an owner of another kind recreates the pod is unknown.
             return Self::Unmanaged;
         };
-        let owner = owners.above(pod).into_iter().next();
+        let owner = owners.owners_of(pod).into_iter().next();
         if kind == Kind::DaemonSet {
             return Self::DaemonSet;
         }

@@ -55,8 +55,8 @@ pub(crate) struct DrainRequest {
     pub(crate) mode: Option<WriteMode>,
 }
 
-/// What a drain does to pods, before it is agreed to.
-pub(crate) struct Agreed {
+/// What a drain does to pods, as shown before the confirmation.
+pub(crate) struct CheckedDrain {
     pub(crate) restarts: RestartPlan,
     /// The workloads that have pods on the devices, by unit.
     pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
@@ -371,7 +371,7 @@ impl DrainRequest {
         &self,
         prepared: &Prepared,
         mutation: &MutationContext,
-    ) -> Result<Agreed, Failure> {
+    ) -> Result<CheckedDrain, Failure> {
         let (view, limits) = (&mutation.view, &self.limits);
         let devices = prepared.units.iter().flat_map(|unit| &unit.devices);
         let proposed: Vec<ProposedTaint> = devices
@@ -438,7 +438,7 @@ impl DrainRequest {
             self.check_permission(&leaving, mutation).await?;
         }
         let workloads = recordable(&prepared.units, &impact, &view.reading);
-        Ok(Agreed {
+        Ok(CheckedDrain {
             restarts,
             workloads,
             lines,
