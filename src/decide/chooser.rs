@@ -149,6 +149,8 @@ impl Chooser {
         };
         let is_meant = |rule: &&DeviceTaintRule| {
             let mut now = now.iter();
+            // A rule keeps its selector when the hardware moves to another name, so its note about the
+            // hardware counts, too.
             let is_noted = noted.iter().any(|noted| noted.name == rule.name);
             now.any(|selector| has(rule, selector, pattern))
                 || (is_noted && pattern.matches(&rule.taint))
@@ -158,6 +160,7 @@ impl Chooser {
             .filter(is_meant)
             .map(|rule| rule.name.to_string())
             .collect();
+        // The error of a taint that was not found names the devices; an empty selection would name nothing.
         if names.is_empty() {
             self
         } else {
@@ -313,6 +316,7 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
 
 /// `KEY`, `KEY=VALUE`, `KEY:EFFECT`, with or without the dash that `remove` is used to.
 fn pattern(text: &str) -> Result<TaintPattern, NamingError> {
+    // One parser for both forms, so that `remove KEY-` and `escalate KEY` accept the same taints.
     let dashed = format!("{}-", text.strip_suffix('-').unwrap_or(text));
     TaintPattern::parse(&dashed).unwrap_or_else(|| {
         Err(NamingError::NoEffect {
@@ -323,6 +327,7 @@ fn pattern(text: &str) -> Result<TaintPattern, NamingError> {
 
 /// Whether the rule taints exactly these devices with such a taint.
 fn has(rule: &DeviceTaintRule, selector: &DeviceSelector, pattern: &TaintPattern) -> bool {
+    // Equal, not overlapping: a rule for a whole pool also taints devices that were not named.
     rule.selector.as_ref() == Some(selector) && pattern.matches(&rule.taint)
 }
 

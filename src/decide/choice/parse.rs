@@ -87,6 +87,7 @@ impl Choice {
         .into_iter()
         .filter(|(_, by)| !by.is_empty())
         .collect();
+        // A filter that selects nothing itself, such as `--with-partitions`, needs devices to apply to.
         if let Some(filter) = filter
             && (filter.chooses() || !ways.is_empty())
         {
@@ -285,6 +286,8 @@ fn arguments(
 /// by changing the verb.
 fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure> {
     let texts = &typed.arguments;
+    // A trailing dash removes a taint in kubectl. A command that adds taints must not read it as part of a
+    // key.
     let mut taken = texts
         .iter()
         .filter(|text| TaintPattern::parse(text).is_some());

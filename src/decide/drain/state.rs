@@ -183,6 +183,7 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
 
 /// Stage of the unit with these rules: the least of their stages, since a run may be interrupted between two of them.
 fn progress(rules: &[DeviceTaintRule]) -> UnitProgress {
+    // One rule without effect is enough: new pods may use its device, so the unit cannot be drained.
     if let Some(reversed) = rules.iter().find_map(reversal) {
         return UnitProgress::Reversed(reversed);
     }
@@ -213,6 +214,7 @@ pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {
         let mut removed = reversed_units(units.values().flatten());
         let units = units.into_iter().map(|(name, mut rules)| {
             rules.sort_by(|left, right| left.name.cmp(&right.name));
+            // What the rules show now goes before what was recorded: it names the rule and the user.
             let progress = match (progress(&rules), removed.remove(&name)) {
                 (reversed @ UnitProgress::Reversed(_), _) => reversed,
                 (_, Some(why)) => UnitProgress::Reversed(why),
@@ -309,6 +311,7 @@ fn refuse_shared(drafts: &[(usize, RuleDraft)], other: &DrainState) -> Result<()
     let rules = other.units.iter().flat_map(|unit| &unit.rules);
     let theirs: BTreeMap<&str, &DeviceTaintRule> =
         rules.map(|rule| (rule.name.as_str(), rule)).collect();
+    // The name of a rule follows from its devices and the key, so the same name means the same device.
     let shared = drafts
         .iter()
         .find(|(_, draft)| theirs.contains_key(draft.name.as_str()));

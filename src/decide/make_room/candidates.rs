@@ -153,6 +153,7 @@ fn movability(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>, now: Timestam
     ]
     .into_iter()
     .filter_map(|(holds, why)| holds.then_some(why));
+    // A pod that is terminating frees its devices without an eviction, whatever would protect it.
     if found.verdict == Verdict::Terminating {
         return Movability::Leaving;
     }

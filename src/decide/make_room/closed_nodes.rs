@@ -81,6 +81,7 @@ fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
         };
         Some(taint(&found.key, &found.value, effect))
     });
+    // One taint is enough to close the node, and enough to explain it.
     let mut hindering = taints.filter(|taint| !is_tolerated(taint));
     hindering.next().map(ClosedReason::Tainted)
 }

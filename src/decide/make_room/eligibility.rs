@@ -113,6 +113,8 @@ pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure>
         return Err(refused(pod, "has claims whose requests were not read"));
     };
     let closed = closed_nodes(pod, snapshot);
+    // The allocator knows devices and nodes, not what the scheduler's other plugins refuse. So closed nodes
+    // are excluded by a selector.
     pending.selectors.extend(other_nodes(&closed));
     let reserved = claims().flat_map(|claim| &claim.reserved_for);
     let waits = WaitingPod {

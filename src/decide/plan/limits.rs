@@ -179,6 +179,8 @@ fn evenly(sizes: &[usize], count: usize) -> usize {
         let given = sizes.iter().map(|size| *size.min(&most));
         given.fold(0, usize::saturating_add)
     };
+    // The sum grows with the maximum. With `count` each domain gives all that is needed of it, so nothing
+    // beyond can help.
     (0..=count)
         .find(|most| gives(*most) >= count)
         .unwrap_or(count)
