@@ -493,6 +493,7 @@ impl DrainArgs {
                 .as_ref()
                 .map_or(Ok(changer.status()), DrainEnd::status)
         });
+        // Printed after a failure, too: the report has the state in which the units were left.
         self.print(&prepared.terms.name, &mutation, format, context)
             .await?;
         if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {

@@ -143,6 +143,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
             .named
             .iter()
             .all(|subject| matches!(subject, Subject::Rule(_)));
+    // What a rule selects needs only the names of devices, which are the smallest part of slices.
     let detail = if rules_alone {
         Detail::Names
     } else {
@@ -236,6 +237,7 @@ async fn find(
                     (Some(_), true) => return Err(ambiguous(name)),
                     (Some(rule), false) => found.rules.push(rule),
                     (None, true) => {}
+                    // Last, since it reads the attributes of all devices: most words are names.
                     (None, false) => match view.by_number(name).await? {
                         devices if devices.is_empty() => {
                             return Err(neither(name, &view.reading));
@@ -255,6 +257,7 @@ async fn find(
         let meant = PodQuery::Chosen(context.namespace.as_deref(), &chosen);
         found.add(view.find_pods(meant).await?, view)?;
     }
+    // A pod that was named may also have the labels, so each is kept once.
     found.pods.sort_by(|one, other| one.name.cmp(&other.name));
     found.pods.dedup_by(|one, other| one.uid == other.uid);
     Ok(found)
@@ -362,6 +365,7 @@ async fn with_everything(
         .map(|rule| ProposedTaint::of_rule(rule, now))
         .collect();
     let devices = found.devices_in(view.snapshot());
+    // Assumed so that the pods on these devices are read; no taint of these is reported.
     let named = devices.iter().map(|id| {
         let selector = DeviceSelector::from(id.clone());
         ProposedTaint::hypothetical(
@@ -380,6 +384,7 @@ async fn with_everything(
         let mut own = engine::explain::related_claims(view.snapshot(), pod);
         own.any(|claim| claim.allocation.is_none())
     };
+    // Classes and nodes are needed for pending claims alone, and may be many.
     let is_waiting = !found.devices.is_empty() || found.pods.iter().any(waits);
     let view = if is_waiting {
         view.with_places().await?

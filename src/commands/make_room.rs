@@ -264,6 +264,7 @@ impl MakeRoomArgs {
                     ExitStatus::Success
                 })
             }
+            // The scheduler is preempting pods itself. Evictions by this command would come on top of these.
             Preparation::Nominated(pod, node) => {
                 context.printer.note(&format!(
                     "the scheduler has already evicted pods on node {node} for pod {}, and schedules it when they are gone; nothing was changed",

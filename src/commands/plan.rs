@@ -260,6 +260,7 @@ async fn chosen(
     let all = of_devices(devices_of(&space.units), &choice);
     let proposed = proposed(&all, &view)?;
     let view = view.with_pods_for(&proposed, &question.guards).await?;
+    // Pods were read after the first check, and the cost of a set is counted from them.
     refuse_unread(&view.reading)?;
     let impact = view.impact(&proposed);
     let problem = search_problem(&space.units, space.limits.clone(), &impact, &view.basis());

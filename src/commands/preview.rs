@@ -149,6 +149,7 @@ impl PreviewAnswer {
     /// What to do next, where there is a cluster to do it in.
     fn next(&self, request: &PreviewRequest, args: &PreviewArgs) -> Option<NextStep> {
         let view = &self.view;
+        // The suggested command changes a cluster, so none follows from files.
         view.live()?;
         let looked = ViewedAnswer {
             typed: &self.typed,

@@ -100,6 +100,7 @@ fn add_budgets(problem: &mut SearchProblem, pods: &EvictedPods<'_, '_>, basis: &
             continue;
         };
         let refused = refusals(budget, members.len());
+        // The first entry is for no eviction at all.
         let allowed = refused.iter().skip(1).take_while(|refused| **refused == 0);
         let coupling = Coupling {
             within_budget: Some(allowed.count()),

@@ -112,6 +112,7 @@ impl MutationContext {
                 let found = by_name(names, &self.rules).await.map_err(failed)?;
                 Ok(chooser.select(&found, now))
             }
+            // These are found in the list alone. Only a name can be read without permission to list.
             Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
                 Err(unlisted)
             }

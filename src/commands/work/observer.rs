@@ -148,6 +148,7 @@ impl RuleObserver {
 
     /// Waits for a change, at most for `rest`.
     pub(crate) async fn rest(&mut self, rest: Duration) -> Result<(), Failure> {
+        // What is read by name has no watch to wake this wait, so it ends earlier.
         let polled = !self.rules_are_watched || self.watched.asks_by_name();
         let tick = if polled { INTERVAL } else { TICK };
         let gather = self.pods.as_ref().map_or(Duration::ZERO, |_| GATHER);
@@ -310,6 +311,7 @@ async fn judged(
     let impacts = evidence.impacts();
     let claims = &evidence.reading.snapshot.claims;
     let left = impacts.left(&NodesKnown::default().around(claims), evidence.now);
+    // Only after the first evaluation: it shows which pods are overdue, and their nodes alone are read.
     nodes.ask(&left, live, evidence.now).await;
     let around = nodes.known().around(claims);
     let told = |seen: Observation<'_>, facts: WaitFacts<'_>, staying: &[UnevictedPod<'_>]| {
@@ -326,6 +328,7 @@ fn watching(live: &Live, semantics: &Semantics, reading: Reading) -> Watched {
         Kind::DeviceTaintRule,
         Kind::ResourceSlice,
     ];
+    // Where a rule taints only published devices, a slice that is removed ends an eviction.
     let kinds = if semantics.reaches_unpublished {
         &always[..]
     } else {

@@ -211,6 +211,7 @@ impl Pipeline<'_> {
         let proposed = proposal.proposed(view.now);
         let report = mutation.report(&proposed, &safety.guards).await?;
         if let Some(patience) = proposal.waits() {
+            // Before the confirmation: a wait that cannot succeed is refused while nothing is changed.
             let last = report.assessment.totals.last_eviction;
             wait_advice::refuse_too_short(last, patience, view.now)?;
         }

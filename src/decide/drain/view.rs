@@ -106,6 +106,7 @@ pub fn staged_units(order: &[String], end: &DrainEnd) -> Vec<StagedUnit> {
     let running = end.running.iter();
     let running = running.map(|name| unit(name, UnitStage::Draining));
     let mut units: Vec<StagedUnit> = over.chain(running).chain(waiting).collect();
+    // In the order of the plan, so that a unit keeps its number when it ends.
     units.sort_by_key(|unit| order.iter().position(|name| *name == unit.name));
     units
 }
@@ -128,6 +129,7 @@ pub fn combined(parts: &[&DrainProgress]) -> DrainProgress {
         let texts: Vec<&str> = parts.iter().map(|part| text(part).as_str()).collect();
         texts.join("; ")
     };
+    // An equal share for each unit, so that the first does not hide the others.
     let share = MOST_LINES.checked_div(parts.len()).unwrap_or(MOST_LINES);
     let lines = parts
         .iter()
@@ -383,6 +385,7 @@ fn section(heading: &str, reasons: &[Reason], limit: usize) -> Vec<String> {
     let heading = shortened(&format!("{heading}:"), COLUMNS);
     let room = limit.saturating_sub(1);
     let height = |blocks: &[Vec<String>]| blocks.iter().map(Vec::len).sum::<usize>();
+    // All of it, if it fits: a line that counts a single hidden one would take its place.
     if height(&blocks) <= room {
         return [heading].into_iter().chain(blocks.concat()).collect();
     }

@@ -254,6 +254,7 @@ fn moments(entries: &[(i64, usize, usize)]) -> BTreeMap<i64, TimelineEntry> {
     }
     // Spans of equal length keep the shape of the evictions, which the busiest moments alone would not.
     let spans = i64::try_from(MOMENTS).unwrap_or(i64::MAX);
+    // Rounded up, so that the last moment is within the last span.
     let span = last.checked_div(spans).unwrap_or(0).saturating_add(1);
     sums(entries.iter().map(|(seconds, pods, devices)| {
         let begins = seconds.checked_div(span).unwrap_or(0);

@@ -239,11 +239,14 @@ impl DrainRequest {
             .iter()
             .filter(|unit| !left_out.contains_key(&unit.name))
         {
+            // A finished unit may have got devices or pods since. Then it is open again.
             if !progress(unit).is_over() {
                 settled.remove(&unit.name);
             }
         }
+        // Only devices so far, before anything else is read; `check` compares the pods.
         self.refuse_outdated(&units, &settled, &[], view)?;
+        // Units of earlier runs count, too: the number is recorded on the rules as the size of the drain.
         let mut names_of_units: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
         let known_units = state.into_iter().flat_map(|state| &state.units);
         names_of_units.extend(known_units.map(|unit| &*unit.name));
