@@ -115,6 +115,7 @@ fn why_a_count(
     if evicted().any(|impact| namespace(impact) == SYSTEM) {
         return Some(WhyCount::SystemPods);
     }
+    // Monitors run in a namespace of their own, and would make every preview one of several namespaces.
     let working = evicted().filter(|impact| !only_administers(impact));
     let namespaces: BTreeSet<String> = working.map(namespace).collect();
     (namespaces.len() > 1).then_some(WhyCount::Namespaces(totals.namespaces))

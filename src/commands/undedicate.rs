@@ -176,6 +176,7 @@ impl UndedicateArgs {
         if self.change.change().mode() != Some(WriteMode::Store) {
             return Ok(());
         }
+        // A dry run finds what would stop the removal halfway, such as a missing permission.
         for (kind, found) in policies {
             let tried = objects
                 .delete(*kind, found, &self.name, WriteMode::DryRun)
@@ -193,6 +194,8 @@ impl UndedicateArgs {
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let change = self.change.change();
+        // Rules go first. A tainted device without its policies would be open to any claim that tolerates the
+        // taint.
         if !rules.is_empty() {
             let args = RemoveArgs::agreed(rules, self.others, self.change, self.version);
             Box::pin(remove::run(args, context)).await?;

@@ -122,6 +122,7 @@ fn answering_flags(question: &Question) -> Option<String> {
         Question::PodCount { pods, .. } => Some(format!(
             "--yes --confirm-pods {pods}, or --yes --expect REPORT.json"
         )),
+        // No flag answers it: a script must not evict pods whose number is unknown.
         Question::Unknown { .. } => None,
     }
 }

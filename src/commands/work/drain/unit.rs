@@ -188,6 +188,7 @@ impl UnitDrain<'_, '_, '_> {
                 let line = format!("evicted pod {name}");
                 (line.clone(), RequestResult::Accepted, line)
             }
+            // An eviction is retried every few seconds; a refusal that stays the same is printed once.
             EvictionReply::Refused(message) if told.get(&pod.uid) != Some(message) => {
                 told.insert(pod.uid.clone(), message.clone());
                 let line = format!("eviction of pod {name} refused, will retry ({message})");
