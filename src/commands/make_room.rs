@@ -149,8 +149,7 @@ impl MakeRoomArgs {
 }
 
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let format = args.output.as_deref().map(str::parse::<Format>);
-    let format = format.transpose()?;
+    let format = args.output.as_deref().map(str::parse::<Format>).transpose()?;
     let lines = match format {
         Some(_) => Lines::Left,
         None => Lines::Printed,

@@ -242,8 +242,7 @@ pub fn joined(first: Option<Failure>, next: Failure) -> Failure {
     let details = next.details().iter().cloned();
     let text = next.to_string();
     let known = first.hints().to_vec();
-    let hints = next.hints().iter().filter(|hint| !known.contains(hint));
-    let hints: Vec<String> = hints.cloned().collect();
+    let hints: Vec<String> = next.hints().iter().filter(|hint| !known.contains(hint)).cloned().collect();
     let failure = std::iter::once(text)
         .chain(details)
         .fold(first, Failure::detail);

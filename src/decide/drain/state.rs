@@ -352,8 +352,7 @@ pub fn restorable(
         return Ok((drain.name.clone(), drain.units.clone()));
     }
     let of_unit = |drain: &DrainState| {
-        let units = drain.units.iter();
-        let units: Vec<UnitState> = units
+        let units: Vec<UnitState> = drain.units.iter()
             .filter(|unit| unit.name == name && !unit.rules.is_empty() || unit.is_about(name))
             .map(|unit| unit.of_device(name))
             .collect();
@@ -363,8 +362,7 @@ pub fn restorable(
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some((last, _)), false) => {
-            let names = found.into_iter().map(|(name, _)| name).chain([last]);
-            let names: Vec<String> = names.collect();
+            let names: Vec<String> = found.into_iter().map(|(name, _)| name).chain([last]).collect();
             Err(
                 Failure::usage(format!("{name} is part of drains {}", names.join(", ")))
                     .hint("name the drain"),

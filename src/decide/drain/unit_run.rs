@@ -244,13 +244,11 @@ impl UnitRun {
         let is_over = elapsed >= self.limits.timeout;
         // Without this data, the pods that would be evicted, and those that are left, are unknown.
         if !facts.unread.is_empty() {
-            let reasons = facts.unread.iter();
-            let reasons = reasons.map(|what| format!("unknown: {what}")).collect();
+            let reasons = facts.unread.iter().map(|what| format!("unknown: {what}")).collect();
             return self.wait_or_block(is_over, elapsed, reasons);
         }
         self.note(facts);
-        let leaving = facts.pods.iter().filter(|pod| self.leaves(pod));
-        let leaving: Vec<&UnitPod> = leaving.collect();
+        let leaving: Vec<&UnitPod> = facts.pods.iter().filter(|pod| self.leaves(pod)).collect();
         let staying: Vec<&UnitPod> = leaving
             .iter()
             .copied()

@@ -227,8 +227,7 @@ impl<'a> Searched<'a> {
     }
 
     fn planned(&self, set: &RoomSet) -> PlannedRoom {
-        let pods = set.evicted.iter().filter_map(|place| self.pods.get(*place));
-        let mut pods: Vec<PlannedEviction> = pods.map(|candidate| planned(candidate)).collect();
+        let mut pods: Vec<PlannedEviction> = set.evicted.iter().filter_map(|place| self.pods.get(*place)).map(|candidate| planned(candidate)).collect();
         pods.sort_by(|left, right| left.name.cmp(&right.name));
         PlannedRoom {
             set: set.clone(),

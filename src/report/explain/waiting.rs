@@ -300,8 +300,7 @@ impl Excluded {
             self.message,
             some(&self.devices)
         );
-        let expression = self.expression.iter();
-        let expression = expression.map(|text| Step::new(StepType::Note, text.clone(), None));
+        let expression = self.expression.iter().map(|text| Step::new(StepType::Note, text.clone(), None));
         Step::new(StepType::Excluded, text, self.field_ref.clone())
             .satisfied(false)
             .with(expression)
