@@ -39,13 +39,13 @@ use crate::report::explain::{
 
 /// Explain why a pod is evicted or waits, what uses a device, what a rule selects
 ///
-/// For a pod, shows the outcome, the taint and the toleration that decide, and possible fixes; for a waiting
-/// pod, how many devices match each request, and what excludes the others. `-o wide` adds each step with its
+/// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a waiting pod,
+/// shows how many devices match each request, and what excludes the others. `-o wide` adds each step with its
 /// object and field: claims and requests, devices and their pools, taints and their times, tolerations and
-/// the field that differs. It ends with the single changes that would alter the outcome.
+/// the field that differs. The last lines are the single changes that would alter the outcome.
 ///
-/// As in `preview`, DEVICE and TAINT or -f explain a taint that does not exist yet, and --rule the taint of
-/// an existing rule.
+/// To explain a proposed taint, add DEVICE and TAINT, or -f; for the taint of an existing rule, add --rule, as in
+/// `preview`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {

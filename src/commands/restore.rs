@@ -45,7 +45,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {
-    /// Name of the drain, or a node, DRIVER/POOL or DRIVER/POOL/DEVICE of it
+    /// Name of the drain, or one of its nodes, pools (DRIVER/POOL) or devices (DRIVER/POOL/DEVICE)
     #[arg(value_name = "DRAIN|NODE|DEVICE", add = Values::Nodes)]
     target: String,
 
