@@ -8,7 +8,7 @@ use super::release_time::{Departure, DeviceReleases, departures, is_stuck};
 use super::view::{ImpactReport, Pod, Selector};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
-use crate::report::event_chart::{MOMENTS, PARTIAL, moment, when};
+use crate::report::event_chart::{MOMENTS, PARTIAL, alike, moment, when};
 use crate::report::table::{Chart, Column, Moment, Table};
 use crate::report::time::Time;
 
@@ -180,7 +180,8 @@ impl Timeline {
             .iter()
             .map(|(seconds, entry)| (*seconds, number(entry)))
             .filter(|(_, number)| *number > 0);
-        moments
+        alike(moments)
+            .into_iter()
             .map(|(seconds, number)| moment(seconds, number, noun))
             .collect()
     }
