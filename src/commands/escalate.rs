@@ -265,7 +265,7 @@ impl EscalateArgs {
                 None => action,
             },
             rules,
-            whose: NamedOwners::Anybodys,
+            whose: NamedOwners::All,
             noted_before: Some(self.other_hardware()),
             patience: self.waiting.patience(),
             drains: None,

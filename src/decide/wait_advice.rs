@@ -124,7 +124,7 @@ pub fn ended(
                 )),
             }
         }
-        UnreachableGoal::KeepsNobodyOff { rule, effect } => failed(format!(
+        UnreachableGoal::BlocksNoPods { rule, effect } => failed(format!(
             "rule {rule} has effect {effect}, which does not block new pods: its devices may be in \
              use again at any time"
         ))

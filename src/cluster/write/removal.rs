@@ -56,7 +56,7 @@ pub(super) enum RemovalVerdict {
     Overtaken,
     /// The refusal stands.
     Refused,
-    /// Nobody knows.
+    /// Unknown.
     Unresolved,
 }
 

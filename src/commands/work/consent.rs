@@ -80,8 +80,8 @@ impl SafetyLimits {
         self.expect.is_some()
     }
 
-    /// Whether what hits nobody needs no report.
-    pub(crate) fn is_content_with_nothing(&self) -> bool {
+    /// Whether a change that affects no pod needs no report.
+    pub(crate) fn needs_no_report(&self) -> bool {
         self.guards.is_empty() && !self.expects()
     }
 
@@ -155,7 +155,7 @@ pub(crate) fn ask(
     let audience = match (dry_run.is_real(), context.interactive) {
         (false, _) => Audience::DryRun,
         (true, true) => Audience::Terminal,
-        (true, false) => Audience::Nobody,
+        (true, false) => Audience::NoTerminal,
     };
     // A question that nothing introduces still stands below the name of its cluster.
     introduce(&[], context);

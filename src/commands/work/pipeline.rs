@@ -205,7 +205,7 @@ impl Pipeline<'_> {
         safety.policies.refuse(&proposal.asked(), &view.semantics)?;
         let (action, release) = (&proposal.action, view.release());
         let risk = take_risk(action, safety.risk, release, self.dry_run, self.context)?;
-        if proposal.is_idle() && safety.is_content_with_nothing() {
+        if proposal.is_idle() && safety.needs_no_report() {
             return Ok(Vec::new());
         }
         let proposed = proposal.proposed(view.now);
@@ -256,7 +256,7 @@ impl Pipeline<'_> {
     async fn concerns(&self, mutation: &MutationContext, proposal: &Proposal) -> Vec<String> {
         let user = match proposal.whose {
             NamedOwners::Programs => None,
-            NamedOwners::Anybodys => asking(&proposal.changed(), &mutation.live.client).await,
+            NamedOwners::All => asking(&proposal.changed(), &mutation.live.client).await,
         };
         proposal.concerns(&Requester {
             user: user.as_deref(),

@@ -460,7 +460,7 @@ impl DrainRequest {
         Proposal {
             rules: prepared.steps.iter().map(ProposedRule::from).collect(),
             action: format!("Drain {}", few(&names)),
-            whose: NamedOwners::Anybodys,
+            whose: NamedOwners::All,
             noted_before: None,
             patience: None,
             drains: Some(if may_raise {

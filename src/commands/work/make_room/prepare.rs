@@ -328,7 +328,7 @@ impl Prepared {
         Proposal {
             rules: self.wanted.iter().map(ProposedRule::from).collect(),
             action: action(&self.pod.name, &self.plan),
-            whose: NamedOwners::Anybodys,
+            whose: NamedOwners::All,
             noted_before: None,
             patience: None,
             drains: None,
