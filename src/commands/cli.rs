@@ -361,7 +361,10 @@ fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String
         arguments.any(|argument| !argument.is_hide_set() && argument.get_long() == Some(long))
     };
     let commands = program.get_subcommands().filter(|it| !it.is_hide_set());
-    let names: Vec<String> = commands.filter(has_it).map(|it| it.get_name().to_owned()).collect();
+    let names: Vec<String> = commands
+        .filter(has_it)
+        .map(|it| it.get_name().to_owned())
+        .collect();
     (!names.is_empty()).then(|| format!("the flag exists in {}", few(&names)))
 }
 

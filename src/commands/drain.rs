@@ -389,7 +389,11 @@ fn planned(path: &str) -> Result<NamedPlan, Failure> {
 
 impl DrainArgs {
     async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
-        let format = self.output.as_deref().map(str::parse::<Format>).transpose()?;
+        let format = self
+            .output
+            .as_deref()
+            .map(str::parse::<Format>)
+            .transpose()?;
         let lines = match format {
             Some(_) => Lines::Left,
             None => Lines::Printed,

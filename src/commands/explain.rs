@@ -228,7 +228,11 @@ async fn find(
                 }
             }
             Subject::Either(name) => {
-                let mut rules = view.snapshot().rules.iter().filter(|rule| rule.name.as_str() == name);
+                let mut rules = view
+                    .snapshot()
+                    .rules
+                    .iter()
+                    .filter(|rule| rule.name.as_str() == name);
                 let rule = rules.next().cloned();
                 let called = ObjectName::from(name.as_str());
                 let is_pod = found.pod_called(&called, view, context).await?;
@@ -249,7 +253,10 @@ async fn find(
     }
     if let Some(labels) = &args.labels {
         let chosen = |pod: &Pod| {
-            let all = pod.labels.iter().map(|(key, value)| (key.to_string(), value.to_string()));
+            let all = pod
+                .labels
+                .iter()
+                .map(|(key, value)| (key.to_string(), value.to_string()));
             labels.matches(&all.collect())
         };
         let meant = PodQuery::Chosen(context.namespace.as_deref(), &chosen);
@@ -358,7 +365,9 @@ async fn with_everything(
     found: &ExplainedObjects,
 ) -> Result<ClusterView, Failure> {
     let now = view.now;
-    let mut rules: Vec<_> = found.rules.iter()
+    let mut rules: Vec<_> = found
+        .rules
+        .iter()
         .map(|rule| ProposedTaint::of_rule(rule, now))
         .collect();
     let devices = found.devices_in(view.snapshot());

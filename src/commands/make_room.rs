@@ -150,7 +150,11 @@ impl MakeRoomArgs {
 }
 
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let format = args.output.as_deref().map(str::parse::<Format>).transpose()?;
+    let format = args
+        .output
+        .as_deref()
+        .map(str::parse::<Format>)
+        .transpose()?;
     let lines = match format {
         Some(_) => Lines::Left,
         None => Lines::Printed,

@@ -294,7 +294,11 @@ async fn chosen(
     let proposed = self::proposed(&set, &view)?;
     let assessed = view.report(&proposed, &question.guards);
     let assessed = assessed.with_identities(&hardware);
-    let nodes_of_set: Vec<String> = places.iter().filter_map(|place| space.units.get(*place)).map(|unit| unit.name.clone()).collect();
+    let nodes_of_set: Vec<String> = places
+        .iter()
+        .filter_map(|place| space.units.get(*place))
+        .map(|unit| unit.name.clone())
+        .collect();
     let next = match (
         &question.choice.taint,
         &view.reading.source,

@@ -286,7 +286,12 @@ impl Restored<'_> {
         loop {
             view = Box::pin(view.again()).await?;
             let impact = view.impact(taints);
-            let nodes: BTreeSet<NodeName> = impact.devices.iter().filter_map(|device| device.node).cloned().collect();
+            let nodes: BTreeSet<NodeName> = impact
+                .devices
+                .iter()
+                .filter_map(|device| device.node)
+                .cloned()
+                .collect();
             let nodes = read_nodes(&self.live.client, &self.live.served, &nodes).await;
             // The state of a node that cannot be read is unknown. The rules are removed already, so this is
             // no failure.

@@ -81,7 +81,11 @@ pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitS
     if let Some(odd) = listed.odd.into_iter().next() {
         return Err(failed(odd).detail("nothing was changed"));
     }
-    let rules: Vec<DeviceTaintRule> = listed.objects.into_iter().map(|stored| stored.fact).collect();
+    let rules: Vec<DeviceTaintRule> = listed
+        .objects
+        .into_iter()
+        .map(|stored| stored.fact)
+        .collect();
     let (ours, left): (Vec<&DeviceTaintRule>, Vec<&DeviceTaintRule>) =
         members_of_rules(&args.name, &rules).partition(|rule| is_our_rule(rule));
     for rule in left {

@@ -359,7 +359,10 @@ pub fn with_the_other_way(
 ) -> Failure {
     let differing = answers.iter().zip(others);
     let mut differing = differing.filter_map(|(answer, other)| {
-        let said = answer.condition.as_ref().filter(|_| answer.agrees() == Some(false))?;
+        let said = answer
+            .condition
+            .as_ref()
+            .filter(|_| answer.agrees() == Some(false))?;
         Some((said.message.as_str(), other))
     });
     let mut explained = differing.by_ref().peekable();

@@ -242,7 +242,12 @@ pub fn joined(first: Option<Failure>, next: Failure) -> Failure {
     let details = next.details().iter().cloned();
     let text = next.to_string();
     let known = first.hints().to_vec();
-    let hints: Vec<String> = next.hints().iter().filter(|hint| !known.contains(hint)).cloned().collect();
+    let hints: Vec<String> = next
+        .hints()
+        .iter()
+        .filter(|hint| !known.contains(hint))
+        .cloned()
+        .collect();
     let failure = std::iter::once(text)
         .chain(details)
         .fold(first, Failure::detail);

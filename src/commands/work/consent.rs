@@ -53,7 +53,8 @@ pub(crate) struct SafetyLimits {
 
 fn read_expected(path: &PathBuf) -> Result<Expectation, Failure> {
     let read = || {
-        let text = std::fs::read_to_string(path).map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
         saved::parse(&text).map_err(UnreadableExpectation::from)
     };
     expected(&path.display().to_string(), read)

@@ -113,7 +113,10 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
 fn unplaced(replacements: &Replacements) -> Vec<String> {
     let mut lines = replacements.lines();
     let unknown = replacements.claims.iter();
-    let unknown: Vec<String> = unknown.filter(|claim| claim.placeable.is_none()).map(|claim| claim.name.to_string()).collect();
+    let unknown: Vec<String> = unknown
+        .filter(|claim| claim.placeable.is_none())
+        .map(|claim| claim.name.to_string())
+        .collect();
     if !unknown.is_empty() {
         lines.push(format!(
             "whether other devices are available is unknown for {}: {}",
@@ -156,7 +159,10 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     let elsewhere = restarts.replaced();
     let by_restart = pods.iter().filter(|pod| restarts.restarts(pod)).count();
     if elsewhere > by_restart {
-        let leaving = pods.iter().filter(|pod| pod.is_evicted(limits.included)).count();
+        let leaving = pods
+            .iter()
+            .filter(|pod| pod.is_evicted(limits.included))
+            .count();
         let all = leaving.saturating_sub(by_restart).saturating_add(elsewhere);
         lines.push(format!(
             "  {} the devices, and restarts also replace others: {} in all",

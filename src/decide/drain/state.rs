@@ -352,7 +352,9 @@ pub fn restorable(
         return Ok((drain.name.clone(), drain.units.clone()));
     }
     let of_unit = |drain: &DrainState| {
-        let units: Vec<UnitState> = drain.units.iter()
+        let units: Vec<UnitState> = drain
+            .units
+            .iter()
             .filter(|unit| unit.name == name && !unit.rules.is_empty() || unit.is_about(name))
             .map(|unit| unit.of_device(name))
             .collect();
@@ -362,7 +364,11 @@ pub fn restorable(
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some((last, _)), false) => {
-            let names: Vec<String> = found.into_iter().map(|(name, _)| name).chain([last]).collect();
+            let names: Vec<String> = found
+                .into_iter()
+                .map(|(name, _)| name)
+                .chain([last])
+                .collect();
             Err(
                 Failure::usage(format!("{name} is part of drains {}", names.join(", ")))
                     .hint("name the drain"),

@@ -244,7 +244,11 @@ impl UnitRun {
         let is_over = elapsed >= self.limits.timeout;
         // Without this data, the pods that would be evicted, and those that are left, are unknown.
         if !facts.unread.is_empty() {
-            let reasons = facts.unread.iter().map(|what| format!("unknown: {what}")).collect();
+            let reasons = facts
+                .unread
+                .iter()
+                .map(|what| format!("unknown: {what}"))
+                .collect();
             return self.wait_or_block(is_over, elapsed, reasons);
         }
         self.note(facts);

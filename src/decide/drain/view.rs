@@ -101,8 +101,14 @@ pub fn staged_units(order: &[String], end: &DrainEnd) -> Vec<StagedUnit> {
         stage,
     };
     let over = end.units.iter().map(|(name, end)| unit(name, stage(end)));
-    let waiting = end.waiting.iter().map(|name| unit(name, UnitStage::Waiting));
-    let running = end.running.iter().map(|name| unit(name, UnitStage::Draining));
+    let waiting = end
+        .waiting
+        .iter()
+        .map(|name| unit(name, UnitStage::Waiting));
+    let running = end
+        .running
+        .iter()
+        .map(|name| unit(name, UnitStage::Draining));
     let mut units: Vec<StagedUnit> = over.chain(running).chain(waiting).collect();
     // In the order of the plan, so that a unit keeps its number when it ends.
     units.sort_by_key(|unit| order.iter().position(|name| *name == unit.name));
@@ -144,7 +150,12 @@ impl DrainView<'_> {
     #[must_use]
     pub fn progress(&self) -> DrainProgress {
         let left = self.left();
-        let broken: Vec<Reason> = self.run.broken_workloads(self.facts).into_iter().map(Reason::new).collect();
+        let broken: Vec<Reason> = self
+            .run
+            .broken_workloads(self.facts)
+            .into_iter()
+            .map(Reason::new)
+            .collect();
         let place = self.place();
         let heading = format!(
             "drain {}: unit {} of {}",
@@ -236,8 +247,16 @@ impl DrainView<'_> {
             let text = format!("{}: {text}", pod.name);
             Reason { text, time }
         });
-        let claims = self.facts.other_claims.iter().map(|claim| Reason::new(format!("claim {claim} holds a device")));
-        let unread = self.facts.unread.iter().map(|what| Reason::new(format!("unknown: {what}")));
+        let claims = self
+            .facts
+            .other_claims
+            .iter()
+            .map(|claim| Reason::new(format!("claim {claim} holds a device")));
+        let unread = self
+            .facts
+            .unread
+            .iter()
+            .map(|what| Reason::new(format!("unknown: {what}")));
         // Without this data, the pods that are left are unknown.
         let left: Vec<Reason> = unread.chain(pods).chain(claims).collect();
         if left.is_empty() && !self.facts.is_idle {
@@ -283,7 +302,12 @@ impl DrainView<'_> {
             let workload = self.workload(uid);
             return format!("not evicted yet, waits for a device for {workload}");
         }
-        let leaving: Vec<&UnitPod> = self.facts.pods.iter().filter(|pod| self.run.leaves(pod)).collect();
+        let leaving: Vec<&UnitPod> = self
+            .facts
+            .pods
+            .iter()
+            .filter(|pod| self.run.leaves(pod))
+            .collect();
         match self.run.obstacle(self.facts, &leaving, pod) {
             Some(EvictionObstacle::Workload(uid)) => {
                 format!("not evicted yet, waits for {}", self.workload(uid))

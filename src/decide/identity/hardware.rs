@@ -90,7 +90,13 @@ impl Hardware {
         let mut spellings = vec![self.number.clone()];
         if is_pci_address(&self.number) {
             let lower = self.number.to_lowercase();
-            let short: Vec<&str> = lower.rsplit(':').take(2).collect::<Vec<_>>().into_iter().rev().collect();
+            let short: Vec<&str> = lower
+                .rsplit(':')
+                .take(2)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .collect();
             let short = short.join(":");
             let domain = lower.strip_suffix(&short).unwrap_or_default();
             let domain = domain.trim_end_matches(':').trim_start_matches('0');

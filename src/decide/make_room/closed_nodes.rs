@@ -61,7 +61,11 @@ pub fn closed_nodes(pod: &Pod, snapshot: &Snapshot) -> Vec<ClosedNode> {
 }
 
 fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
-    let tolerations: Vec<_> = pod.scheduling.iter().flat_map(|it| &it.tolerations).collect();
+    let tolerations: Vec<_> = pod
+        .scheduling
+        .iter()
+        .flat_map(|it| &it.tolerations)
+        .collect();
     let is_tolerated = |taint: &Taint| tolerations.iter().any(|one| tolerates(one, taint));
     let taint = |key: &str, value: &str, effect| Taint {
         key: key.to_owned(),

@@ -227,7 +227,12 @@ impl<'a> Searched<'a> {
     }
 
     fn planned(&self, set: &RoomSet) -> PlannedRoom {
-        let mut pods: Vec<PlannedEviction> = set.evicted.iter().filter_map(|place| self.pods.get(*place)).map(|candidate| planned(candidate)).collect();
+        let mut pods: Vec<PlannedEviction> = set
+            .evicted
+            .iter()
+            .filter_map(|place| self.pods.get(*place))
+            .map(|candidate| planned(candidate))
+            .collect();
         pods.sort_by(|left, right| left.name.cmp(&right.name));
         PlannedRoom {
             set: set.clone(),

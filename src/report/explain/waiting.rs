@@ -300,7 +300,10 @@ impl Excluded {
             self.message,
             some(&self.devices)
         );
-        let expression = self.expression.iter().map(|text| Step::new(StepType::Note, text.clone(), None));
+        let expression = self
+            .expression
+            .iter()
+            .map(|text| Step::new(StepType::Note, text.clone(), None));
         Step::new(StepType::Excluded, text, self.field_ref.clone())
             .satisfied(false)
             .with(expression)

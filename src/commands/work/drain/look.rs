@@ -221,7 +221,12 @@ pub(super) fn recordable(
             let mut results = pod.claims.iter().flat_map(|used| &used.results);
             results.any(|result| unit.devices.contains(&result.device))
         };
-        let pods: Vec<Pod> = impact.pods.iter().filter(is_here).map(|impact| impact.pod.clone()).collect();
+        let pods: Vec<Pod> = impact
+            .pods
+            .iter()
+            .filter(is_here)
+            .map(|impact| impact.pod.clone())
+            .collect();
         (unit.name.clone(), workloads_to_record(&pods, reading))
     };
     units.iter().map(of_unit).collect()

@@ -106,7 +106,10 @@ impl Prepared {
     /// The rules of its units; none unless all of them are there.
     fn rules(&self, known: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
         let names = self.runs.iter().flat_map(|run| &run.rules);
-        let rules: Option<Vec<DeviceTaintRule>> = names.map(|name| known.iter().find(|rule| rule.name.as_str() == *name)).map(Option::<&_>::cloned).collect();
+        let rules: Option<Vec<DeviceTaintRule>> = names
+            .map(|name| known.iter().find(|rule| rule.name.as_str() == *name))
+            .map(Option::<&_>::cloned)
+            .collect();
         rules.unwrap_or_default()
     }
 }
@@ -416,7 +419,11 @@ impl DrainRequest {
         };
         let restarts = RestartPlan::of(limits.means, &facts);
         let siblings = Sibling::of(&impact, &basis);
-        let siblings: Vec<String> = siblings.iter().filter(|sibling| !sibling.is_shared()).map(Sibling::line).collect();
+        let siblings: Vec<String> = siblings
+            .iter()
+            .filter(|sibling| !sibling.is_shared())
+            .map(Sibling::line)
+            .collect();
         let fates = job_fates(&of_leaving, &view.reading);
         let plan = DrainPlan {
             siblings: &siblings,
