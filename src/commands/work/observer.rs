@@ -12,7 +12,7 @@ use super::resolve_rules::by_name;
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
 use crate::commands::clock::Clock;
-use crate::decide::pending_evictions::{EvictionEvidence, Evictors};
+use crate::decide::pending_evictions::{EvictionEvidence, Evictors, RunningWait};
 use crate::engine::hardware::Hardware;
 use crate::engine::holders::UnevictedPod;
 use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts, WaitStep};
@@ -245,7 +245,7 @@ impl RuleObserver {
             freshness: Freshness::Kept,
             now: self.clock.now(),
         };
-        Ok(judged(&evidence, settle, began, &mut self.nodes, &self.live).await)
+        Ok(evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await)
     }
 
     /// Reads everything again; what is kept begins anew from that, unless it was the last look.
@@ -279,7 +279,7 @@ impl RuleObserver {
             freshness: Freshness::Read,
             now: view.now,
         };
-        let progress = judged(&evidence, settle, began, &mut self.nodes, &self.live).await;
+        let progress = evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await;
         match progress.step {
             WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
                 let reading = Reading {
@@ -301,7 +301,7 @@ impl RuleObserver {
 
 /// What the evidence comes to, once the nodes of those who are left were asked: without them, a pod
 /// that has not ended is still one that is left.
-async fn judged(
+async fn evaluated(
     evidence: &EvictionEvidence<'_>,
     settle: &mut Settle,
     began: Instant,
@@ -317,7 +317,11 @@ async fn judged(
     let told = |seen: Observation<'_>, facts: WaitFacts<'_>, staying: &[UnevictedPod<'_>]| {
         WaitProgress::new(seen, facts, evidence.now).with_staying(staying)
     };
-    evidence.evaluate(&impacts, &around, settle, began.elapsed(), told)
+    let wait = RunningWait {
+        settle,
+        waited: began.elapsed(),
+    };
+    evidence.evaluate(&impacts, &around, wait, told)
 }
 
 /// What is read, kept current: without the slices where the controller does not look at them.

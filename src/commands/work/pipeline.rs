@@ -81,6 +81,13 @@ pub(crate) struct ImpactBasis<'a> {
     pub(crate) late: TimeoutAction,
 }
 
+/// The evictions that a change causes, where the command waits for them.
+struct ExpectedEvictions {
+    /// The pods that the preview showed as evicted.
+    pods: Vec<Uid>,
+    patience: Patience,
+}
+
 /// Where rules are deleted, and what was said about them.
 #[derive(Clone, Copy)]
 pub(crate) struct DeletionBasis<'a> {
@@ -133,7 +140,11 @@ impl Pipeline<'_> {
         };
         match self.basis {
             ApprovalBasis::Impact(basis) => {
-                let wait = self.wait_for_evictions(basis, proposal, expected, patience, changer);
+                let expected = ExpectedEvictions {
+                    pods: expected,
+                    patience,
+                };
+                let wait = self.wait_for_evictions(basis, proposal, expected, changer);
                 Box::pin(wait).await
             }
             ApprovalBasis::Deletion(basis) => {
@@ -264,13 +275,12 @@ impl Pipeline<'_> {
         })
     }
 
-    /// Waits until everybody is gone whom the rules evict, for the pods that were `expected` to be hit.
+    /// Waits until all pods that the rules evict are gone, and at least for those that were `expected` to be evicted.
     async fn wait_for_evictions(
         &self,
         basis: ImpactBasis<'_>,
         proposal: &Proposal,
-        expected: Vec<Uid>,
-        patience: Patience,
+        expected: ExpectedEvictions,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
         let evicting = proposal.evicting();
@@ -282,8 +292,8 @@ impl Pipeline<'_> {
         let wait = Wait {
             goal: Goal::Evicted,
             rules: &rules,
-            expected,
-            patience,
+            expected: expected.pods,
+            patience: expected.patience,
             advice: &advice,
             progress_line: ProgressLine::Shown,
             left: None,
@@ -310,7 +320,7 @@ impl Pipeline<'_> {
             // What is held may not be given to others: the rules stay, whatever --on-timeout says.
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
             WaitEnd::TimedOut(left) => {
-                let failure = timed_out(patience.timeout, &left);
+                let failure = timed_out(expected.patience.timeout, &left);
                 Err(match basis.late {
                     TimeoutAction::Keep => {
                         let failure = failure.hint(proposal.what_stays());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::assess::{Basis, completeness};
-use crate::engine::allocator::{Completeness, PendingClaim, RootCause, diagnose};
+use crate::engine::allocator::{Completeness, PendingClaim, RootCause, SearchBasis, diagnose};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{Chain, ExplainInput, PendingPod};
 use crate::error::Failure;
@@ -47,7 +47,10 @@ impl WaitingPod {
             nodes: &self.pending.nodes,
             selectors: &self.pending.selectors,
             proposed: &[],
-            known: (basis.semantics, completeness(basis.reading)),
+            basis: SearchBasis {
+                semantics: basis.semantics,
+                completeness: completeness(basis.reading),
+            },
         }
     }
 

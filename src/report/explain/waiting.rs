@@ -17,7 +17,7 @@ use crate::assess::Basis;
 use crate::assess::completeness;
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::{
-    ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, diagnose,
+    ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, SearchBasis, TaintOwner, diagnose,
 };
 use crate::engine::explain::{Chain, PendingPod};
 use crate::model::{
@@ -177,7 +177,10 @@ pub(super) fn of(
         nodes: &wanted.nodes,
         selectors: &wanted.selectors,
         proposed: assumed,
-        known: (basis.semantics, completeness(basis.reading)),
+        basis: SearchBasis {
+            semantics: basis.semantics,
+            completeness: completeness(basis.reading),
+        },
     };
     let found = diagnose(&question);
     let view = |choice: &ChoiceDiagnosis| describe(choice, &wanted, snapshot);

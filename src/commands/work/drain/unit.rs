@@ -41,6 +41,15 @@ pub(super) struct UnitDrain<'a, 'b, 'c> {
     pub(super) rules: Vec<DeviceTaintRule>,
 }
 
+/// What the wait that runs beside the evictions has found so far.
+#[derive(Clone, Copy)]
+struct IdleWait<'a> {
+    /// Its result, once it has one.
+    idleness: &'a Idleness,
+    /// The reasons for which the unit is not idle yet.
+    left: &'a RefCell<Vec<Blocker>>,
+}
+
 impl UnitDrain<'_, '_, '_> {
     /// Drains the unit, and returns the result.
     ///
@@ -73,7 +82,11 @@ impl UnitDrain<'_, '_, '_> {
             idleness.replace(Some(waited));
             pending().await
         };
-        let evicting = Box::pin(self.evict_all(run, (&idleness, &left)));
+        let idle_wait = IdleWait {
+            idleness: &idleness,
+            left: &left,
+        };
+        let evicting = Box::pin(self.evict_all(run, idle_wait));
         tokio::select! {
             end = evicting => end,
             end = waiting => end,
@@ -83,7 +96,7 @@ impl UnitDrain<'_, '_, '_> {
     async fn evict_all(
         &mut self,
         mut run: UnitRun,
-        (idleness, left): (&Idleness, &RefCell<Vec<Blocker>>),
+        idle_wait: IdleWait<'_>,
     ) -> Result<UnitEnd, Failure> {
         let order = self.order;
         let began = Instant::now();
@@ -98,10 +111,10 @@ impl UnitDrain<'_, '_, '_> {
         let name = &self.unit.name;
         loop {
             let mut facts = Box::pin(observer.facts(&self.rules)).await?;
-            if let Some(end) = is_idle(idleness, &mut facts)? {
+            if let Some(end) = is_idle(idle_wait.idleness, &mut facts)? {
                 return Ok(end);
             }
-            facts.not_idle = messages(&left.borrow());
+            facts.not_idle = messages(&idle_wait.left.borrow());
             // Between this and the step no other unit decides anything.
             facts.busy = self.board.occupied_beside(name);
             let step = run.next(&facts, began.elapsed());
