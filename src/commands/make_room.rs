@@ -38,9 +38,9 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// Evict pods so that a pending pod gets their devices
 ///
 /// Finds the set of pods whose eviction does least harm and frees all devices of the pending pod's claims on one
-/// node. Sets are compared, in this order, by their tier (no PodDisruptionBudget violated and all grace periods
-/// at most 10s; none violated; with --force, one violated), the number of pods, their priorities, and claimed
-/// devices. CPU and memory are not compared.
+/// node. Sets that violate no PodDisruptionBudget and whose grace periods are at most 10s come first, then sets
+/// that violate none, and with --force all others; among these the fewest pods, then the lowest priorities, then
+/// the fewest claimed devices. CPU and memory are not compared.
 ///
 /// Keeps the devices for the pod with a temporary taint, devicetaint.dev/make-room, that its claims have
 /// to tolerate. Pods with PodDisruptionBudgets are evicted by the Eviction API, the others by effect
