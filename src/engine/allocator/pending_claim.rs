@@ -54,6 +54,7 @@ impl<'a> PendingClaim<'a> {
     }
 
     fn is_meant(&self, name: Option<&str>) -> bool {
+        // A node without a name stands for all that no slice names, and may be any of them.
         self.nodes
             .iter()
             .all(|node| name.is_none_or(|name| name == node.as_str()))

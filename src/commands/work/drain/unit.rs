@@ -80,6 +80,8 @@ impl UnitDrain<'_, '_, '_> {
         let waiting = async {
             let waited = Box::pin(wait.for_pods(view, order.context)).await;
             idleness.replace(Some(waited));
+            // The wait does not end the drain: its result is read between two steps, so that no eviction that was
+            // sent goes without its response.
             pending().await
         };
         let idle_wait = IdleWait {
