@@ -182,6 +182,7 @@ impl Failure {
     pub fn cause<E: Error + Send + Sync + 'static>(&self) -> Option<&E> {
         let boxed = || self.error.downcast_ref::<Box<dyn Error + Send + Sync>>();
         let direct = self.error.downcast_ref();
+        // `anyhow` keeps a boxed error as the box, so that a downcast to the error itself finds nothing.
         let direct = direct.or_else(|| boxed()?.downcast_ref());
         direct.or_else(|| self.error.chain().find_map(|cause| cause.downcast_ref()))
     }
@@ -225,6 +226,7 @@ impl fmt::Display for Failure {
             let text = cause.to_string();
             if last.is_empty() {
                 formatter.write_str(&text)?;
+            // Libraries often repeat the text of their source in their own.
             } else if !last.ends_with(&text) {
                 write!(formatter, ": {text}")?;
             } else {

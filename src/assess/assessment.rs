@@ -69,6 +69,7 @@ impl<'a> Assessed<'a> {
             ReportCompleteness::new(gaps(impact, disruption_facts, basis), basis.semantics);
         let evidence = HazardEvidence::new(impact, basis.reading, disruption_facts, basis.now);
         let mut impacts: Vec<_> = impact.pods.iter().collect();
+        // By name and UID: while a pod terminates, its successor of the same name may exist.
         impacts.sort_by_key(|impact| (&impact.pod.name, &impact.pod.uid));
         let pods: Vec<_> = impacts
             .into_iter()
@@ -121,6 +122,8 @@ fn gaps<'a>(
         .gaps
         .iter()
         .chain(&impact.gaps)
+        // Where no pod is evicted, budgets and replacements decide nothing, so their absence leaves no number
+        // open.
         .filter(move |gap| evicts || !is_about_evictions(gap));
     gaps.chain(disruption_facts.gaps())
 }

@@ -84,14 +84,14 @@ pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) ->
         )
     });
     // Pods that could not be counted may use the devices: an unknown number is not none.
-    let hinders_nobody =
+    let affects_no_pod =
         !tally.evicts() && tally.pods.is_empty() && totals.pods_not_evicted.exact().is_some();
     match why_a_count(tally, totals, reach) {
         Some(why) => Consent::PodCount {
             pods: totals.pods,
             why,
         },
-        None if hinders_nobody => Consent::Nothing,
+        None if affects_no_pod => Consent::Nothing,
         None => Consent::Yes,
     }
 }
@@ -115,6 +115,7 @@ fn why_a_count(
     if evicted().any(|impact| namespace(impact) == SYSTEM) {
         return Some(WhyCount::SystemPods);
     }
+    // Monitors run in a namespace of their own, and would make every preview one of several namespaces.
     let working = evicted().filter(|impact| !only_administers(impact));
     let namespaces: BTreeSet<String> = working.map(namespace).collect();
     (namespaces.len() > 1).then_some(WhyCount::Namespaces(totals.namespaces))

@@ -58,8 +58,10 @@ fn digest(facts: &ImpactFacts) -> String {
     let mut lines: Vec<String> = facts.taints.iter().map(taint_line).collect();
     // The order of arguments and of lists of the server decides nothing.
     lines.sort_unstable();
-    let known = facts.devices.iter();
-    let known = known.filter(|device| !device.identity.is_empty());
+    let known = facts
+        .devices
+        .iter()
+        .filter(|device| !device.identity.is_empty());
     let mut device_lines: Vec<String> = known
         .map(|device| device_line(&device.name, &device.identity))
         .collect();

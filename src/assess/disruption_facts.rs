@@ -67,6 +67,7 @@ fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
     let kinds = [Kind::PodDisruptionBudget]
         .into_iter()
         .chain(has_node.then_some(Kind::Node));
+    // A gap that was noted has the reason; the general one would repeat it without.
     let is_told = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
     kinds
         .filter(|kind| !is_told(*kind))

@@ -245,6 +245,8 @@ impl<'a> HazardEvidence<'a> {
                     )))
                 }
             },
+            // Only if nodes were read completely: from a list with gaps it does not follow that the node is
+            // gone.
             None if self.reading.known.contains(&Kind::Node) => Some(HazardReason::Since(format!(
                 "node {name} not found: the pod would hang in Terminating"
             ))),
@@ -393,6 +395,8 @@ pub(super) fn terminal_still_reserved(
     _: &HazardEvidence<'_>,
     impact: &PodImpact<'_>,
 ) -> Option<HazardReason> {
+    // The controller does not check the phase: while the claim is reserved for it, a pod that has ended is
+    // deleted. Upstream: `podEvictionTime`.
     let is_used = !matches!(impact.verdict, Verdict::NotEvicted(_));
     as_meant(impact.pod.phase.is_terminal() && is_used)
 }

@@ -66,7 +66,7 @@ impl ImpactFacts {
         let gap = |gap: &Gap| Gap {
             affects: match completeness.affects(gap) {
                 Affects::Evictions if !evicts => Affects::Details,
-                affects => affects,
+                affects @ (Affects::Evictions | Affects::Details | Affects::Nothing) => affects,
             },
             ..gap.clone()
         };

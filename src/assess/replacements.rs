@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::basis::Basis;
 use crate::engine::allocator::{
     Available, ClaimReallocation, Completeness, IncompletePool, Placeability, Range, Replacement,
-    RequestCandidates, Unknown, UnmodelledTerm, replacement,
+    RequestCandidates, SearchBasis, Unknown, UnmodelledTerm, replacement,
 };
 use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
@@ -68,7 +68,10 @@ impl Replacements {
     pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
         let rules = impact.rules.iter();
         let proposed: Vec<ProposedTaint> = rules.map(|rule| rule.proposed.clone()).collect();
-        let known = (basis.semantics, completeness(basis.reading));
+        let known = SearchBasis {
+            semantics: basis.semantics,
+            completeness: completeness(basis.reading),
+        };
         let snapshot = &basis.reading.snapshot;
         let found = replacement(snapshot, &proposed, impact, known);
         (Self::new(&found), gaps(&found, basis.reading))

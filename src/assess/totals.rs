@@ -277,6 +277,7 @@ impl<'t, 'a> Tally<'t, 'a> {
     fn down(&self) -> Count {
         match self.disruption_facts.workloads.down() {
             (down, 0) => self.of(CountSubject::Workloads, down),
+            // A workload of which not everything is known may be down as well.
             (down, _) => Count::at_least(down),
         }
     }

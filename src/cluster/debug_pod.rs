@@ -64,7 +64,7 @@ pub struct DebugPod {
 pub enum NotMade {
     /// The server has not made it.
     Refused(ClusterError),
-    /// Nobody knows whether it was made: whoever asked for it has to remove it.
+    /// Whether it was made is unknown: the caller has to remove it.
     Lost(ClusterError),
 }
 

@@ -397,6 +397,7 @@ impl ClusterError {
             Self::Unresolved { .. } => vec![
                 "run the same command again: it checks, and completes what is missing".to_owned(),
             ],
+            // Before other denials: without credentials, no role would help.
             Self::Forbidden { .. } if self.is_anonymous() => vec![
                 "the request was anonymous: it carried no token or certificate that the server \
                  accepts (passwords are not accepted since 1.19); to show your user: kubectl auth \
@@ -414,6 +415,7 @@ impl ClusterError {
                 );
                 vec![or_from_a_dump(
                     &advice,
+                    // A dump replaces reads. It is no way out for a change.
                     purpose.filter(|_| permission.is_read()),
                 )]
             }

@@ -49,8 +49,8 @@ use crate::report::rules::ObjectList;
 /// reports in the rule's status how many pods NoExecute would evict.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is KEY[=VALUE][:EFFECT]. An
-/// argument with = or : is a taint, unless it is a hardware ID such as 0000:17:00.0 or uuid=GPU-…; so is
-/// PREFIX/NAME if another argument is a device.
+/// argument with = or : is a taint, and so is PREFIX/NAME if another argument is a device. A hardware ID such as
+/// 0000:17:00.0 or uuid=GPU-… is not a taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {

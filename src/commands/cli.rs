@@ -257,12 +257,12 @@ impl PreparedCommand {
 
     async fn dispatch(self, context: &Context) -> Result<ExitStatus, Failure> {
         let running = (self.run)(context);
-        let mut heard = match self.profile.signals {
+        let mut signals = match self.profile.signals {
             Signals::TidiesUp => return running.await,
             Signals::End => signal::Signals::listen(),
             Signals::EndAtHangup => signal::Signals::listen_for_hangup(),
         };
-        signal::stoppable_by(running, Some(&mut heard), context).await
+        signal::stoppable_by(running, Some(&mut signals), context).await
     }
 }
 
@@ -361,8 +361,10 @@ fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String
         arguments.any(|argument| !argument.is_hide_set() && argument.get_long() == Some(long))
     };
     let commands = program.get_subcommands().filter(|it| !it.is_hide_set());
-    let names = commands.filter(has_it).map(|it| it.get_name().to_owned());
-    let names: Vec<String> = names.collect();
+    let names: Vec<String> = commands
+        .filter(has_it)
+        .map(|it| it.get_name().to_owned())
+        .collect();
     (!names.is_empty()).then(|| format!("the flag exists in {}", few(&names)))
 }
 

@@ -14,7 +14,7 @@ use crate::error::{ExitStatus, Failure};
 ///
 /// kubectl completes a plugin with a second program next to it, which `completion install` installs. It works
 /// in every shell that has kubectl completion. The other subcommands print a script for the shell to load.
-/// Such a script completes the plugin only if it is called by its own name, kubectl-devicetaint.
+/// Such a script completes only commands that begin with kubectl-devicetaint, not with kubectl devicetaint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CompletionArgs {

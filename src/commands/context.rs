@@ -133,6 +133,7 @@ impl Surroundings {
             .iter()
             .filter_map(|it| Some((it.name, std::env::var_os(it.name)?)))
             .collect();
+        // An empty variable counts as unset, as the NO_COLOR convention has it.
         let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
         let streams = Environment {
             width: std::io::stdout()
@@ -272,6 +273,8 @@ impl Context {
             namespace: self.namespace.clone(),
             verbosity: self.verbosity,
             environment: cluster::Environment {
+                // Several clusters are read at the same time, so no credential plugin may prompt for one of
+                // them.
                 stdin_is_terminal: false,
                 ..self.environment.clone()
             },

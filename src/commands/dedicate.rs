@@ -369,8 +369,10 @@ impl AddHooks for DedicationPolicies<'_> {
         // Rules that cannot be read may be those of another dedication.
         let rules = mutation.view.rules()?;
         refuse_overlaps(&overlaps(&self.terms.name, &selectors, rules))?;
-        let existing = steps.iter().filter_map(|step| step.existing().cloned());
-        let existing: Vec<DeviceTaintRule> = existing.collect();
+        let existing: Vec<DeviceTaintRule> = steps
+            .iter()
+            .filter_map(|step| step.existing().cloned())
+            .collect();
         // The devices of rules that are there may be other hardware by now than what was dedicated.
         let view = mutation.view.clone().with_identities_of(&existing).await?;
         refuse_replaced(&existing, &view.reading, &view.semantics)?;

@@ -37,8 +37,8 @@ pub(super) struct ListArgs {
 
 /// Show everything about dedications
 ///
-/// Shows the policies and how they were modified, the devices and their claims, claims created
-/// before that lack the toleration, and claims in other namespaces that have it.
+/// Shows the policies and how they were modified, the devices and their claims, older claims that lack the
+/// toleration, and claims in other namespaces that have it.
 #[derive(clap::Args, Debug)]
 pub(super) struct DescribeArgs {
     /// Names of dedications

@@ -78,7 +78,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     // Rules that cannot be read end the command before devices are read for the choice.
     view.rules()?;
     let (view, chooser) = Box::pin(chosen_in(&typed, view, context)).await?;
-    let meant = chooser.meant(view.rules()?, view.now);
+    let meant = chooser.select(view.rules()?, view.now);
     let missing = meant.all_missing();
     if meant.rules.is_empty() {
         let Some(missing) = missing else {

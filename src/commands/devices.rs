@@ -35,8 +35,8 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 
 /// List devices with their taints, claims and pods
 ///
-/// Lists the devices that match any DEVICE and all flags, grouped by node, with a count. The first column
-/// can be passed to `preview`. --namespace shows only devices allocated to claims in that namespace.
+/// Lists the devices that match at least one DEVICE argument and all flags, grouped by node, with counts. The
+/// names in the first column are arguments for `preview`. --namespace shows only devices allocated to claims in that namespace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {

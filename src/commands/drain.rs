@@ -123,7 +123,7 @@ pub(super) struct DrainArgs {
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
     timeout: Duration,
 
-    /// How long devices must be idle, and how long the scheduler has to observe the taints
+    /// How long devices must stay idle; also the time given to the scheduler to observe the taints
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
     settle: Duration,
 
@@ -131,7 +131,7 @@ pub(super) struct DrainArgs {
     #[arg(long, help_heading = "Pods")]
     include_singletons: bool,
 
-    /// Also evict pods of Jobs, which may fail their Job
+    /// Also evict pods of Jobs, although a Job may fail
     #[arg(long, help_heading = "Pods")]
     include_jobs: bool,
 
@@ -149,8 +149,9 @@ pub(super) struct DrainArgs {
 
     /// Do not compare with the controller first
     ///
-    /// Before the first taint, temporary rules with effect None let the eviction controller count the pods on
-    /// the devices; the drain is refused if the controller counts other pods than this plugin. Kubernetes 1.35 and later.
+    /// By default, temporary rules with effect None are created before the first taint, so that the eviction
+    /// controller counts the pods on the devices. The drain is refused if its count differs from this plugin's.
+    /// Needs Kubernetes 1.35 or later.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 
@@ -233,8 +234,8 @@ pub(super) struct DrainArgs {
 
     /// Query the kubelets of a unit when it is idle, through debug pods of this image
     ///
-    /// The image's entry point must be this program. A unit is then done only when the kubelets of its nodes hold none of
-    /// its devices, also by other names of the hardware, and is called safe to pull. Needs permission to
+    /// The image's entry point must be this program. A unit is then done only when the kubelets of its nodes hold
+    /// none of its devices, under any name of the hardware. The unit is then reported as safe to pull. Needs permission to
     /// create, get and delete pods, and to get pods/log.
     #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
     debug_image: Option<String>,
@@ -388,8 +389,11 @@ fn planned(path: &str) -> Result<NamedPlan, Failure> {
 
 impl DrainArgs {
     async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
-        let format = self.output.as_deref().map(str::parse::<Format>);
-        let format = format.transpose()?;
+        let format = self
+            .output
+            .as_deref()
+            .map(str::parse::<Format>)
+            .transpose()?;
         let lines = match format {
             Some(_) => Lines::Left,
             None => Lines::Printed,
@@ -493,6 +497,7 @@ impl DrainArgs {
                 .as_ref()
                 .map_or(Ok(changer.status()), DrainEnd::status)
         });
+        // Printed after a failure, too: the report has the state in which the units were left.
         self.print(&prepared.terms.name, &mutation, format, context)
             .await?;
         if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {

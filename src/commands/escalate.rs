@@ -241,7 +241,7 @@ impl EscalateArgs {
         let to = Effect::from(self.to);
         let mutation = MutationContext::open(self.version.version(), context).await?;
         let (mutation, chooser) = mutation.chosen(typed, context).await?;
-        let meant = mutation.meant(&chooser).await?;
+        let meant = mutation.selected(&chooser).await?;
         refuse_several(typed.hardware_alone(), &meant.rules)?;
         // All or nothing: unlike `deescalate`, it is in no hurry.
         if let Some(failure) = meant.all_missing() {
@@ -265,7 +265,7 @@ impl EscalateArgs {
                 None => action,
             },
             rules,
-            whose: NamedOwners::Anybodys,
+            whose: NamedOwners::All,
             noted_before: Some(self.other_hardware()),
             patience: self.waiting.patience(),
             drains: None,

@@ -39,13 +39,13 @@ use crate::report::explain::{
 
 /// Explain why a pod is evicted or waits, what uses a device, what a rule selects
 ///
-/// For a pod, shows the outcome, the taint and the toleration that decide, and possible fixes; for a waiting
-/// pod, how many devices match each request, and what excludes the others. `-o wide` adds each step with its
+/// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a waiting pod,
+/// shows how many devices match each request, and what excludes the others. `-o wide` adds each step with its
 /// object and field: claims and requests, devices and their pools, taints and their times, tolerations and
-/// the field that differs. It ends with the single changes that would alter the outcome.
+/// the field that differs. The last lines are the single changes that would alter the outcome.
 ///
-/// As in `preview`, DEVICE and TAINT or -f explain a taint that does not exist yet, and --rule the taint of
-/// an existing rule.
+/// To explain a proposed taint, add DEVICE and TAINT, or -f; for the taint of an existing rule, add --rule, as in
+/// `preview`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
@@ -143,6 +143,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
             .named
             .iter()
             .all(|subject| matches!(subject, Subject::Rule(_)));
+    // What a rule selects needs only the names of devices, which are the smallest part of slices.
     let detail = if rules_alone {
         Detail::Names
     } else {
@@ -199,7 +200,7 @@ impl ExplainArgs {
         if typed.is_empty() {
             return Ok(None);
         }
-        Choice::parse(&typed, Purpose::Look).map(Some)
+        Choice::parse(&typed, Purpose::Assess).map(Some)
     }
 }
 
@@ -227,8 +228,11 @@ async fn find(
                 }
             }
             Subject::Either(name) => {
-                let rules = view.snapshot().rules.iter();
-                let mut rules = rules.filter(|rule| rule.name.as_str() == name);
+                let mut rules = view
+                    .snapshot()
+                    .rules
+                    .iter()
+                    .filter(|rule| rule.name.as_str() == name);
                 let rule = rules.next().cloned();
                 let called = ObjectName::from(name.as_str());
                 let is_pod = found.pod_called(&called, view, context).await?;
@@ -236,6 +240,7 @@ async fn find(
                     (Some(_), true) => return Err(ambiguous(name)),
                     (Some(rule), false) => found.rules.push(rule),
                     (None, true) => {}
+                    // Last, since it reads the attributes of all devices: most words are names.
                     (None, false) => match view.by_number(name).await? {
                         devices if devices.is_empty() => {
                             return Err(neither(name, &known_devices(view), &view.reading));
@@ -248,13 +253,16 @@ async fn find(
     }
     if let Some(labels) = &args.labels {
         let chosen = |pod: &Pod| {
-            let all = pod.labels.iter();
-            let all = all.map(|(key, value)| (key.to_string(), value.to_string()));
+            let all = pod
+                .labels
+                .iter()
+                .map(|(key, value)| (key.to_string(), value.to_string()));
             labels.matches(&all.collect())
         };
         let meant = PodQuery::Chosen(context.namespace.as_deref(), &chosen);
         found.add(view.find_pods(meant).await?, view)?;
     }
+    // A pod that was named may also have the labels, so each is kept once.
     found.pods.sort_by(|one, other| one.name.cmp(&other.name));
     found.pods.dedup_by(|one, other| one.uid == other.uid);
     Ok(found)
@@ -357,11 +365,13 @@ async fn with_everything(
     found: &ExplainedObjects,
 ) -> Result<ClusterView, Failure> {
     let now = view.now;
-    let rules = found.rules.iter();
-    let mut rules: Vec<_> = rules
+    let mut rules: Vec<_> = found
+        .rules
+        .iter()
         .map(|rule| ProposedTaint::of_rule(rule, now))
         .collect();
     let devices = found.devices_in(view.snapshot());
+    // Assumed so that the pods on these devices are read; no taint of these is reported.
     let named = devices.iter().map(|id| {
         let selector = DeviceSelector::from(id.clone());
         ProposedTaint::hypothetical(
@@ -380,6 +390,7 @@ async fn with_everything(
         let mut own = engine::explain::related_claims(view.snapshot(), pod);
         own.any(|claim| claim.allocation.is_none())
     };
+    // Classes and nodes are needed for pending claims alone, and may be many.
     let view = if found.pods.iter().any(waits) {
         view.with_places(NodeDetail::Whole).await?
     } else if !found.devices.is_empty() {

@@ -284,7 +284,7 @@ impl ListArgs {
             return Ok((view, None));
         };
         let (view, chooser) = Box::pin(chosen_in(&typed, view, context)).await?;
-        let meant = chooser.meant(view.rules()?, view.now);
+        let meant = chooser.select(view.rules()?, view.now);
         // A list without a rule that was named would pass for all of them.
         if let Some(missing) = meant.all_missing() {
             return Err(missing);

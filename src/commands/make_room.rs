@@ -37,14 +37,14 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 
 /// Evict pods so that a pending pod gets their devices
 ///
-/// Finds the pods whose eviction does least harm and gives the pending pod all devices of its claims on
-/// one node: first sets that violate no PodDisruptionBudget and whose grace periods are at most 10s,
-/// then sets that violate none, and with --force any; of these the fewest pods, then the lowest
-/// priorities, then the fewest claimed devices. CPU and memory of nodes and pods are not compared.
+/// Finds the set of pods whose eviction does least harm and frees all devices of the pending pod's claims on one
+/// node. Sets that violate no PodDisruptionBudget and whose grace periods are at most 10s come first, then sets
+/// that violate none, and with --force all others; among these the fewest pods, then the lowest priorities, then
+/// the fewest claimed devices. CPU and memory are not compared.
 ///
 /// Keeps the devices for the pod with a temporary taint, devicetaint.dev/make-room, that its claims have
 /// to tolerate. Pods with PodDisruptionBudgets are evicted by the Eviction API, the others by effect
-/// NoExecute. When the pod is scheduled, the taint is removed; also after a timeout or Ctrl-C.
+/// NoExecute. The taint is removed when the pod is scheduled, and also after a timeout or Ctrl-C.
 ///
 /// Exits with code 0 if the pod is scheduled, 1 if no eviction helps, 4 if refused, and 5 if another pod
 /// got the devices or the timeout ended.
@@ -55,17 +55,17 @@ pub(super) struct MakeRoomArgs {
     #[arg(value_name = "TARGET", add = Values::Subjects)]
     target: Option<String>,
 
-    /// The pod of the highest priority that waits for devices
+    /// Choose the pending pod with the highest priority that waits for devices
     ///
     /// In --namespace, or in all namespaces.
     #[arg(long)]
     pending: bool,
 
-    /// Remove rules that earlier runs of make-room have left
+    /// Remove rules that earlier runs of make-room left behind
     ///
-    /// For example after they were killed. Removes only rules that make-room has created. A rule that has not
-    /// expired may belong to a run that is still going on: it is removed if you confirm that at a terminal,
-    /// and with --yes only together with --include-unexpired.
+    /// For example, a killed run leaves its rules behind. Only rules that make-room created are removed. A rule
+    /// that has not expired may belong to a run in progress: it is removed if you confirm it at a terminal; with
+    /// --yes, it is removed only if --include-unexpired is set.
     #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
     cleanup: bool,
 
@@ -73,7 +73,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, requires = "cleanup", conflicts_with_all = ["target", "pending"])]
     include_unexpired: bool,
 
-    /// Also sets that violate PodDisruptionBudgets
+    /// Also consider sets that violate PodDisruptionBudgets
     ///
     /// Pods that a budget protects are evicted with effect NoExecute after --grace.
     #[arg(long, help_heading = "Pods")]
@@ -83,25 +83,26 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration, help_heading = "Pods", hide_short_help = true)]
     grace: Duration,
 
-    /// Also pods of the same or a higher priority
+    /// Also evict pods of the same or a higher priority
     #[arg(long, help_heading = "Pods")]
     include_higher_priority: bool,
 
-    /// Also pods in kube-system
+    /// Also evict pods in kube-system
     #[arg(long, help_heading = "Pods")]
     include_kube_system: bool,
 
-    /// Also pods with a do-not-disrupt annotation
+    /// Also evict pods with a do-not-disrupt annotation
     ///
     /// karpenter.sh/do-not-disrupt, cluster-autoscaler.kubernetes.io/safe-to-evict or
     /// descheduler.alpha.kubernetes.io/prefer-no-eviction.
     #[arg(long, help_heading = "Pods")]
     include_do_not_disrupt: bool,
 
-    /// Work by priority alone, without the toleration
+    /// Do not require the toleration: rely on the pod's priority
     ///
-    /// Removes the taint when the evicted pods have left, before the pod is scheduled. The devices are then not kept for the pod: the scheduler tries pods by priority, and another pod, even one of a lower priority, may
-    /// get them first.
+    /// The taint is removed when the evicted pods have left, before the pod is scheduled. From then on, the
+    /// devices are not kept for the pod. The scheduler tries pods by priority, but another pod, even one of a
+    /// lower priority, may get them first.
     #[arg(long, help_heading = "Wait")]
     without_toleration: bool,
 
@@ -149,8 +150,11 @@ impl MakeRoomArgs {
 }
 
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let format = args.output.as_deref().map(str::parse::<Format>);
-    let format = format.transpose()?;
+    let format = args
+        .output
+        .as_deref()
+        .map(str::parse::<Format>)
+        .transpose()?;
     let lines = match format {
         Some(_) => Lines::Left,
         None => Lines::Printed,
@@ -264,6 +268,7 @@ impl MakeRoomArgs {
                     ExitStatus::Success
                 })
             }
+            // The scheduler is preempting pods itself. Evictions by this command would come on top of these.
             Preparation::Nominated(pod, node) => {
                 context.printer.note(&format!(
                     "the scheduler has already evicted pods on node {node} for pod {}, and schedules it when they are gone; nothing was changed",

@@ -260,6 +260,7 @@ async fn chosen(
     let all = of_devices(devices_of(&space.units), &choice);
     let proposed = proposed(&all, &view)?;
     let view = view.with_pods_for(&proposed, &question.guards).await?;
+    // Pods were read after the first check, and the cost of a set is counted from them.
     refuse_unread(&view.reading)?;
     let impact = view.impact(&proposed);
     let problem = search_problem(&space.units, space.limits.clone(), &impact, &view.basis());
@@ -293,8 +294,11 @@ async fn chosen(
     let proposed = self::proposed(&set, &view)?;
     let assessed = view.report(&proposed, &question.guards);
     let assessed = assessed.with_identities(&hardware);
-    let nodes_of_set = places.iter().filter_map(|place| space.units.get(*place));
-    let nodes_of_set: Vec<String> = nodes_of_set.map(|unit| unit.name.clone()).collect();
+    let nodes_of_set: Vec<String> = places
+        .iter()
+        .filter_map(|place| space.units.get(*place))
+        .map(|unit| unit.name.clone())
+        .collect();
     let next = match (
         &question.choice.taint,
         &view.reading.source,

@@ -411,6 +411,7 @@ impl ChosenDevices {
                 .into_iter()
                 .map(|state| state.id)
                 .collect();
+            // A device that exists elsewhere is another mistake than one that is misspelt.
             match self.shown.refuse_missing(all.iter(), &view.reading) {
                 Ok(()) => elsewhere(),
                 Err(_) => with_drivers_away(failure, &self.shown, &away),
@@ -507,6 +508,7 @@ impl CheckArgs {
         let view = view.identifying(&self.filters.identity_attributes);
         let (view, chosen) = chosen.with_numbers(view).await?;
         let view = view.with_templates().await?;
+        // Pods of all devices, since any of them may prove which node the kubelet runs on.
         let view = view.with_pods(|_| true).await?;
         let kubelet = AskedKubelet {
             socket: &self.kubelet.socket,

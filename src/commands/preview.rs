@@ -45,8 +45,8 @@ use crate::report::policy::Violation;
 /// stays NoSchedule and evicts no pods.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is KEY[=VALUE][:EFFECT], as
-/// for `add`. An argument with = or : is a taint, unless it is a hardware ID such as 0000:17:00.0 or
-/// uuid=GPU-…; so is PREFIX/NAME if another argument is a device.
+/// for `add`. An argument with = or : is a taint, and so is PREFIX/NAME if another argument is a device. A
+/// hardware ID such as 0000:17:00.0 or uuid=GPU-… is not a taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
@@ -149,6 +149,7 @@ impl PreviewAnswer {
     /// What to do next, where there is a cluster to do it in.
     fn next(&self, request: &PreviewRequest, args: &PreviewArgs) -> Option<NextStep> {
         let view = &self.view;
+        // The suggested command changes a cluster, so none follows from files.
         view.live()?;
         let looked = ViewedAnswer {
             typed: &self.typed,
@@ -403,7 +404,7 @@ impl PreviewArgs {
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
         };
-        let choice = Choice::parse(&typed, Purpose::Look)?;
+        let choice = Choice::parse(&typed, Purpose::Assess)?;
         let mut guards = guards::parse(&self.abort_if)?;
         let policies = policy::read(&self.policy)?;
         guards.extend(policies.guards());

@@ -68,7 +68,7 @@ pub(super) struct RemoveArgs {
 
     /// Do not ask for confirmation
     ///
-    /// Required if stdin is not a terminal for more than one rule, and for a rule that records a device which a kubelet may
+    /// If stdin is not a terminal, required for more than one rule, and for a rule that records a device that a kubelet may
     /// still hold (see `podresources check`). Rules of other users and programs need --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,

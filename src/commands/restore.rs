@@ -45,7 +45,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {
-    /// Name of the drain, or a node, DRIVER/POOL or DRIVER/POOL/DEVICE of it
+    /// Name of the drain, or one of its nodes, pools (DRIVER/POOL) or devices (DRIVER/POOL/DEVICE)
     #[arg(value_name = "DRAIN|NODE|DEVICE", add = Values::Nodes)]
     target: String,
 
@@ -99,6 +99,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     let target = RestoreTarget { name: &args.target };
     let (drain, units) = restorable(target, &known)?;
     let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
+    // The user is compared with requesters only. Without any, the request is not needed.
     let user = match rules.iter().any(|rule| !requesters(rule).is_empty()) {
         true => user_name(&live.client).await,
         false => None,
@@ -138,6 +139,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         .iter()
         .flat_map(|unit| &unit.rules)
         .map(|rule| ProposedTaint {
+            // Without the rule: it is gone when the devices are read again.
             rule: None,
             ..ProposedTaint::of_rule(rule, view.now)
         })
@@ -284,9 +286,15 @@ impl Restored<'_> {
         loop {
             view = Box::pin(view.again()).await?;
             let impact = view.impact(taints);
-            let nodes = impact.devices.iter().filter_map(|device| device.node);
-            let nodes: BTreeSet<NodeName> = nodes.cloned().collect();
+            let nodes: BTreeSet<NodeName> = impact
+                .devices
+                .iter()
+                .filter_map(|device| device.node)
+                .cloned()
+                .collect();
             let nodes = read_nodes(&self.live.client, &self.live.served, &nodes).await;
+            // The state of a node that cannot be read is unknown. The rules are removed already, so this is
+            // no failure.
             let nodes = nodes.as_deref().ok();
             let released = release(&impact, view.snapshot(), nodes);
             let kept = kept_back(&released, devices);
@@ -344,6 +352,7 @@ impl Restored<'_> {
         let line = left.join("; ");
         progress.say(&line, &line);
         self.context.ledger.left(&line);
+        // Compared after the reading, so that the state is read once even if no time is left.
         if self.began.elapsed() >= self.timeout {
             let failure = Failure::new(ExitStatus::TimedOut, what);
             return Err(left.into_iter().fold(failure, |failure, line| {

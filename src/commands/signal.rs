@@ -8,7 +8,7 @@ use crate::cluster::Purpose;
 use crate::decide::ledger::Incompleteness;
 use crate::error::{ExitStatus, Failure};
 
-/// Within which a signal that was sent is heard of.
+/// Within this time a signal that was sent is delivered.
 const DELIVERY: Duration = Duration::from_millis(100);
 
 /// Hears Ctrl-C and SIGTERM, from the moment on that it is made: a signal that comes before anybody
@@ -57,9 +57,9 @@ impl Signals {
         tokio::select! {
             // A question that any signal breaks off sends SIGINT after it.
             biased;
-            () = heard(&mut self.terminate) => ExitStatus::Terminated,
-            () = heard(&mut self.hangup) => ExitStatus::Terminated,
-            () = heard(&mut self.interrupt) => ExitStatus::Interrupted,
+            () = received(&mut self.terminate) => ExitStatus::Terminated,
+            () = received(&mut self.hangup) => ExitStatus::Terminated,
+            () = received(&mut self.interrupt) => ExitStatus::Interrupted,
         }
     }
 }
@@ -80,9 +80,9 @@ fn is_hangup_ignored(status: &str) -> bool {
     mask.is_some_and(|mask| mask & 1 == 1)
 }
 
-/// Waits for the signal; for ever when it cannot be heard.
+/// Waits for the signal; forever if it cannot be received.
 #[cfg(unix)]
-async fn heard(signal: &mut Option<tokio::signal::unix::Signal>) {
+async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
     if let Some(signal) = signal
         && signal.recv().await.is_some()
     {

@@ -81,8 +81,11 @@ pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitS
     if let Some(odd) = listed.odd.into_iter().next() {
         return Err(failed(odd).detail("nothing was changed"));
     }
-    let rules = listed.objects.into_iter().map(|stored| stored.fact);
-    let rules: Vec<DeviceTaintRule> = rules.collect();
+    let rules: Vec<DeviceTaintRule> = listed
+        .objects
+        .into_iter()
+        .map(|stored| stored.fact)
+        .collect();
     let (ours, left): (Vec<&DeviceTaintRule>, Vec<&DeviceTaintRule>) =
         members_of_rules(&args.name, &rules).partition(|rule| is_our_rule(rule));
     for rule in left {
@@ -176,6 +179,7 @@ impl UndedicateArgs {
         if self.change.change().mode() != Some(WriteMode::Store) {
             return Ok(());
         }
+        // A dry run finds what would stop the removal halfway, such as a missing permission.
         for (kind, found) in policies {
             let tried = objects
                 .delete(*kind, found, &self.name, WriteMode::DryRun)
@@ -193,6 +197,8 @@ impl UndedicateArgs {
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let change = self.change.change();
+        // Rules go first. A tainted device without its policies would be open to any claim that tolerates the
+        // taint.
         if !rules.is_empty() {
             let args = RemoveArgs::agreed(rules, self.others, self.change, self.version);
             Box::pin(remove::run(args, context)).await?;

@@ -438,8 +438,10 @@ impl WaitArgs {
         };
         let verifier = verifier.waiting_for(awaited, &view, said, context).await?;
         let impact = view.impact(&proposed);
-        let staying = staying(&impact, &[]);
-        let staying: Vec<NotEvictedPod> = staying.iter().map(NotEvictedPod::new).collect();
+        let staying: Vec<NotEvictedPod> = staying(&impact, &[])
+            .iter()
+            .map(NotEvictedPod::new)
+            .collect();
         if let Some(line) = not_evicted_line(&staying) {
             context.printer.warn(&format!(
                 "{line}; the node releases them only after those pods have ended"

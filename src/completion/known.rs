@@ -185,6 +185,7 @@ impl Known {
         words(names.iter().map(String::as_str), typed)
     }
 
+    // Pods are not read for completion: claims name those that use devices, in one request.
     fn users(&self) -> Vec<String> {
         let mut names = Vec::new();
         for claim in &self.claims {
@@ -206,6 +207,7 @@ impl Known {
 
 /// Names that begin with `typed`.
 fn words<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<Candidate> {
+    // Several slices have the same driver and pool.
     let names: BTreeSet<&str> = names.collect();
     beginning(names.into_iter().map(Candidate::bare), typed)
 }

@@ -74,6 +74,7 @@ impl Request {
         if index == words.len() {
             words.push(OsString::new());
         }
+        // Word 0 is the program itself, which the shell completes.
         let is_inside = index > 0 && index < words.len();
         is_inside.then(|| match shell {
             BASH => {

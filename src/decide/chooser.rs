@@ -89,9 +89,9 @@ impl Chooser {
         }
     }
 
-    /// Those of `rules` that are meant, at `now` by the server's clock.
+    /// Those of `rules` that are selected, at `now` by the server's clock.
     #[must_use]
-    pub fn meant(&self, rules: &[DeviceTaintRule], now: Timestamp) -> SelectedRules {
+    pub fn select(&self, rules: &[DeviceTaintRule], now: Timestamp) -> SelectedRules {
         let keep = |wanted: &dyn Fn(&DeviceTaintRule) -> bool| {
             let mut kept: Vec<_> = rules.iter().filter(|rule| wanted(rule)).cloned().collect();
             kept.sort_by(|left, right| left.name.cmp(&right.name));
@@ -149,6 +149,8 @@ impl Chooser {
         };
         let is_meant = |rule: &&DeviceTaintRule| {
             let mut now = now.iter();
+            // A rule keeps its selector when the hardware moves to another name, so its note about the
+            // hardware counts, too.
             let is_noted = noted.iter().any(|noted| noted.name == rule.name);
             now.any(|selector| has(rule, selector, pattern))
                 || (is_noted && pattern.matches(&rule.taint))
@@ -158,6 +160,7 @@ impl Chooser {
             .filter(is_meant)
             .map(|rule| rule.name.to_string())
             .collect();
+        // The error of a taint that was not found names the devices; an empty selection would name nothing.
         if names.is_empty() {
             self
         } else {
@@ -313,6 +316,7 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
 
 /// `KEY`, `KEY=VALUE`, `KEY:EFFECT`, with or without the dash that `remove` is used to.
 fn pattern(text: &str) -> Result<TaintPattern, NamingError> {
+    // One parser for both forms, so that `remove KEY-` and `escalate KEY` accept the same taints.
     let dashed = format!("{}-", text.strip_suffix('-').unwrap_or(text));
     TaintPattern::parse(&dashed).unwrap_or_else(|| {
         Err(NamingError::NoEffect {
@@ -323,6 +327,7 @@ fn pattern(text: &str) -> Result<TaintPattern, NamingError> {
 
 /// Whether the rule taints exactly these devices with such a taint.
 fn has(rule: &DeviceTaintRule, selector: &DeviceSelector, pattern: &TaintPattern) -> bool {
+    // Equal, not overlapping: a rule for a whole pool also taints devices that were not named.
     rule.selector.as_ref() == Some(selector) && pattern.matches(&rule.taint)
 }
 
@@ -424,7 +429,7 @@ mod tests {
     }
 
     fn found(chooser: &Chooser, rules: &[DeviceTaintRule]) -> Vec<String> {
-        let meant = chooser.meant(rules, at("2026-11-21T01:00:00Z"));
+        let meant = chooser.select(rules, at("2026-11-21T01:00:00Z"));
         let names = meant.rules.iter().map(|rule| rule.name.to_string());
         names.collect()
     }
@@ -568,7 +573,7 @@ mod tests {
         ] {
             let chooser = parsed(&targets).unwrap();
             assert_eq!(found(&chooser, &rules), expected, "{targets:?}");
-            let missing = chooser.meant(&rules, at("2026-11-21T01:00:00Z")).missing;
+            let missing = chooser.select(&rules, at("2026-11-21T01:00:00Z")).missing;
             assert_eq!(missing.is_empty(), !expected.is_empty(), "{targets:?}");
         }
     }
@@ -623,7 +628,7 @@ mod tests {
         let rules = rules();
         let meant = parsed(&["drani", "drain"])
             .unwrap()
-            .meant(&rules, at("2026-11-21T01:00:00Z"));
+            .select(&rules, at("2026-11-21T01:00:00Z"));
         assert_eq!(meant.rules.len(), 1);
         let failure = meant.all_missing().unwrap();
         assert_eq!(failure.to_string(), "no rule \"drani\"");
@@ -632,7 +637,7 @@ mod tests {
         assert!(SelectedRules::default().all_missing().is_none());
         let other = parsed(&[GPU, "example.com/other"]).unwrap();
         let failure = other
-            .meant(&rules, at("2026-11-21T01:00:00Z"))
+            .select(&rules, at("2026-11-21T01:00:00Z"))
             .all_missing()
             .unwrap();
         assert_eq!(
@@ -656,7 +661,7 @@ mod tests {
     fn what_is_not_there_is_a_mistake_unless_that_is_fine() {
         let meant = || {
             let chooser = Chooser::Names(vec!["a".to_owned()]);
-            chooser.meant(&[], Timestamp::UNIX_EPOCH)
+            chooser.select(&[], Timestamp::UNIX_EPOCH)
         };
         let (lines, failure) = meant().objection(Absence::Refused);
         assert!(lines.is_empty());

@@ -34,6 +34,7 @@ pub struct AnswerState {
 ///
 /// When the answer is a refusal, or does not say all that was asked.
 pub fn exit_status(answer: AnswerState, strictness: Strictness) -> Result<ExitStatus, Failure> {
+    // A refusal comes first: a script must not take it for a report that is only incomplete.
     if let Some(refusal) = answer.refusal {
         return Err(Failure::refused(refusal));
     }

@@ -50,6 +50,8 @@ impl ExplainTargets {
             }
             let subject = match Subject::typed(text) {
                 Some(typed) => typed.map_err(wrong_name)?,
+                // Only the first word may be a name without its type. Devices and a taint follow, which look
+                // the same.
                 None if place == 0 && labels.is_none() && !text.contains(['=', ':']) => {
                     Subject::parse(text).map_err(wrong_name)?
                 }
@@ -139,6 +141,7 @@ fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
         );
     }
     let named = |(place, name): (usize, &String)| {
+        // A dot, a slash or an asterisk marks the devices or the taint whose effect is assumed.
         let is_plain = is_name(name) && !name.contains(['.', '/', '*']);
         place == 0 || is_plain
     };
@@ -169,6 +172,8 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
         ),
     };
     let mut failure = Failure::new(ExitStatus::Failed, text);
+    // A reservation outlives its pod until the resource claim controller removes it; the devices stay
+    // allocated meanwhile.
     let claims = reading.snapshot.claims.iter().filter(|claim| {
         let mut users = claim.reserved_for.iter();
         namespace.is_none_or(|namespace| claim.name.namespace == *namespace)
@@ -181,6 +186,7 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
             claims.join(", ")
         ));
     }
+    // The name of a workload is a likelier mistake than a misspelt name of a pod.
     let mut similar = of_workload(namespace, name, reading);
     if similar.is_empty() {
         similar = match namespace {

@@ -85,6 +85,8 @@ impl Ledger {
 
     /// The next change is sent.
     pub fn begin(&self, name: &str, kind: Sending) {
+        // Recorded before the request is sent: an interrupt while the reply is outstanding leaves its result
+        // unknown.
         let name = name.to_owned();
         self.state().under_way = Some(UnderWay { name, kind });
     }
@@ -105,6 +107,7 @@ impl Ledger {
 
     /// It was not made.
     pub fn failed(&self) {
+        // It stays planned, so that the account lists it as not changed.
         self.state().under_way = None;
     }
 

@@ -55,6 +55,7 @@ impl ListFilter {
         let node = self.node.as_ref();
         let local = node.is_none_or(|node| state.node.is_some_and(|found| found.as_str() == node));
         let tainted = !self.tainted || !state.taints.is_empty();
+        // Without all claims, a device without one may be in use.
         let free = !self.free || (usage == UsageKnowledge::Known && state.is_free());
         // What a claim is known to hold is allocated, whatever else is not known.
         let allocated = !self.allocated || !state.is_free();
@@ -90,6 +91,7 @@ impl ListFilter {
             let snapshot = &basis.reading.snapshot;
             let all = inventory.devices.iter().map(|state| &state.id).collect();
             in_use = blocked_partitions(snapshot);
+            // The devices themselves have no claim, but their hardware is in use.
             in_use.extend(used_under_other_names(snapshot, &all).into_keys());
         }
         inventory

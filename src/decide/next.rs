@@ -427,7 +427,7 @@ mod tests {
         }
 
         fn next(&self) -> Option<NextStep> {
-            let typed = Choice::parse(&self.typed, Purpose::Look).unwrap();
+            let typed = Choice::parse(&self.typed, Purpose::Assess).unwrap();
             let resolved = match &self.resolved {
                 Some(selectors) => Choice {
                     by: ChoiceBasis::Selectors(selectors.clone()),

@@ -413,7 +413,7 @@ mod tests {
     fn whoever_is_not_there_is_told_apart_from_whoever_was_not_changed() {
         let mut outcomes = Outcomes::default();
         let chooser = Chooser::Names(vec!["a".to_owned(), "drain".to_owned()]);
-        let found = chooser.meant(&[named("drain", "None")], jiff::Timestamp::UNIX_EPOCH);
+        let found = chooser.select(&[named("drain", "None")], jiff::Timestamp::UNIX_EPOCH);
         outcomes.missing(&chooser, &found);
         let proposed: Vec<ProposedRule> = found.rules.iter().map(ProposedRule::deletion).collect();
         outcomes.refuse(&proposed, &Failure::refused("not confirmed"));

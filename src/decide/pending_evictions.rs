@@ -105,6 +105,14 @@ pub struct EvictionEvidence<'a> {
     pub now: Timestamp,
 }
 
+/// How far a wait has come.
+pub struct RunningWait<'a> {
+    /// What it has observed so far.
+    pub settle: &'a mut Settle,
+    /// For how long it has waited.
+    pub waited: Duration,
+}
+
 /// Whom the taints evict, and evicted before somebody changed that.
 pub struct Impacts<'a> {
     now: Impact<'a>,
@@ -138,14 +146,13 @@ impl<'a> EvictionEvidence<'a> {
         }
     }
 
-    /// Tells `settle`, which waits for so long already, who is left, and `told` what that has shown, with who stays.
+    /// Shows the wait which pods are left, and hands its conclusion to `told`, with the pods that stay.
     #[must_use]
-    pub fn judge<T>(
+    pub fn evaluate<T>(
         &self,
         impacts: &Impacts<'a>,
         around: &TerminationFacts<'_>,
-        settle: &mut Settle,
-        waited: Duration,
+        wait: RunningWait<'_>,
         told: impl FnOnce(Observation<'_>, WaitFacts<'_>, &[UnevictedPod<'_>]) -> T,
     ) -> T {
         let left = impacts.left(around, self.now);
@@ -162,6 +169,7 @@ impl<'a> EvictionEvidence<'a> {
             unevaluated: &impacts.now.gaps,
             freshness: self.freshness,
         };
+        let RunningWait { settle, waited } = wait;
         let seen = settle.observe(&facts, waited);
         told(seen, facts, &staying)
     }

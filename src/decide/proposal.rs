@@ -206,7 +206,7 @@ pub enum NamedOwners {
     /// Those of other programs.
     Programs,
     /// Those of other programs, users and runs.
-    Anybodys,
+    All,
 }
 
 /// What a command proposes to change.
@@ -352,7 +352,7 @@ impl Proposal {
         let changed = self.changed();
         let mut concerns = match self.whose {
             NamedOwners::Programs => foreign(&changed),
-            NamedOwners::Anybodys => {
+            NamedOwners::All => {
                 let dedicated = changed.iter().filter_map(of_dedication);
                 others(&changed, me).into_iter().chain(dedicated).collect()
             }
@@ -589,10 +589,10 @@ mod tests {
         let mut of_bob = proposal(vec![ProposedRule::effect(&bobs, &Effect::NoExecute)]);
         let about_bob = |proposal: &Proposal| proposal.concerns(&me).join("; ").contains("bob");
         assert!(!about_bob(&of_bob));
-        of_bob.whose = NamedOwners::Anybodys;
+        of_bob.whose = NamedOwners::All;
         assert!(about_bob(&of_bob));
         let foreign = ProposedRule::effect(&theirs("drain", "argocd"), &Effect::NoExecute);
-        for whose in [NamedOwners::Programs, NamedOwners::Anybodys] {
+        for whose in [NamedOwners::Programs, NamedOwners::All] {
             let mut proposal = proposal(vec![foreign.clone()]);
             proposal.whose = whose;
             assert!(!proposal.concerns(&me).is_empty(), "{whose:?}");
@@ -625,7 +625,7 @@ mod tests {
         let concerns = |proposal: &Proposal| proposal.concerns(&Requester::default()).join("; ");
         // `dedicate` changes the policies with it.
         assert!(!concerns(&proposal).contains("part of dedication"));
-        proposal.whose = NamedOwners::Anybodys;
+        proposal.whose = NamedOwners::All;
         assert!(concerns(&proposal).contains("part of dedication research"));
     }
 

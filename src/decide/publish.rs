@@ -148,6 +148,7 @@ impl PreviewRules {
     /// A read does not show it, which says nothing of one that may still be made.
     pub fn not_found(&mut self, name: &str) {
         self.0
+            // A request whose reply was lost may still be in progress on the server.
             .retain(|rule, presence| rule != name || *presence == Presence::Possible);
     }
 
@@ -230,6 +231,7 @@ impl ControllerAnswer {
         condition: Option<&EvictionCondition>,
         expected: Option<&str>,
     ) -> Self {
+        // A condition with an older generation is about an earlier spec of the rule.
         let condition = condition.filter(|condition| condition.observed_generation == generation);
         Self {
             rule: rule.to_owned(),
@@ -357,8 +359,10 @@ pub fn with_the_other_way(
 ) -> Failure {
     let differing = answers.iter().zip(others);
     let mut differing = differing.filter_map(|(answer, other)| {
-        let said = answer.condition.as_ref();
-        let said = said.filter(|_| answer.agrees() == Some(false))?;
+        let said = answer
+            .condition
+            .as_ref()
+            .filter(|_| answer.agrees() == Some(false))?;
         Some((said.message.as_str(), other))
     });
     let mut explained = differing.by_ref().peekable();

@@ -73,9 +73,9 @@ pub const UNKNOWN: &str = "unknown";
 pub enum Audience {
     /// Somebody at a terminal.
     Terminal,
-    /// Nobody: there is no terminal.
-    Nobody,
-    /// Nobody needs to be: nothing will be changed.
+    /// Stdin or stderr is not a terminal.
+    NoTerminal,
+    /// No confirmation is needed: nothing will be changed.
     DryRun,
 }
 
@@ -106,7 +106,7 @@ pub fn may_ask(
             }
             None => format!("without --dry-run, this needs {CONFIRMATION}"),
         })),
-        Audience::Nobody => Err(nobody_to_ask(question, cluster)),
+        Audience::NoTerminal => Err(no_terminal(question, cluster)),
     }
 }
 
@@ -122,11 +122,12 @@ fn answering_flags(question: &Question) -> Option<String> {
         Question::PodCount { pods, .. } => Some(format!(
             "--yes --confirm-pods {pods}, or --yes --expect REPORT.json"
         )),
+        // No flag answers it: a script must not evict pods whose number is unknown.
         Question::Unknown { .. } => None,
     }
 }
 
-fn nobody_to_ask(question: &Question, cluster: &str) -> Failure {
+fn no_terminal(question: &Question, cluster: &str) -> Failure {
     let Some(flags) = answering_flags(question) else {
         return Failure::refused(format!("this needs {CONFIRMATION}; nothing was changed"));
     };
@@ -234,7 +235,7 @@ mod tests {
             action: "Delete 1 rule".to_owned(),
             owners: vec!["rule a was made by bob".to_owned()],
         };
-        let refused = may_ask(&question, Audience::Nobody, "prod-eu").unwrap_err();
+        let refused = may_ask(&question, Audience::NoTerminal, "prod-eu").unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Refused);
         assert!(refused.to_string().contains("add --others"), "{refused}");
         assert_eq!(refused.details(), ["rule a was made by bob"]);
@@ -253,7 +254,7 @@ mod tests {
         assert!(
             matches!(told, QuestionOutcome::Told(text) if text.contains("without --dry-run, this needs"))
         );
-        let refused = may_ask(&question, Audience::Nobody, "prod-eu").unwrap_err();
+        let refused = may_ask(&question, Audience::NoTerminal, "prod-eu").unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Refused);
         assert!(check_unknown(" unknown ").is_ok());
         for typed in ["", "y", "yes", "3"] {
@@ -277,7 +278,7 @@ mod tests {
                 may_ask(question, Audience::Terminal, "prod-eu").unwrap(),
                 QuestionOutcome::Ask
             );
-            let failure = may_ask(question, Audience::Nobody, "prod-eu").unwrap_err();
+            let failure = may_ask(question, Audience::NoTerminal, "prod-eu").unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
         }
         let defect = Question::Defect {
@@ -294,14 +295,14 @@ mod tests {
             may_ask(&defect, Audience::DryRun, "prod-eu").unwrap(),
             QuestionOutcome::Told(told)
         );
-        let failure = may_ask(&defect, Audience::Nobody, "prod-eu").unwrap_err();
+        let failure = may_ask(&defect, Audience::NoTerminal, "prod-eu").unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert!(
             failure.to_string().contains("add --accept-known-defects"),
             "{failure}"
         );
         assert_eq!(failure.details(), ["any rule can break it"]);
-        let failure = may_ask(&count, Audience::Nobody, "prod-eu").unwrap_err();
+        let failure = may_ask(&count, Audience::NoTerminal, "prod-eu").unwrap_err();
         assert!(
             failure
                 .to_string()

@@ -94,6 +94,7 @@ pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
             namespace: pod.name.namespace.clone(),
             name: owner.as_str().into(),
         };
+        // A workload that lost several pods is reported once.
         if !seen.insert((kind, full.clone())) {
             continue;
         }

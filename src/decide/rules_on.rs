@@ -435,7 +435,7 @@ mod tests {
         };
         let typed = RuleWords::new(ways, DeviceFilterFlags::default(), siblings);
         let on = typed.find(reading, &testing::semantics(37))?;
-        let meant = on.chooser.meant(&reading.snapshot.rules, testing::now());
+        let meant = on.chooser.select(&reading.snapshot.rules, testing::now());
         match meant.all_missing() {
             Some(missing) => Err(missing),
             None => {

@@ -53,6 +53,7 @@ impl EffectTerm {
     pub fn until(self, now: Timestamp) -> Timestamp {
         let length = SignedDuration::try_from(self.0).unwrap_or(SignedDuration::MAX);
         let at = now.saturating_add(length).unwrap_or(Timestamp::MAX);
+        // Rounded up: the effect lasts at least as long as was typed.
         let rest = i64::from(at.subsec_nanosecond() > 0);
         Timestamp::from_second(at.as_second().saturating_add(rest)).unwrap_or(Timestamp::MAX)
     }
@@ -85,6 +86,8 @@ pub fn propose(
         )));
     }
     let rules = escalate(rules, to)?.into_iter().map(|proposed| {
+        // A rule with the effect may still have an expiry from an earlier `--for`. Without change it would be
+        // lowered despite this command.
         let is_timed = proposed.rule.metadata.effect_expires().is_some();
         if proposed.is_open() || !is_timed {
             return proposed;
@@ -239,8 +242,12 @@ pub fn joined(first: Option<Failure>, next: Failure) -> Failure {
     let details = next.details().iter().cloned();
     let text = next.to_string();
     let known = first.hints().to_vec();
-    let hints = next.hints().iter().filter(|hint| !known.contains(hint));
-    let hints: Vec<String> = hints.cloned().collect();
+    let hints: Vec<String> = next
+        .hints()
+        .iter()
+        .filter(|hint| !known.contains(hint))
+        .cloned()
+        .collect();
     let failure = std::iter::once(text)
         .chain(details)
         .fold(first, Failure::detail);

@@ -124,7 +124,7 @@ pub fn ended(
                 )),
             }
         }
-        UnreachableGoal::KeepsNobodyOff { rule, effect } => failed(format!(
+        UnreachableGoal::BlocksNoPods { rule, effect } => failed(format!(
             "rule {rule} has effect {effect}, which does not block new pods: its devices may be in \
              use again at any time"
         ))
@@ -187,6 +187,7 @@ pub fn refuse_too_short(
     patience: Patience,
     now: Timestamp,
 ) -> Result<(), Failure> {
+    // The settle time alone can exceed the timeout, also without any eviction.
     if patience.is_too_short_to_settle() {
         let text = format!("{}; nothing was changed", cannot_settle(patience));
         return Err(Failure::refused(text).hint("use a longer --timeout or a shorter --settle"));

@@ -68,8 +68,11 @@ pub fn are_known(snapshot: &Snapshot) -> bool {
 /// Why the pod is not scheduled on the node; absent where nothing is known to keep it away.
 #[must_use]
 pub fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
-    let tolerations = pod.scheduling.iter().flat_map(|it| &it.tolerations);
-    let tolerations: Vec<_> = tolerations.collect();
+    let tolerations: Vec<_> = pod
+        .scheduling
+        .iter()
+        .flat_map(|it| &it.tolerations)
+        .collect();
     let is_tolerated = |taint: &Taint| tolerations.iter().any(|one| tolerates(one, taint));
     let taint = |key: &str, value: &str, effect| Taint {
         key: key.to_owned(),
@@ -88,6 +91,7 @@ pub fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
         };
         Some(taint(&found.key, &found.value, effect))
     });
+    // One taint is enough to close the node, and enough to explain it.
     let mut hindering = taints.filter(|taint| !is_tolerated(taint));
     hindering.next().map(ClosedReason::Tainted)
 }

@@ -25,7 +25,7 @@ pub enum Presence {
     Present,
     /// It has not.
     Absent,
-    /// Nobody knows: the release does not say which it is, or nobody has tried whether it was mended.
+    /// Unknown: the release does not say which it is, or nobody has tried whether it was mended.
     NotKnown,
 }
 

@@ -117,11 +117,11 @@ pub fn allows_first(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     BudgetBalance::open(budget).allows(pod)
 }
 
-/// Whether the eviction API asks budgets about a pod.
+/// Whether the Eviction API checks budgets before it evicts the pod.
 ///
 /// Upstream: `canIgnorePDB`.
 #[must_use]
-pub fn asks_budgets(pod: &Pod) -> bool {
+pub fn is_subject_to_budgets(pod: &Pod) -> bool {
     match pod.phase {
         Phase::Pending | Phase::Succeeded | Phase::Failed => false,
         Phase::Running | Phase::Unknown(_) => true,

@@ -43,7 +43,7 @@ impl<'a> VerdictEvaluator<'a, '_> {
     /// Neither the phase nor the claim's own deletion plays a part, as upstream.
     ///
     /// Upstream: `podEvictionTime` in `device_taint_eviction.go`.
-    pub(crate) fn judge(&self, pod: &'a Pod) -> Option<PodImpact<'a>> {
+    pub(crate) fn evaluate(&self, pod: &'a Pod) -> Option<PodImpact<'a>> {
         let usages = self.usages(pod);
         let selected = || {
             usages

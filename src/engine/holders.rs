@@ -26,8 +26,10 @@ pub struct HoldingClaim<'a> {
 pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<HoldingClaim<'a>> {
     let holder = |claim: &'a ResourceClaim| {
         let results = claim.allocation.iter().flat_map(|found| &found.results);
-        let held = results.map(|result| &result.device);
-        let held: BTreeSet<&DeviceId> = held.filter(|id| devices.contains(*id)).collect();
+        let held: BTreeSet<&DeviceId> = results
+            .map(|result| &result.device)
+            .filter(|id| devices.contains(*id))
+            .collect();
         let pods = snapshot.pods.iter().filter(|pod| {
             claim
                 .reserved_for

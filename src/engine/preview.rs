@@ -48,7 +48,7 @@ pub fn preview<'a>(
     let mut pods: Vec<PodImpact<'a>> = snapshot
         .pods
         .iter()
-        .filter_map(|pod| evaluator.judge(pod))
+        .filter_map(|pod| evaluator.evaluate(pod))
         .collect();
     pods.sort_by_key(|impact| &impact.pod.name);
 

@@ -182,13 +182,13 @@ pub enum UnreachableGoal {
         effect: Effect,
     },
     /// The rule keeps no new pods off, so that a device is idle for a moment at most.
-    KeepsNobodyOff {
+    BlocksNoPods {
         /// Which rule.
         rule: ObjectName,
         /// The effect that it has.
         effect: Effect,
     },
-    /// Nobody can tell from what may be read who is left.
+    /// Which pods are left cannot be determined from what may be read.
     Unknowable(Vec<Gap>),
 }
 
@@ -216,7 +216,7 @@ pub enum OpenCondition<'a> {
     NotReleased(UnreleasedPod),
     /// Who is left cannot be evaluated.
     Unevaluated(&'a Gap),
-    /// Nobody is left, but not for long enough yet.
+    /// No pod is left, but not for long enough yet.
     Settling {
         /// How long it has to stay so, from when on nobody was left.
         settle: Duration,
@@ -430,7 +430,7 @@ impl Settle {
                 Some(UnreachableGoal::Harmless { rule: name, effect })
             }
             Goal::Idle if !blocks(&effect) => {
-                Some(UnreachableGoal::KeepsNobodyOff { rule: name, effect })
+                Some(UnreachableGoal::BlocksNoPods { rule: name, effect })
             }
             Goal::Evicted | Goal::Idle | Goal::Observed | Goal::Deleted => None,
         }

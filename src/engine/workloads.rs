@@ -132,9 +132,9 @@ impl<'a> Owners<'a> {
         }
     }
 
-    /// The workloads above a pod that were read, the nearest first.
+    /// The owners of a pod that were read, the nearest first.
     #[must_use]
-    pub fn above(&self, pod: &'a Pod) -> Vec<&'a Workload> {
+    pub fn owners_of(&self, pod: &'a Pod) -> Vec<&'a Workload> {
         let mut above: Vec<&'a Workload> = Vec::new();
         let mut owner = pod.controller.as_ref();
         while let Some((_, workload)) = owner.and_then(|owner| self.by_uid.get(&owner.uid)) {
@@ -305,7 +305,7 @@ pub fn recovering(impact: &Impact<'_>, reading: &Reading) -> Recovering {
         let Some(owner) = &pod.controller else {
             continue;
         };
-        let above = owners.above(pod);
+        let above = owners.owners_of(pod);
         let mut telling = above
             .iter()
             .rev()

@@ -168,6 +168,7 @@ impl LabelSelector {
         for requirement in &self.expressions {
             match requirement.holds(value(&requirement.key)) {
                 Some(true) => {}
+                // A requirement that does not hold decides, whatever the unknown ones are.
                 Some(false) => return Some(false),
                 None => known = None,
             }
@@ -182,6 +183,7 @@ impl LabelRequirement {
         let among = || value.is_some_and(|value| self.values.iter().any(|wanted| wanted == value));
         match &self.operator {
             LabelOperator::In => Some(among()),
+            // As upstream, a label that is missing satisfies `NotIn`.
             LabelOperator::NotIn => Some(!among()),
             LabelOperator::Exists => Some(value.is_some()),
             LabelOperator::DoesNotExist => Some(value.is_none()),

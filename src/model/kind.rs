@@ -464,6 +464,8 @@ macro_rules! kinds {
             #[must_use]
             pub fn resource(self) -> &'static str {
                 let plural = self.plural();
+                // Two kinds are called podgroups. The plural of one carries its group, which the API path
+                // does not have.
                 plural.split_once('.').map_or(plural, |(resource, _)| resource)
             }
 

@@ -80,6 +80,7 @@ impl Node {
     pub fn health(&self) -> NodeHealth {
         match self.ready() {
             Some(ready) if ready.status == "True" => NodeHealth::Ready,
+            // Status `Unknown` as well: the kubelet has stopped reporting, so it does not stop pods either.
             Some(_) | None => NodeHealth::NotReady,
         }
     }

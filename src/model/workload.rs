@@ -41,6 +41,7 @@ impl Workload {
     #[must_use]
     pub fn has_recovered(&self) -> Option<bool> {
         let ended = self.failure.as_ref().and_then(|job| job.ended.as_ref());
+        // A Job that has ended creates no more pods, so nothing is left to wait for.
         if ended.is_some() {
             return Some(true);
         }

@@ -131,8 +131,12 @@ impl DeviceReport {
         let with_parts = |device: &DeviceState<'_>| {
             let row = row(device, &completeness);
             let pods = parts.get(&device.id).into_iter().flatten();
-            let names = elsewhere.get(&device.id).into_iter().flatten();
-            let names: Vec<String> = names.map(ToString::to_string).collect();
+            let names: Vec<String> = elsewhere
+                .get(&device.id)
+                .into_iter()
+                .flatten()
+                .map(ToString::to_string)
+                .collect();
             let is_in_use = blocked.contains(&device.id) || !names.is_empty();
             DeviceRow {
                 // No claim holds such a device, and yet it is not free: too little of its counters is left, or another

@@ -50,6 +50,7 @@ fn requesters_of(drain: &DrainState) -> Vec<String> {
 
 /// Since when the unit is as far as it is: the newest time of its rules.
 fn stage_time(unit: &UnitState) -> Option<Timestamp> {
+    // The rules of a unit are updated one after the other, so the latest time is that of the stage.
     let rules = unit.rules.iter();
     rules
         .filter_map(|rule| {
@@ -80,6 +81,7 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
         }
     };
     let holding = holders(&basis.reading.snapshot, &devices);
+    // The recorded stage is of the past. A claim that holds a device now contradicts it.
     let is_used_again = unit.progress == UnitProgress::Idle && !holding.is_empty();
     let mut messages = messages;
     if is_used_again {
@@ -119,6 +121,7 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
             .map(|rule| rule.name.to_string())
             .collect(),
         devices: devices.iter().map(ToString::to_string).collect(),
+        // With claims unread, an empty list would read as unused.
         claims: knows_usage.then(|| claims.collect()),
         holding_pods: knows_usage.then(|| pods.into_iter().collect()),
     }

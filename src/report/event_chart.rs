@@ -24,7 +24,7 @@ pub(super) fn picture(
         .map(|at| at.duration_since(now).as_secs().max(0))
         .collect();
     seconds.sort_unstable();
-    let moments: Vec<Moment> = moments(&seconds)
+    let moments: Vec<Moment> = alike(moments(&seconds))
         .into_iter()
         .map(|(seconds, number)| moment(seconds, number, noun))
         .collect();
@@ -51,6 +51,20 @@ pub(super) fn when(seconds: i64) -> String {
         0 => "now".to_owned(),
         later => format!("+{}", human_duration(SignedDuration::from_secs(later))),
     }
+}
+
+/// The moments, which are in order, with those that have the same words as one: `+20m` is every second of a minute.
+pub(super) fn alike(moments: impl IntoIterator<Item = (i64, usize)>) -> Vec<(i64, usize)> {
+    let mut alike: Vec<(i64, usize)> = Vec::new();
+    for (seconds, number) in moments {
+        match alike.last_mut() {
+            Some((known, sum)) if when(*known) == when(seconds) => {
+                *sum = sum.saturating_add(number);
+            }
+            _ => alike.push((seconds, number)),
+        }
+    }
+    alike
 }
 
 /// How many of the seconds, which are in order, are the same; of many that differ, how many are in spans of
@@ -97,5 +111,14 @@ mod tests {
         assert_eq!(moments.collect::<Vec<_>>(), expected);
         assert_eq!(chart.end, None);
         assert_eq!(picture(&[], "pod", "", testing::now()), None);
+    }
+
+    #[test]
+    fn moments_with_the_same_words_are_one() {
+        let at = [1_200, 1_201, 1_260].map(testing::after);
+        let chart = picture(&at, "pod", "", testing::now()).expect("a picture");
+        let moments = chart.moments.iter().map(|it| (&*it.when, &*it.what));
+        let expected = [("+20m", "2 pods"), ("+21m", "1 pod")];
+        assert_eq!(moments.collect::<Vec<_>>(), expected);
     }
 }

@@ -294,6 +294,7 @@ impl<'a> HistorySources<'a> {
                 announced: false,
             });
             of_pod.announced |= event.message.starts_with(EVICTS);
+            // Times have a precision of seconds: of two events in one second, the later of the list counts.
             if of_pod.last.last <= event.last {
                 of_pod.last = event;
             }
@@ -442,6 +443,7 @@ impl<'a> HistorySources<'a> {
         let wanted = maker
             .replicas
             .map(|count| usize::try_from(count).unwrap_or_default());
+        // In an incomplete list, pods that are missing may exist.
         if self.reading.without(Kind::Pod).is_some() {
             return EvictedOutcome::Unknown;
         }

@@ -242,6 +242,7 @@ impl DeviceInUseRow {
 /// The device that is written DRIVER/POOL/DEVICE; a pool's name may have slashes.
 fn device_of(text: &str) -> DeviceId {
     let (driver, rest) = text.split_once('/').unwrap_or((text, ""));
+    // The name of a pool may contain slashes, that of a device cannot.
     let (pool, device) = rest.rsplit_once('/').unwrap_or((rest, ""));
     DeviceId {
         driver: driver.into(),

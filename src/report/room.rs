@@ -105,7 +105,7 @@ pub struct RoomEviction {
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
     /// Whether a PodDisruptionBudget matches the pod, so that it is evicted through the Eviction API first.
-    pub asks_budgets: bool,
+    pub has_budget: bool,
     /// Flags that allowed or would allow to evict it although it is protected.
     pub protection_flags: Vec<String>,
 }

@@ -80,7 +80,7 @@ fn eviction(pod: &PlannedEviction) -> RoomEviction {
         pod: ObjectReference::new(&pod.name, &pod.uid),
         priority: pod.priority,
         grace_period_seconds: pod.grace_period_seconds,
-        asks_budgets: pod.has_budget,
+        has_budget: pod.has_budget,
         protection_flags: flags
             .map(|protection| protection.flag().to_owned())
             .collect(),

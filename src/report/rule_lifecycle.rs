@@ -282,8 +282,7 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
         return Some("and other devices of the same hardware use its counters".to_owned());
     }
     if !device.in_use_by.is_empty() {
-        let names = device.in_use_by.iter().map(ToString::to_string);
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> = device.in_use_by.iter().map(ToString::to_string).collect();
         return Some(format!("hardware in use by {}", few(&names)));
     }
     let node = device.node.as_ref()?;

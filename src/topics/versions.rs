@@ -81,7 +81,7 @@ fn defects() -> String {
     };
     let lines: String = Defect::ALL.into_iter().map(line).collect();
     format!(
-        "\nKnown defects. Where any rule can break kube-scheduler, `add`, `escalate` and\n`preview --publish` ask first, or need --accept-known-defects.\n\n{lines}"
+        "\nKnown defects. Where any rule can break kube-scheduler, `add`, `escalate` and\n`preview --publish` ask for confirmation first. Without a terminal, they need\n--accept-known-defects.\n\n{lines}"
     )
 }
 

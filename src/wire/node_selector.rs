@@ -35,6 +35,7 @@ impl NodeSelector {
     ///
     /// Upstream: `createNodeSelector` of the allocator, for devices that are local to a node.
     pub(super) fn only_node(&self) -> Option<model::NodeName> {
+        // Terms are alternatives: with a second one, other nodes may match as well.
         let [term] = &self.node_selector_terms[..] else {
             return None;
         };

@@ -345,8 +345,11 @@ fn scheduling(
     let gates = gates.collect();
     // An operator or effect of a newer version tolerates nothing here; nobody looks at these but for a pod that waits.
     let mut unheard = Context::default();
-    let tolerations = spec.tolerations.iter();
-    let tolerations = tolerations.map(|it| it.to_model(&mut unheard)).collect();
+    let tolerations = spec
+        .tolerations
+        .iter()
+        .map(|it| it.to_model(&mut unheard))
+        .collect();
     let nominated = status.and_then(|status| status.nominated_node_name.as_deref());
     Some(Box::new(model::Scheduling {
         said,

@@ -88,6 +88,7 @@ impl Decode for ResourceClaim {
 
     fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String> {
         match (detail, layout) {
+            // Only the status is needed, so the requests are not decoded.
             (Detail::Names | Detail::Attributes, _) => {
                 message::<claim_status::ResourceClaim>(bytes).map(Self::from)
             }
@@ -123,6 +124,7 @@ impl Decode for ResourceSlice {
 
     fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String> {
         match (layout, detail) {
+            // Attributes and capacities are most of the bytes of a slice. For names alone they are skipped.
             (Layout::Usual, Detail::Names) => {
                 let slice: slice_bare::ResourceSlice = message(bytes)?;
                 Ok(Self::from(slice).with(detail))

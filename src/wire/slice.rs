@@ -145,6 +145,7 @@ impl ToObject for ResourceSlice {
 
 impl ResourceSliceSpec {
     fn nodes(&self, context: &mut Context) -> model::SliceNodes {
+        // The API server allows only one of these fields, so their order decides nothing.
         match context.optional(self.node_name.as_deref()) {
             Some(node) => model::SliceNodes::One(node),
             None if self.per_device_node_selection == Some(true) => model::SliceNodes::PerDevice,

@@ -312,6 +312,8 @@ impl Stated {
         let change = match (what, present) {
             (What::Nothing, _) => Change::Nothing,
             (What::Present, Some(object)) => Change::Present(Box::new(object)),
+            // An object that conversion drops, such as a pod without claims, is removed: it may have been
+            // kept before.
             (What::Present | What::Absent, _) => Change::Absent(metadata.full_name()),
         };
         WatchEvent {

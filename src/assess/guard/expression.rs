@@ -113,6 +113,7 @@ impl Quantity {
 
 /// A number of decimal digits only; the standard parser would take a sign too.
 fn whole_number(text: &str) -> Option<usize> {
+    // `parse` alone would accept a sign, as in `+5`.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }

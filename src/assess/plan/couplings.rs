@@ -7,7 +7,7 @@ use foldhash::HashMap;
 use super::pod_burden::{EvictedPods, hazards, of_severity};
 use crate::assess::basis::Basis;
 use crate::assess::hazard::{DecidedBy, Hazard};
-use crate::engine::disruption::{allows_first, asks_budgets, refusals};
+use crate::engine::disruption::{allows_first, is_subject_to_budgets, refusals};
 use crate::engine::job_fate::job_fates;
 use crate::engine::set_search::{Burden, Coupling, SearchProblem, Tier};
 use crate::engine::workloads::{Gang, gangs};
@@ -72,7 +72,7 @@ fn add_budgets(problem: &mut SearchProblem, pods: &EvictedPods<'_, '_>, basis: &
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (place, found) in pods.all.iter().enumerate() {
         let pod = found.pod;
-        if !asks_budgets(pod) {
+        if !is_subject_to_budgets(pod) {
             continue;
         }
         // What protects the pod may be among what was not read.
@@ -100,6 +100,7 @@ fn add_budgets(problem: &mut SearchProblem, pods: &EvictedPods<'_, '_>, basis: &
             continue;
         };
         let refused = refusals(budget, members.len());
+        // The first entry is for no eviction at all.
         let allowed = refused.iter().skip(1).take_while(|refused| **refused == 0);
         let coupling = Coupling {
             within_budget: Some(allowed.count()),

@@ -157,7 +157,7 @@ impl ApiClient {
         }
         match reply {
             Reply::Success(head, body) => Ok((head, body)),
-            Reply::Refusal(refusal) => Err(self.judge(read, change, refusal)),
+            Reply::Refusal(refusal) => Err(self.classify(read, change, refusal)),
         }
     }
 
@@ -225,7 +225,7 @@ impl ApiClient {
             .map_err(AttemptFailure::Unsent)
     }
 
-    fn judge(&self, read: &Read, change: Option<&Change>, refusal: Refusal) -> AttemptFailure {
+    fn classify(&self, read: &Read, change: Option<&Change>, refusal: Refusal) -> AttemptFailure {
         let asked = RequestContext {
             server: &self.shared.server,
             read,
@@ -233,7 +233,7 @@ impl ApiClient {
             is_api_server: self.is_api_server(),
             purpose: self.purpose(),
         };
-        let failure = refusal.judge(&asked);
+        let failure = refusal.classify(&asked);
         // Paths of discovery are left out: where they are denied, lists are probed instead, and no role is needed.
         if let AttemptFailure::Final(ClusterError::Forbidden { permission, .. }) = &failure
             && !permission.resource.starts_with('/')

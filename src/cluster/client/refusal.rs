@@ -90,8 +90,8 @@ impl Refusal {
         self.status == StatusCode::UNAUTHORIZED
     }
 
-    /// What it means for what was asked.
-    pub(in crate::cluster) fn judge(self, asked: &RequestContext<'_>) -> AttemptFailure {
+    /// What it means for the request: whether to retry, and the error otherwise.
+    pub(in crate::cluster) fn classify(self, asked: &RequestContext<'_>) -> AttemptFailure {
         // For an eviction, 429 with a Status is what a budget says; asking again at once would not change it.
         let is_of_budget =
             self.status == StatusCode::TOO_MANY_REQUESTS && is_eviction(&asked.read.path);
@@ -233,7 +233,7 @@ mod tests {
     const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
     const RULE: &str = "/apis/resource.k8s.io/v1/devicetaintrules/a";
     const GROUP: &str = "/apis/resource.k8s.io";
-    fn judge(path: &str, status: u16, body: &str) -> String {
+    fn classified(path: &str, status: u16, body: &str) -> String {
         meaning(path, refused(status, body, BodyExtent::Whole), true)
     }
 
@@ -270,7 +270,7 @@ mod tests {
             is_api_server,
             purpose: None,
         };
-        let failure = format!("{:?}", refusal.judge(&asked));
+        let failure = format!("{:?}", refusal.classify(&asked));
         let name = failure.strip_prefix("Final(").unwrap_or(&failure);
         let end = name.find(|c: char| !c.is_alphanumeric());
         name[..end.unwrap_or(name.len())].to_owned()
@@ -286,7 +286,7 @@ mod tests {
     fn nothing_is_concluded_from_half_a_refusal() {
         let whole = status(404, "NotFound", r#","details":{"name":"a"}"#);
         let half = &whole[..whole.len() / 2];
-        assert_eq!(judge(RULE, 404, half), "Foreign");
+        assert_eq!(classified(RULE, 404, half), "Foreign");
         for code in [400, 404, 409, 500] {
             assert_eq!(judge_part(code, half), "Broken");
         }
@@ -305,12 +305,15 @@ mod tests {
             let details = format!(r#","details":{{"name":"{name}","kind":"devicetaintrules"}}"#);
             status(404, "NotFound", &details)
         };
-        assert_eq!(judge(RULE, 404, &about("a")), "NotFound");
-        assert_eq!(judge(RULE, 404, &about("")), "NotFound");
-        assert_eq!(judge(RULE, 404, &status(404, "NotFound", "")), "NotFound");
-        assert_eq!(judge(RULE, 404, &about("other")), "Foreign");
+        assert_eq!(classified(RULE, 404, &about("a")), "NotFound");
+        assert_eq!(classified(RULE, 404, &about("")), "NotFound");
+        assert_eq!(
+            classified(RULE, 404, &status(404, "NotFound", "")),
+            "NotFound"
+        );
+        assert_eq!(classified(RULE, 404, &about("other")), "Foreign");
         let eviction = "/api/v1/namespaces/a/pods/b/eviction";
-        assert_eq!(judge(eviction, 404, &about("other")), "NotFound");
+        assert_eq!(classified(eviction, 404, &about("other")), "NotFound");
     }
 
     #[test]
@@ -333,7 +336,7 @@ mod tests {
                 "Busy",
             ),
         ] {
-            assert_eq!(judge(path, 429, body), expected, "{path}");
+            assert_eq!(classified(path, 429, body), expected, "{path}");
         }
     }
 
@@ -371,7 +374,7 @@ mod tests {
             (409, "", "Refused"),
         ] {
             let body = status(code, reason, "");
-            assert_eq!(judge(RULE, code, &body), meaning, "{code} {reason}");
+            assert_eq!(classified(RULE, code, &body), meaning, "{code} {reason}");
         }
     }
 
@@ -386,7 +389,7 @@ mod tests {
                 status(500, "NotFound", ""),
                 status(code, "NotFound", "").replace("Failure", "Success"),
             ] {
-                assert_eq!(judge(RULE, code, &body), "Foreign", "{code} {body}");
+                assert_eq!(classified(RULE, code, &body), "Foreign", "{code} {body}");
             }
         }
     }
@@ -398,7 +401,7 @@ mod tests {
             "NotFound",
             r#","details":{"name":"ml","kind":"namespaces"}"#,
         );
-        assert_eq!(judge(RULES, 404, &missing), "Refused");
+        assert_eq!(classified(RULES, 404, &missing), "Refused");
     }
 
     #[test]

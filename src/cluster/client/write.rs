@@ -23,7 +23,7 @@ pub(in crate::cluster) enum WriteOutcome {
     Unmade(ClusterError),
     /// It was not, in the server's own words.
     Refused(ClusterError),
-    /// Nobody knows: there was no answer, or none that can be believed.
+    /// Unknown: there was no answer, or none that can be believed.
     Lost(ClusterError),
 }
 

@@ -109,6 +109,7 @@ pub(in crate::cluster) fn load(
                     .map_err(|error| malformed(path, &error))?;
                 found.push(path.clone());
             }
+            // As kubectl, which skips the files of KUBECONFIG that do not exist.
             Err(ClusterError::KubeconfigUnreadable { source, .. })
                 if source.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),

@@ -89,6 +89,7 @@ impl<'a> Material<'a> {
             let key = read("client key", path, self.user_object())?;
             user.client_key_data = Some(STANDARD.encode(key).into());
         }
+        // Before the credential plugin runs, which may open a browser for a kubeconfig that cannot work.
         self.check_pair(&user)?;
         if let Some(path) = non_empty(user.token_file.as_ref()) {
             match (self.token_in(path), &user.token) {

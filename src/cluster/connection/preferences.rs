@@ -70,6 +70,7 @@ pub(in crate::cluster) fn policy(
         Err(Unread::Missing) if !is_named => None,
         Err(Unread::Missing) => return Err(failure("it does not exist".to_owned())),
         Err(Unread::Unusable(reason)) if is_named => return Err(failure(reason)),
+        // The default file may be meant for another kubectl; only a file that was named has to be usable.
         Err(Unread::Unusable(reason)) => {
             observer.event(&Event::Notice(&format!(
                 "preferences in {} are ignored: {reason}",

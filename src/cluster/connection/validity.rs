@@ -107,10 +107,10 @@ mod tests {
 
     fn field<T: serde::de::DeserializeOwned>(
         text: &str,
-        judge: fn(&T) -> Option<Flaw>,
+        check: fn(&T) -> Option<Flaw>,
     ) -> Option<&'static str> {
         let value: T = serde_yaml::from_str(text).expect("what a kubeconfig may hold");
-        judge(&value).map(|(field, _)| field)
+        check(&value).map(|(field, _)| field)
     }
 
     #[test]

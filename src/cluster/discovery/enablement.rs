@@ -49,6 +49,7 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
     let everywhere = "in kube-apiserver, kube-scheduler and kube-controller-manager";
     match minor.map(|found| found.minor) {
         Some(0..=32) => "rules exist since Kubernetes 1.33".to_owned(),
+        // One feature gate covers taints and rules until 1.34; 1.35 has a second one for rules.
         Some(33 | 34) => format!(
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
              feature gate DRADeviceTaints {everywhere}"
@@ -57,6 +58,7 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
              feature gates DRADeviceTaints and DRADeviceTaintRules {everywhere}"
         ),
+        // DRADeviceTaints is on by default since 1.36.
         Some(36) => format!(
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true, and turn on the \
              feature gate DRADeviceTaintRules {everywhere}"

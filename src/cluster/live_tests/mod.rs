@@ -2,6 +2,7 @@
 
 mod connecting;
 mod discovering;
+mod disruption;
 mod encode;
 mod faults;
 mod kubeconfigs;
@@ -12,7 +13,6 @@ mod proxies;
 mod renewing;
 mod saving;
 pub(crate) mod server;
-mod stakes;
 mod trust;
 mod unsent;
 mod watching;

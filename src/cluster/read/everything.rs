@@ -103,6 +103,7 @@ pub async fn read_everything(
             }
         }
     }
+    // With neither claims nor slices, no command could use the snapshot.
     match denied.remove(&Kind::ResourceClaim) {
         Some(error) if denied.contains_key(&Kind::ResourceSlice) => Err(error),
         _ => Ok(Saved {

@@ -60,6 +60,7 @@ pub async fn find_pods(
             Ok(None) => return Ok(PodQueryResult::Gone),
             Ok(Some(list)) => {
                 let list = list.of_kind::<Pod>();
+                // The pod exists: conversion drops pods without claims.
                 if list.items.is_empty() {
                     return Ok(PodQueryResult::WithoutClaims);
                 }

@@ -74,6 +74,7 @@ impl PlacementInputs {
             let listed = std::mem::take(&mut reading.snapshot.nodes);
             nodes.extend(listed.into_iter().map(|node| (node.name.clone(), node)));
         }
+        // Last, so that they replace the nodes of the list, of which only metadata was read.
         nodes.extend(of_pods.into_iter().map(|node| (node.name.clone(), node)));
         reading.snapshot.nodes = nodes.into_values().collect();
         reading

@@ -31,6 +31,7 @@ const NODE_BY_NODE: usize = 24;
 
 /// The places to watch; none when it is better to ask by name.
 fn places(wanted: &ClaimConsumers, snapshot: &Snapshot) -> Vec<FeedScope> {
+    // A PodGroup does not name its pods, so only a list of all pods shows its members.
     if !wanted.groups.is_empty() {
         return vec![FeedScope::All];
     }
@@ -114,6 +115,7 @@ impl Watched {
             return Ok(());
         }
         match self.open(Kind::Pod, place).await {
+            // The permission to list does not depend on the node, so no other list is tried.
             Err(ClusterError::Forbidden { .. }) => self.by_name.confined = true,
             result => result?,
         }

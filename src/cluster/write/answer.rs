@@ -73,10 +73,13 @@ pub(super) fn deletion<T: Fact>(
 ) -> Result<Deletion, String> {
     let answer: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let accepted = |about: &Value| match about["uid"].as_str() {
+        // By UID: an object that was recreated has the same name.
         Some(found) if found == uid => Ok(Deletion::Accepted),
         Some(_) => Err(format!("it is another object with name {name:?}")),
         None => Err("it does not name the deleted object".to_owned()),
     };
+    // Versions before v1 reply with the deleted object. Upstream: `returnDeletedObject` in the storage of
+    // rules.
     if answer["kind"].as_str() != Some("Status") {
         named::<T>(version, name, body)?;
         return accepted(&answer["metadata"]);

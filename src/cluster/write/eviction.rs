@@ -67,12 +67,12 @@ pub async fn evict(
     match client.write(&target, &change).await {
         WriteOutcome::Done(_) => Ok(EvictionAnswer::Accepted),
         WriteOutcome::Unmade(error) => Err(error),
-        WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => judged(error),
+        WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => classified(error),
     }
 }
 
 /// What an answer means that is no success.
-fn judged(error: ClusterError) -> Result<EvictionAnswer, ClusterError> {
+fn classified(error: ClusterError) -> Result<EvictionAnswer, ClusterError> {
     if matches!(
         error,
         ClusterError::NotFound { .. } | ClusterError::Conflict { .. }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_budget_keeps_the_pod_and_other_failures_are_none_of_its() {
-        let kept = |error| match judged(error) {
+        let kept = |error| match classified(error) {
             Ok(EvictionAnswer::Refused(message)) => Some(message),
             Ok(EvictionAnswer::Accepted | EvictionAnswer::Gone | EvictionAnswer::Unknown(_))
             | Err(_) => None,
@@ -140,9 +140,9 @@ mod tests {
         assert_eq!(kept(refused(429, "needs 3")).as_deref(), Some("needs 3"));
         assert_eq!(kept(refused(500, several)).as_deref(), Some(several));
         assert!(kept(refused(500, "etcd is away")).is_none());
-        assert!(judged(refused(400, "what?")).is_err());
+        assert!(classified(refused(400, "what?")).is_err());
         assert!(matches!(
-            judged(refused(500, "etcd is away")),
+            classified(refused(500, "etcd is away")),
             Ok(EvictionAnswer::Unknown(_))
         ));
     }
@@ -157,14 +157,14 @@ mod tests {
                 message: "uid".to_owned(),
             },
         ] {
-            assert!(matches!(judged(error), Ok(EvictionAnswer::Gone)));
+            assert!(matches!(classified(error), Ok(EvictionAnswer::Gone)));
         }
         let invalid = ClusterError::Invalid {
             path: path(),
             message: "no".to_owned(),
         };
         assert!(matches!(
-            judged(invalid),
+            classified(invalid),
             Ok(EvictionAnswer::Refused(message)) if message == "no"
         ));
     }

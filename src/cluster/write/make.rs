@@ -255,7 +255,7 @@ impl<T: Fact> Objects<T> {
             Ok(()) => (DeletionReply::Accepted, None),
             Err((reply, error)) => (reply, Some(error)),
         };
-        match (removal::judge(reply, seen), error) {
+        match (removal::evaluate(reply, seen), error) {
             (RemovalVerdict::Is(removal), _) => Ok(SendOutcome::Removed(removal)),
             (RemovalVerdict::Overtaken, _) => Ok(SendOutcome::Overtaken(ChangeDoubt::None)),
             (RemovalVerdict::Refused, Some(error)) => Err(error),

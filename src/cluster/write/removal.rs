@@ -56,12 +56,12 @@ pub(super) enum RemovalVerdict {
     Overtaken,
     /// The refusal stands.
     Refused,
-    /// Nobody knows.
+    /// Unknown.
     Unresolved,
 }
 
-/// Judges a deletion.
-pub(super) fn judge(reply: DeletionReply, seen: ObservedObject) -> RemovalVerdict {
+/// The result of a deletion, by the reply and by what was read after it.
+pub(super) fn evaluate(reply: DeletionReply, seen: ObservedObject) -> RemovalVerdict {
     match (reply, seen) {
         (DeletionReply::Accepted, ObservedObject::Absent) => RemovalVerdict::Is(Removal::Deleted),
         (DeletionReply::Accepted, ObservedObject::Leaving | ObservedObject::Unread) => {
@@ -124,7 +124,7 @@ mod tests {
                 ObservedObject::Changed,
                 ObservedObject::Unread,
             ] {
-                let is_deleted = judge(reply, seen) == RemovalVerdict::Is(Removal::Deleted);
+                let is_deleted = evaluate(reply, seen) == RemovalVerdict::Is(Removal::Deleted);
                 let is_proven = reply == DeletionReply::Accepted && seen == ObservedObject::Absent;
                 assert_eq!(is_deleted, is_proven, "{reply:?} {seen:?}");
             }
@@ -190,7 +190,7 @@ mod tests {
                 RemovalVerdict::Unresolved,
             ),
         ] {
-            assert_eq!(judge(reply, seen), expected, "{reply:?} {seen:?}");
+            assert_eq!(evaluate(reply, seen), expected, "{reply:?} {seen:?}");
         }
     }
 

@@ -67,7 +67,7 @@ pub async fn restart(
     match client.write(&target, &change).await {
         WriteOutcome::Done(_) => Ok(RestartAnswer::Accepted),
         WriteOutcome::Unmade(error) => Err(error),
-        WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => judged(error),
+        WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => classified(error),
     }
 }
 
@@ -82,7 +82,7 @@ fn patch(on: &ObjectVersion, at: Timestamp) -> Value {
 }
 
 /// What an answer means that is no success.
-fn judged(error: ClusterError) -> Result<RestartAnswer, ClusterError> {
+fn classified(error: ClusterError) -> Result<RestartAnswer, ClusterError> {
     if matches!(
         error,
         ClusterError::NotFound { .. } | ClusterError::Conflict { .. }
@@ -150,16 +150,16 @@ mod tests {
                 message: message(),
             },
         ] {
-            assert!(matches!(judged(error), Ok(RestartAnswer::Changed)));
+            assert!(matches!(classified(error), Ok(RestartAnswer::Changed)));
         }
         let invalid = ClusterError::Invalid {
             path: path(),
             message: message(),
         };
-        assert!(matches!(judged(invalid), Ok(RestartAnswer::Refused(_))));
-        assert!(judged(refused(400)).is_err());
+        assert!(matches!(classified(invalid), Ok(RestartAnswer::Refused(_))));
+        assert!(classified(refused(400)).is_err());
         assert!(matches!(
-            judged(refused(500)),
+            classified(refused(500)),
             Ok(RestartAnswer::Unknown(_))
         ));
     }

@@ -20,6 +20,7 @@ pub(crate) async fn refuse_missing(
         let is_allowed = is_allowed(client, &query).await;
         is_allowed.map(|is_allowed| (query, is_allowed))
     });
+    // All at once, so that every missing permission is listed and not only the first.
     let answers = try_join_all(asked).await;
     let answers = answers.map_err(|error| {
         failed(error)

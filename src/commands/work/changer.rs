@@ -360,15 +360,15 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Gives a rule the effect back that it had `before` an escalation, where `judge` says that the rule is still as the
+    /// Gives a rule the effect back that it had `before` an escalation, if `revert` finds the rule still as the
     /// escalation left it.
     pub(crate) async fn give_back(
         &mut self,
         before: &DeviceTaintRule,
         patch: &RulePatch,
-        judge: impl Fn(Option<&DeviceTaintRule>) -> Revert,
+        revert: impl Fn(Option<&DeviceTaintRule>) -> Revert,
     ) -> Result<Revert, Failure> {
-        let back = self.try_give_back(before, patch, judge).await;
+        let back = self.try_give_back(before, patch, revert).await;
         back.map_err(|error| self.failed(before.name.as_str(), error))
     }
 
@@ -377,7 +377,7 @@ impl<'a> Changer<'a> {
         &mut self,
         before: &DeviceTaintRule,
         patch: &RulePatch,
-        judge: impl Fn(Option<&DeviceTaintRule>) -> Revert,
+        revert: impl Fn(Option<&DeviceTaintRule>) -> Revert,
     ) -> Result<Revert, ClusterError> {
         let name = before.name.as_str();
         let patch = &self.writer.sign_patch(patch.clone());
@@ -385,7 +385,7 @@ impl<'a> Changer<'a> {
         let found = self.rules.get(name).await?;
         let decided = |found: Option<&StoredRule>| {
             let fact = found.map(|stored| &stored.fact);
-            match (judge(fact), fact) {
+            match (revert(fact), fact) {
                 (Revert::GiveBack, Some(fact)) => ConflictAction::Send(patched(fact, patch)),
                 (back, _) => ConflictAction::End(back),
             }
@@ -534,6 +534,7 @@ impl<'a> Changer<'a> {
             RuleResult::Failed
         };
         if error.is_invalid() {
+            // The same command would be refused again, so the usual advice does not apply.
             let advice = "correct it, and run the command again";
             self.context.ledger.advise([advice.to_owned()]);
         }

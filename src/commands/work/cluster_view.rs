@@ -266,6 +266,7 @@ impl ClusterView {
     /// What there is to say of a node to which no device is local, if that is so and it is there; a
     /// failure when it is not known to be.
     pub(crate) async fn idle_node(&self, name: &str) -> Result<Option<String>, Failure> {
+        // Without slices, any node may have devices.
         if self.reading.without(Kind::ResourceSlice).is_some() {
             return Ok(None);
         }

@@ -56,7 +56,7 @@ pub(crate) async fn ask<A: Answer>(
     }
     // With one answer there is a report, in which the others are named as missing.
     if failures.len() == clusters.len() {
-        return Err(nobody_answered(&failures));
+        return Err(no_response(&failures));
     }
     for (name, failure) in failures {
         for detail in failure.details() {
@@ -70,7 +70,7 @@ pub(crate) async fn ask<A: Answer>(
 }
 
 /// One failure for all clusters, which ends as all of them do.
-fn nobody_answered(failures: &[(&String, Failure)]) -> Failure {
+fn no_response(failures: &[(&String, Failure)]) -> Failure {
     let mut statuses = failures.iter().map(|(_, failure)| failure.status());
     let first = statuses.next();
     // Clusters that fail alike end the command as one would.

@@ -13,7 +13,7 @@ use crate::decide::policy::Policies;
 use crate::decide::proposal::ApprovalResult;
 use crate::decide::question::{Audience, QuestionOutcome, check_count, check_unknown, may_ask};
 use crate::decide::risk::{self, Risk};
-use crate::decide::{Approval as Agreed, ConsentOutcome, PlannedChange, Question, consent};
+use crate::decide::{Approval, ConsentOutcome, PlannedChange, Question, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Minor;
 use crate::output::question::{self, QuestionError};
@@ -53,8 +53,8 @@ pub(crate) struct SafetyLimits {
 
 fn read_expected(path: &PathBuf) -> Result<Expectation, Failure> {
     let read = || {
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
         saved::parse(&text).map_err(UnreadableExpectation::from)
     };
     expected(&path.display().to_string(), read)
@@ -81,8 +81,8 @@ impl SafetyLimits {
         self.expect.is_some()
     }
 
-    /// Whether what hits nobody needs no report.
-    pub(crate) fn is_content_with_nothing(&self) -> bool {
+    /// Whether a change that affects no pod needs no report.
+    pub(crate) fn needs_no_report(&self) -> bool {
         self.guards.is_empty() && !self.expects()
     }
 
@@ -94,7 +94,7 @@ impl SafetyLimits {
         dry_run: DryRun,
         context: &Context,
     ) -> Result<ApprovalResult, Failure> {
-        let approval = Agreed {
+        let approval = Approval {
             yes: self.yes,
             confirm_pods: self.confirm_pods,
             expect: self.expect.as_ref(),
@@ -156,7 +156,7 @@ pub(crate) fn ask(
     let audience = match (dry_run.is_real(), context.interactive) {
         (false, _) => Audience::DryRun,
         (true, true) => Audience::Terminal,
-        (true, false) => Audience::Nobody,
+        (true, false) => Audience::NoTerminal,
     };
     // A question that nothing introduces still stands below the name of its cluster.
     introduce(&[], context);

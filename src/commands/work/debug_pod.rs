@@ -166,6 +166,7 @@ fn not_made(error: ClusterError) -> Failure {
 /// believed.
 async fn refuse_unknown(plan: &DebugPodPlan, client: &ApiClient) -> Result<(), Failure> {
     match node_exists(client, &NodeName::from(plan.node.as_str())).await {
+        // Without permission to read the node, the pod itself shows whether it exists.
         Ok(true) | Err(ClusterError::Forbidden { .. }) => Ok(()),
         Ok(false) => Err(
             Failure::new(ExitStatus::Failed, format!("node {} not found", plan.node))
@@ -207,6 +208,7 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
             }
             DebugPodState::Waiting(why) => why,
         };
+        // Compared after the state was read, so that a pod that has just ended still counts.
         if began.elapsed() >= limit {
             let why = waits.map_or_else(String::new, |why| format!(": {why}"));
             return Err(Failure::new(

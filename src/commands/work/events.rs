@@ -52,6 +52,7 @@ pub(crate) async fn begin(
         }
         (Journal::on_standard_output(), Stdout::Taken)
     } else {
+        // Opened first: a file that cannot be written stops the command before it changes anything.
         (open(target.to_owned()).await?, Stdout::Free)
     };
     context.record(journal);
@@ -123,6 +124,7 @@ pub(crate) fn end(done: &Result<ExitStatus, Failure>, context: &Context) -> Exit
         .detail("the changes were made; only the events are incomplete")
         .print(&context.printer);
     match status {
+        // Lost events count only if nothing else failed: any other status is of more use to a script.
         ExitStatus::Success | ExitStatus::Unchanged => ExitStatus::Failed,
         ExitStatus::Failed
         | ExitStatus::Usage

@@ -193,6 +193,7 @@ impl Verifier {
         if let Some(line) = places.beside(&node) {
             context.printer.warn(&line);
         }
+        // Without slices it is unknown which devices share hardware, which must not be read as none.
         let is_known = !slices_unread(&view.reading);
         let hardware = is_known.then(|| Hardware::of(&view.snapshot().slices));
         Ok(Self {
@@ -250,6 +251,7 @@ impl Verifier {
                 }
                 Err(failure) => return Err(failure),
             };
+            // Compared after the query: with no time left the kubelet is still queried once.
             if Instant::now() >= end {
                 return Ok(left);
             }
@@ -275,6 +277,7 @@ impl Verifier {
         let rest = end.saturating_duration_since(Instant::now());
         let (in_use, prepared) = match &self.way {
             KubeletAccess::Socket { socket, lister } => {
+                // At least one interval: a query without any time would always fail.
                 let lister = lister.within(rest.max(INTERVAL));
                 let in_use = lister.list().await.map_err(refused)?;
                 (in_use, notes_beside(socket))

@@ -62,6 +62,7 @@ pub(crate) async fn shown_node(
 ) -> Result<KubeletNode, Failure> {
     let asked = ask_for_pods(kubelet, view).await?;
     let certificate = certificate_node(kubelet.socket);
+    // Without a hostname there is one proof less, never a wrong one.
     let machine = fs::read_to_string(HOST_NAME).unwrap_or_default();
     let evidence = Evidence {
         snapshot: view.snapshot(),
@@ -78,6 +79,7 @@ pub(crate) async fn shown_node(
             Err(other_node(wanted, node, proof))
         }
         (KubeletNode::NotShown, Some(wanted)) if kubelet.trust == NodeTrust::Confirmed => {
+            // `--confirm-node` stands in for missing evidence. It does not outweigh evidence to the contrary.
             if let Some(pod) = evidence.unlisted(wanted) {
                 return Err(Failure::new(ExitStatus::Failed, format!(
                     "this does not seem to be the kubelet of node {wanted}: pod {pod} runs on that node, and the \

@@ -99,19 +99,20 @@ impl MutationContext {
         })
     }
 
-    /// The rules that are meant. Who may not list rules can still name some: those are read one by
+    /// The rules that the command line selects. Without permission to list rules, named ones are still read, one by
     /// one.
-    pub(crate) async fn meant(&self, chooser: &Chooser) -> Result<SelectedRules, Failure> {
+    pub(crate) async fn selected(&self, chooser: &Chooser) -> Result<SelectedRules, Failure> {
         let now = self.view.now;
         let unlisted = match self.view.rules() {
-            Ok(rules) => return Ok(chooser.meant(rules, now)),
+            Ok(rules) => return Ok(chooser.select(rules, now)),
             Err(failure) => failure,
         };
         match chooser {
             Chooser::Names(names) => {
                 let found = by_name(names, &self.rules).await.map_err(failed)?;
-                Ok(chooser.meant(&found, now))
+                Ok(chooser.select(&found, now))
             }
+            // These are found in the list alone. Only a name can be read without permission to list.
             Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
                 Err(unlisted)
             }

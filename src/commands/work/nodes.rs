@@ -96,6 +96,7 @@ async fn drivers_of(left: &[PendingEviction<'_>], live: &Live) -> Publishers {
     let names = names_of(left);
     let slices = slices_of_nodes(&live.client, &live.served, &names).await;
     slices.map_or_else(
+        // Publishers only make an explanation more precise, so a failed read is no error.
         |_| Publishers::default(),
         |slices| Publishers::new(&slices, &names),
     )

@@ -12,7 +12,7 @@ use super::resolve_rules::by_name;
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
 use crate::commands::clock::Clock;
-use crate::decide::pending_evictions::{EvictionEvidence, Evictors};
+use crate::decide::pending_evictions::{EvictionEvidence, Evictors, RunningWait};
 use crate::engine::hardware::Hardware;
 use crate::engine::holders::UnevictedPod;
 use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts, WaitStep};
@@ -148,6 +148,7 @@ impl RuleObserver {
 
     /// Waits for a change, at most for `rest`.
     pub(crate) async fn rest(&mut self, rest: Duration) -> Result<(), Failure> {
+        // What is read by name has no watch to wake this wait, so it ends earlier.
         let polled = !self.rules_are_watched || self.watched.asks_by_name();
         let tick = if polled { INTERVAL } else { TICK };
         let gather = self.pods.as_ref().map_or(Duration::ZERO, |_| GATHER);
@@ -244,7 +245,7 @@ impl RuleObserver {
             freshness: Freshness::Kept,
             now: self.clock.now(),
         };
-        Ok(judged(&evidence, settle, began, &mut self.nodes, &self.live).await)
+        Ok(evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await)
     }
 
     /// Reads everything again; what is kept begins anew from that, unless it was the last look.
@@ -278,7 +279,7 @@ impl RuleObserver {
             freshness: Freshness::Read,
             now: view.now,
         };
-        let progress = judged(&evidence, settle, began, &mut self.nodes, &self.live).await;
+        let progress = evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await;
         match progress.step {
             WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
                 let reading = Reading {
@@ -300,7 +301,7 @@ impl RuleObserver {
 
 /// What the evidence comes to, once the nodes of those who are left were asked: without them, a pod
 /// that has not ended is still one that is left.
-async fn judged(
+async fn evaluated(
     evidence: &EvictionEvidence<'_>,
     settle: &mut Settle,
     began: Instant,
@@ -310,12 +311,17 @@ async fn judged(
     let impacts = evidence.impacts();
     let claims = &evidence.reading.snapshot.claims;
     let left = impacts.left(&NodesKnown::default().around(claims), evidence.now);
+    // Only after the first evaluation: it shows which pods are overdue, and their nodes alone are read.
     nodes.ask(&left, live, evidence.now).await;
     let around = nodes.known().around(claims);
     let told = |seen: Observation<'_>, facts: WaitFacts<'_>, staying: &[UnevictedPod<'_>]| {
         WaitProgress::new(seen, facts, evidence.now).with_staying(staying)
     };
-    evidence.judge(&impacts, &around, settle, began.elapsed(), told)
+    let wait = RunningWait {
+        settle,
+        waited: began.elapsed(),
+    };
+    evidence.evaluate(&impacts, &around, wait, told)
 }
 
 /// What is read, kept current: without the slices where the controller does not look at them.
@@ -326,6 +332,7 @@ fn watching(live: &Live, semantics: &Semantics, reading: Reading) -> Watched {
         Kind::DeviceTaintRule,
         Kind::ResourceSlice,
     ];
+    // Where a rule taints only published devices, a slice that is removed ends an eviction.
     let kinds = if semantics.reaches_unpublished {
         &always[..]
     } else {

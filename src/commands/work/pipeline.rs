@@ -81,6 +81,13 @@ pub(crate) struct ImpactBasis<'a> {
     pub(crate) late: TimeoutAction,
 }
 
+/// The evictions that a change causes, where the command waits for them.
+struct ExpectedEvictions {
+    /// The pods that the preview showed as evicted.
+    pods: Vec<Uid>,
+    patience: Patience,
+}
+
 /// Where rules are deleted, and what was said about them.
 #[derive(Clone, Copy)]
 pub(crate) struct DeletionBasis<'a> {
@@ -133,7 +140,11 @@ impl Pipeline<'_> {
         };
         match self.basis {
             ApprovalBasis::Impact(basis) => {
-                let wait = self.wait_for_evictions(basis, proposal, expected, patience, changer);
+                let expected = ExpectedEvictions {
+                    pods: expected,
+                    patience,
+                };
+                let wait = self.wait_for_evictions(basis, proposal, expected, changer);
                 Box::pin(wait).await
             }
             ApprovalBasis::Deletion(basis) => {
@@ -205,12 +216,13 @@ impl Pipeline<'_> {
         safety.policies.refuse(&proposal.asked(), &view.semantics)?;
         let (action, release) = (&proposal.action, view.release());
         let risk = take_risk(action, safety.risk, release, self.dry_run, self.context)?;
-        if proposal.is_idle() && safety.is_content_with_nothing() {
+        if proposal.is_idle() && safety.needs_no_report() {
             return Ok(Vec::new());
         }
         let proposed = proposal.proposed(view.now);
         let report = mutation.report(&proposed, &safety.guards).await?;
         if let Some(patience) = proposal.waits() {
+            // Before the confirmation: a wait that cannot succeed is refused while nothing is changed.
             let last = report.assessment.totals.last_eviction;
             wait_advice::refuse_too_short(last, patience, view.now)?;
         }
@@ -255,7 +267,7 @@ impl Pipeline<'_> {
     async fn concerns(&self, mutation: &MutationContext, proposal: &Proposal) -> Vec<String> {
         let user = match proposal.whose {
             NamedOwners::Programs => None,
-            NamedOwners::Anybodys => asking(&proposal.changed(), &mutation.live.client).await,
+            NamedOwners::All => asking(&proposal.changed(), &mutation.live.client).await,
         };
         proposal.concerns(&Requester {
             user: user.as_deref(),
@@ -263,13 +275,12 @@ impl Pipeline<'_> {
         })
     }
 
-    /// Waits until everybody is gone whom the rules evict, for the pods that were `expected` to be hit.
+    /// Waits until all pods that the rules evict are gone, and at least for those that were `expected` to be evicted.
     async fn wait_for_evictions(
         &self,
         basis: ImpactBasis<'_>,
         proposal: &Proposal,
-        expected: Vec<Uid>,
-        patience: Patience,
+        expected: ExpectedEvictions,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
         let evicting = proposal.evicting();
@@ -281,8 +292,8 @@ impl Pipeline<'_> {
         let wait = Wait {
             goal: Goal::Evicted,
             rules: &rules,
-            expected,
-            patience,
+            expected: expected.pods,
+            patience: expected.patience,
             advice: &advice,
             progress_line: ProgressLine::Shown,
             left: None,
@@ -309,7 +320,7 @@ impl Pipeline<'_> {
             // What is held may not be given to others: the rules stay, whatever --on-timeout says.
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
             WaitEnd::TimedOut(left) => {
-                let failure = timed_out(patience.timeout, &left);
+                let failure = timed_out(expected.patience.timeout, &left);
                 Err(match basis.late {
                     TimeoutAction::Keep => {
                         let failure = failure.hint(proposal.what_stays());
@@ -343,9 +354,9 @@ impl Pipeline<'_> {
             let Some(before) = rule.now() else { continue };
             let effect = &before.taint.effect;
             let patch = RulePatch::effect(effect, &view.semantics, Some(view.now));
-            let judge =
+            let still_raised =
                 |found: Option<&DeviceTaintRule>| revert(found, before, &rule.rule.taint.effect);
-            failure = match changer.give_back(before, &patch, judge).await {
+            failure = match changer.give_back(before, &patch, still_raised).await {
                 Ok(back) => failure.hint(back.describe(before)),
                 Err(error) => failure
                     .detail(format!(

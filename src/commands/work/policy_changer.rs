@@ -111,6 +111,7 @@ impl PolicyChanger<'_> {
     /// Notes that the change was not made, unless that is unknown.
     fn failed(&self, failure: Failure) -> Failure {
         let cause: Option<&ClusterError> = failure.cause();
+        // After a lost reply the change stays in progress in the account: the server may have made it.
         if !cause.is_some_and(ClusterError::is_unknown) {
             self.context.ledger.failed();
         }

@@ -24,7 +24,7 @@ pub(crate) async fn selected_rules(
         Err(error) => return unlisted(chooser, rules, now, error).await,
     };
     let found = listed.objects.into_iter().map(|stored| stored.fact);
-    let meant = chooser.meant(&found.collect::<Vec<_>>(), now);
+    let meant = chooser.select(&found.collect::<Vec<_>>(), now);
     // One that cannot be understood may be what was meant.
     if !meant.missing.is_empty() || chooser.names().is_none() {
         for odd in listed.odd {
@@ -45,7 +45,7 @@ async fn unlisted(
         return Err(failed(error));
     };
     let found = by_name(&names, rules).await.map_err(failed)?;
-    let meant = chooser.meant(&found, now);
+    let meant = chooser.select(&found, now);
     // Devices may be tainted by a rule of another name, which nobody can look for.
     let is_sure = matches!(chooser, Chooser::Names(_)) || meant.missing.is_empty();
     if is_sure {

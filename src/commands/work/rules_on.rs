@@ -18,7 +18,7 @@ pub(crate) async fn chosen_in(
     if let Some(chooser) = chooser {
         let is_missing = |meant: SelectedRules| !meant.missing.is_empty();
         let rules = view.rules();
-        let may_be_hardware = rules.is_ok_and(|rules| is_missing(chooser.meant(rules, view.now)));
+        let may_be_hardware = rules.is_ok_and(|rules| is_missing(chooser.select(rules, view.now)));
         if !may_be_hardware || typed.words().is_empty() {
             return Ok((view, chooser));
         }

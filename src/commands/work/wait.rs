@@ -215,6 +215,7 @@ impl Wait<'_> {
                     return Ok(over(if is_free { WaitEnd::Met } else { noted }));
                 }
                 WaitStep::Met => return Ok(over(WaitEnd::Met)),
+                // Pods that are recreated and evicted again do not end, however long the wait is.
                 WaitStep::TimedOut | WaitStep::ComesBack => {
                     return Ok(over(WaitEnd::TimedOut(progress.left.clone())));
                 }

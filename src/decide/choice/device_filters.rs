@@ -224,6 +224,7 @@ impl DeviceFilter {
         let snapshot = &reading.snapshot;
         self.refuse_unread(reading)?;
         let mut conditions = Vec::new();
+        // A condition for each list, since every list has to name the device.
         let named = named.iter().filter(|named| !named.is_empty());
         conditions.extend(named.map(|named| DeviceCondition::Named(named.to_vec())));
         conditions.extend(self.conditions.iter().cloned());
@@ -452,6 +453,7 @@ fn wrong_expression(text: &str, error: &ExpressionError) -> Failure {
 
 /// NAMESPACE/NAME, or NAME in the namespace that is meant elsewhere.
 fn namespaced(text: &str, default: Option<&str>) -> NamespacedName {
+    // As kubectl, if neither the command line nor the context has a namespace.
     let default = default.unwrap_or("default");
     let (namespace, name) = text.split_once('/').unwrap_or((default, text));
     NamespacedName {

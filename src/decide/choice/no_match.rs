@@ -22,8 +22,11 @@ pub fn nothing(
 ) -> Failure {
     let chooses_nothing = |condition: &&DeviceCondition| {
         let alone = filter_devices(snapshot, std::slice::from_ref(condition), semantics);
+        // An expression that failed on a device might have selected it, so it is not known to select nothing.
         alone.devices.is_empty() && alone.failed.is_empty()
     };
+    // A condition that selects nothing alone explains the empty result. If each selects something, only their
+    // combination is empty.
     match conditions.iter().find(chooses_nothing) {
         Some(DeviceCondition::Node(name)) => no_such_node(name, snapshot),
         Some(DeviceCondition::Claim(name)) => no_such_claim(name, snapshot),
@@ -98,6 +101,7 @@ fn no_such_pod(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
         })
     });
     let pods: BTreeSet<NamespacedName> = pods.collect();
+    // A reservation names its pod also where pods were not read.
     if idle.is_there(snapshot) || pods.contains(name) {
         return idle.failure();
     }
@@ -132,6 +136,7 @@ fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
 /// Nothing has that name: perhaps it is in another namespace.
 fn elsewhere(text: String, name: &NamespacedName, known: &BTreeSet<NamespacedName>) -> Failure {
     let same = known.iter().filter(|found| found.name == name.name);
+    // The right name in another namespace is likelier than a misspelt one, so it is suggested alone.
     let same: Vec<String> = same.take(3).map(ToString::to_string).collect();
     let failure = Failure::new(ExitStatus::Failed, text);
     if same.is_empty() {
@@ -222,6 +227,7 @@ pub fn refuse_empty_names(names: &[String]) -> Result<(), Failure> {
 ///
 /// A name that is probably mistyped, with what may have been meant.
 pub fn refuse_unknown_attributes(names: &[String], reading: &Reading) -> Result<(), Failure> {
+    // An attribute that is missing from the slices that were read may be in the others.
     if reading.without(Kind::ResourceSlice).is_some() {
         return Ok(());
     }

@@ -41,8 +41,8 @@ pub enum ChoiceBasis {
 /// What devices are named for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To look at whom a taint hits: it may stay unnamed.
-    Look,
+    /// To assess what a taint would do, without making it: the taint may stay unnamed.
+    Assess,
     /// To taint them.
     Add,
     /// To choose some of them: a taint may stay unnamed, and a rule names none.
@@ -87,6 +87,7 @@ impl Choice {
         .into_iter()
         .filter(|(_, by)| !by.is_empty())
         .collect();
+        // A filter that selects nothing itself, such as `--with-partitions`, needs devices to apply to.
         if let Some(filter) = filter
             && (filter.chooses() || !ways.is_empty())
         {
@@ -285,6 +286,8 @@ fn arguments(
 /// by changing the verb.
 fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure> {
     let texts = &typed.arguments;
+    // A trailing dash removes a taint in kubectl. A command that adds taints must not read it as part of a
+    // key.
     let mut taken = texts
         .iter()
         .filter(|text| TaintPattern::parse(text).is_some());
@@ -379,7 +382,7 @@ fn not_one_way(ways: &[(&str, ChoiceBasis)], purpose: Purpose) -> Failure {
         ([(first, _), (second, _), ..], _) => {
             Failure::usage(format!("{first} cannot be used together with {second}"))
         }
-        ([] | [_], Purpose::Look) => Failure::usage("no devices specified")
+        ([] | [_], Purpose::Assess) => Failure::usage("no devices specified")
             .hint("specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
             .hint("list the devices with `kubectl devicetaint devices`"),
         ([] | [_], Purpose::Add | Purpose::Plan) => Failure::usage("no devices specified").hint(
@@ -470,7 +473,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                shown(Choice::parse(&typed, Purpose::Look)),
+                shown(Choice::parse(&typed, Purpose::Assess)),
                 expected,
                 "{name}"
             );
@@ -531,12 +534,12 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                shown(Choice::parse(&typed, Purpose::Look)),
+                shown(Choice::parse(&typed, Purpose::Assess)),
                 refused,
                 "{name}"
             );
         }
-        let everything = Choice::parse(&typed(&["*/*/*"]), Purpose::Look).unwrap_err();
+        let everything = Choice::parse(&typed(&["*/*/*"]), Purpose::Assess).unwrap_err();
         assert_eq!(
             everything.hints(),
             ["to select every device: --all-devices"]
@@ -560,7 +563,7 @@ mod tests {
                 DeviceFilterFlags::default(),
             ),
         ] {
-            for purpose in [Purpose::Look, Purpose::Add] {
+            for purpose in [Purpose::Assess, Purpose::Add] {
                 let failure = Choice::parse(&typed, purpose).unwrap_err();
                 assert_eq!(
                     failure.to_string(),
@@ -585,7 +588,7 @@ mod tests {
             (&["uid=GPU-1", "k:NoExecute"], Some("uuid=GPU-1")),
             (&["maintenance=x"], None),
         ] {
-            let failure = Choice::parse(&typed(arguments), Purpose::Look).unwrap_err();
+            let failure = Choice::parse(&typed(arguments), Purpose::Assess).unwrap_err();
             let hint = meant.map(|meant| format!("did you mean hardware {meant}?"));
             let hints = failure.hints();
             assert_eq!(

@@ -103,7 +103,7 @@ mod tests {
                     arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
                     ..DeviceArguments::default()
                 },
-                Purpose::Look,
+                Purpose::Assess,
             )
             .unwrap();
             choice.warning().map(|warning| warning.code)

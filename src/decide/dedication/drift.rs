@@ -34,6 +34,7 @@ fn compared(wanted: &Value, found: &Value, path: &str) -> Vec<String> {
                 compared(&at(wanted), &at(found), &format!("{path}.{name}"))
             })
             .collect(),
+        // Lists of different lengths are reported as a whole: which entry is missing is not known.
         (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => wanted
             .iter()
             .zip(found)

@@ -175,6 +175,7 @@ pub fn members_of_rules<'a>(
 /// Whether `rule` was made for the dedication of its taint: it carries the label, and this plugin made it.
 #[must_use]
 pub fn is_our_rule(rule: &DeviceTaintRule) -> bool {
+    // The taint alone proves nothing, since any user may make such a rule.
     let label = rule.metadata.labels.get(RuleMetadata::DEDICATION);
     rule.taint.dedication().is_some()
         && label.map(String::as_str) == rule.taint.dedication()

@@ -173,6 +173,7 @@ impl Terms {
             } else {
                 texts(&noted["allow"])?
             },
+            // Anything but `true` refuses admin access, which is the stricter reading.
             admin_access: if noted["allowAdminAccess"] == true {
                 AdminAccess::Allowed
             } else {

@@ -44,6 +44,7 @@ pub fn completion_patch(
     if has_stage.is_some() && DrainSize::of(rule) == Some(size) {
         return None;
     }
+    // One patch for both, so that a rule never has a size without a stage or the reverse.
     let mut patch = match has_stage {
         Some(_) => RulePatch::default(),
         None => first,

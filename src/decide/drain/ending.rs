@@ -80,8 +80,9 @@ impl DrainEnd {
                 };
                 let reversed = self.reversed();
                 // That the taints stay is not true of their devices.
-                let advice = interrupted(&self.name).into_iter();
-                let advice = advice.skip(usize::from(!reversed.is_empty()));
+                let advice = interrupted(&self.name)
+                    .into_iter()
+                    .skip(usize::from(!reversed.is_empty()));
                 let failure = reversed.into_iter().fold(failure, |failure, line| {
                     failure.detail(format!("reversed by another user or program: {line}"))
                 });
@@ -98,8 +99,10 @@ impl DrainEnd {
             UnitEnd::Reversed(why) => Some(format!("unit {unit}: {why}")),
             UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => None,
         });
-        let skipped = self.skipped.iter();
-        let skipped = skipped.map(|(unit, why)| format!("unit {unit}: {why}"));
+        let skipped = self
+            .skipped
+            .iter()
+            .map(|(unit, why)| format!("unit {unit}: {why}"));
         skipped.chain(ended).collect()
     }
 

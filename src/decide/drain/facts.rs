@@ -115,6 +115,7 @@ impl WorkloadState {
             let needed = self.ready.zip(needed);
             needed.is_some_and(|(ready, needed)| ready >= needed)
         };
+        // A workload that was short of pods before the drain cannot be expected to be complete after it.
         self.has_ended || is_enough(self.wanted) || is_enough(before)
     }
 
@@ -142,6 +143,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
         .iter()
         .flat_map(|budget| &budget.pods)
         .filter(|(_, answer)| match answer {
+            // The Eviction API refuses a pod that several budgets match, whatever each of them allows.
             BudgetAnswer::Refused | BudgetAnswer::Ambiguous => true,
             BudgetAnswer::NotAsked | BudgetAnswer::Allowed => false,
         })
@@ -165,6 +167,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
                 harm: Harm::of(pod, class, budgets),
                 is_terminating: match impact.verdict {
                     Verdict::Terminating => true,
+                    // A pod that stays despite the taint may be terminating for another reason.
                     Verdict::Evicted { .. } | Verdict::Tolerates | Verdict::NotEvicted(_) => {
                         pod.deletion.is_some()
                     }
@@ -183,8 +186,10 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
 
 /// The topmost owner of a pod that reports desired and ready pods; else the nearest owner that was read.
 pub(super) fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
-    let above = owners.above(pod);
+    let above = owners.owners_of(pod);
     let telling = above.iter().rev();
+    // The topmost one: a rollout moves pods between the ReplicaSets of a Deployment, and only the Deployment
+    // has the sum.
     let telling = telling.copied().find(|it| it.has_recovered().is_some());
     telling.or_else(|| above.first().copied())
 }
@@ -226,9 +231,11 @@ pub fn workload_states(
             continue;
         }
         let owner = pod.controller.as_ref();
+        // A pod whose owner is of no known kind has no workload to wait for, which is no gap.
         let Some((owner, kind)) = owner.and_then(|it| Some((it, it.workload_kind()?))) else {
             continue;
         };
+        // An owner that is missing from a complete list was deleted, and creates no more pods.
         if reading.without(kind).is_some() {
             unread.insert(format!("{kind} {}/{}", pod.name.namespace, owner.name));
         }

@@ -35,6 +35,7 @@ pub fn pause_step(trips: bool, elapsed: Duration, timeout: Duration) -> PauseSte
     } else if elapsed >= timeout {
         PauseStep::GiveUp
     } else {
+        // Never beyond the timeout, so that a pause ends when it is due.
         PauseStep::WaitFor(INTERVAL.min(timeout.saturating_sub(elapsed)))
     }
 }

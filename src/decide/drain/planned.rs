@@ -60,6 +60,8 @@ pub fn planned_devices(file: &PlanFile, inventory: &[DeviceState<'_>]) -> BTreeS
     states
         .filter(|state| match file.unit_kind {
             UnitKind::Device | UnitKind::Pool => planned.contains(&state.id),
+            // A device that is new on a planned node belongs to the unit, and `moved` refuses the plan
+            // because of it.
             UnitKind::Node => state.node.is_some_and(|node| names.contains(node.as_str())),
         })
         .map(|state| state.id.clone())
@@ -123,6 +125,7 @@ pub fn refuse_outdated(
     let open: Vec<&(String, BTreeSet<DeviceId>)> = file
         .units
         .iter()
+        // A drain that is resumed has itself changed the units that it finished.
         .filter(|(unit, _)| !facts.settled.contains(unit))
         .collect();
     let mut changes = moved(&open, facts.units);

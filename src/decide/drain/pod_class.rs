@@ -57,6 +57,7 @@ impl PodClass {
     pub fn of<'a>(impact: &PodImpact<'a>, owners: &Owners<'a>) -> Self {
         let results = impact.claims.iter().flat_map(|used| &used.results);
         let mut results = results.peekable();
+        // `all` is true of nothing, and a pod without results is no monitor.
         if results.peek().is_some() && results.all(|result| result.admin_access) {
             return Self::Monitor;
         }
@@ -72,7 +73,7 @@ impl PodClass {
             // Whether an owner of another kind recreates the pod is unknown.
             return Self::Unmanaged;
         };
-        let owner = owners.above(pod).into_iter().next();
+        let owner = owners.owners_of(pod).into_iter().next();
         if kind == Kind::DaemonSet {
             return Self::DaemonSet;
         }
@@ -80,6 +81,7 @@ impl PodClass {
             return Self::Job;
         }
         let several = |owner: &Workload| owner.replicas.is_some_and(|replicas| replicas > 1);
+        // A StatefulSet that was not read may have one replica, so its pod counts as the only one.
         if kind == Kind::StatefulSet && !owner.is_some_and(several) {
             return Self::SingleReplica;
         }

@@ -54,6 +54,8 @@ pub fn recorded_workloads(rules: &[DeviceTaintRule]) -> RecordedWorkloads {
     let texts = rules
         .iter()
         .filter_map(|rule| rule.metadata.annotation(RuleMetadata::DRAIN_WORKLOADS));
+    // An annotation that another client has changed is skipped: the workload is then not waited for, and the
+    // drain goes on.
     let values = texts.filter_map(|text| serde_json::from_str::<Vec<Value>>(text).ok());
     values.flatten().filter_map(|it| parse(&it)).collect()
 }
@@ -67,6 +69,7 @@ pub fn recording_patch(rules: &[DeviceTaintRule], found: RecordedWorkloads) -> O
     if all.is_empty() {
         return None;
     }
+    // The earlier record wins: by now the workload may have fewer ready pods because of the drain.
     all.extend(known);
     let values: Vec<Value> = all.iter().take(MOST).map(text).collect();
     let key = RuleMetadata::DRAIN_WORKLOADS.to_owned();
@@ -131,6 +134,8 @@ pub fn not_ready(
     let unread: BTreeSet<String> = unread
         .map(|gap| format!("{}: {}", gap.what, gap.why))
         .collect();
+    // A workload that is missing from a complete list was deleted. From an incomplete one nothing follows, so
+    // it is checked first.
     if !unread.is_empty() {
         return Err(unread.into_iter().collect());
     }

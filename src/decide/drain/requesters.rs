@@ -44,6 +44,7 @@ pub fn joined(rule: Option<&DeviceTaintRule>, requester: &str) -> String {
     let mut names = rule.map(requesters).unwrap_or_default();
     if names.is_empty() {
         let creator = rule.and_then(|rule| rule.metadata.annotation(RuleMetadata::CREATED_BY));
+        // A user name, such as that of a certificate, may contain the separator; the name of a requester cannot.
         names.extend(creator.map(|user| user.replace(SEPARATOR, "-")));
     }
     names.insert(requester.to_owned());
@@ -91,6 +92,7 @@ pub fn withdraw(
     let all: BTreeSet<String> = rules.iter().flat_map(|rule| requesters(rule)).collect();
     let me = restorer.requester.or(restorer.user);
     let is_requester = me.is_some_and(|me| all.contains(me));
+    // A drain without requesters belongs to no one in particular, so any user may restore it.
     if restorer.ignores_others || all.is_empty() && restorer.requester.is_none() {
         withdrawal.removed = rules.iter().map(|rule| rule.name.to_string()).collect();
         return Ok(withdrawal);
@@ -124,6 +126,7 @@ pub fn withdraw(
             withdrawal.removed.push(rule.name.to_string());
             continue;
         }
+        // A rule that this requester never joined needs no withdrawal, but its requesters still keep it.
         if was_one {
             let annotation = (RuleMetadata::DRAIN_REQUESTERS.to_owned(), text(&left));
             let patch = RulePatch {

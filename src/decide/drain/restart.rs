@@ -210,6 +210,8 @@ pub(super) fn deployment_of<'a>(
     match top.workload {
         Some((Kind::Deployment, workload)) if workload.rollout.is_some() => Ok(workload),
         Some((Kind::Deployment, _)) => Err(RestartBlocker::OwnerUnknown),
+        // A Deployment that is gone or unread has no rollout to look at; its kind alone is no reason to
+        // restart it.
         None if top.gap.is_some() || &*top.owner.kind == Kind::Deployment.as_str() => {
             Err(RestartBlocker::OwnerUnknown)
         }
@@ -236,6 +238,7 @@ fn state(
     };
     let blocker = max_unavailable(rollout, replicas)
         .and_then(|unavailable| {
+            // Budgets come first: a rollout that they do not allow stays forbidden once it has settled.
             allowed_by_budgets(pods, reading, replicas, unavailable)?;
             if is_complete {
                 Ok(())
@@ -324,6 +327,7 @@ fn allowed_by(
     // Pods beyond those that are wanted go again.
     let healthy = status.current_healthy.min(replicas);
     let is_enough = healthy.saturating_sub(unavailable) >= status.desired_healthy;
+    // A rollout that takes away no ready pod violates no budget, also one that is violated already.
     if unavailable > 0 && !is_enough {
         let budget = budget.name.clone();
         return Err(RestartBlocker::BudgetViolated(budget, unavailable));

@@ -67,6 +67,7 @@ impl RestartPlan {
             let found = deployment_of(impact.pod, &owners);
             match found.map(|deployment| states.get_key_value(&deployment.uid)) {
                 Ok(Some((uid, _))) => members.entry(uid).or_default().push(impact),
+                // A Deployment gets no state if its number of replicas is unknown.
                 Ok(None) => drop(blocked.insert(&impact.pod.uid, RestartBlocker::OwnerUnknown)),
                 Err(blocker) => drop(blocked.insert(&impact.pod.uid, blocker)),
             }
@@ -178,6 +179,7 @@ impl RestartFacts<'_> {
         }
         match state.progress {
             RestartProgress::Complete => return Some(RestartBlocker::AlreadyRestarted),
+            // A restart that an earlier run began is waited for, also if it would not be begun now.
             RestartProgress::Ongoing { .. } => return None,
             RestartProgress::NotBegun => {}
         }
@@ -205,6 +207,7 @@ impl RestartFacts<'_> {
     /// Whether other devices are certainly available for all pods that leave, and for one more of this owner where it
     /// has pods elsewhere, which are replaced too and give their devices back only after that.
     fn is_placeable(&self, state: &RestartState, pods: &[&PodImpact<'_>]) -> bool {
+        // The bound of all claims comes first: each alone may find a device that another one takes.
         if self.replacements.unplaceable_together().most() != Some(0) {
             return false;
         }
@@ -226,6 +229,7 @@ impl RestartFacts<'_> {
                     let needed = of(&demand).saturating_add(more);
                     let mut requests = claim.requests.iter();
                     let request = requests.find(|it| it.request.as_str() == &*result.request);
+                    // The lower bound counts: without a device for the new pod the rollout would stall.
                     request.is_some_and(|request| request.devices.least() >= needed)
                 })
             })
@@ -260,6 +264,7 @@ pub fn replaced_already(
             RestartProgress::NotBegun | RestartProgress::Complete => pods.len(),
         });
         let surplus = pods.len().saturating_sub(missing.unwrap_or(pods.len()));
+        // Which of them is arbitrary: what counts is how many still need devices.
         pods.into_iter().take(surplus)
     });
     replaced.collect()

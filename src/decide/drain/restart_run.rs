@@ -73,6 +73,7 @@ impl RestartRun {
             }
             RestartReply::Changed | RestartReply::Unknown => {}
         }
+        // After success, too: the restart is not in the next reading for certain, and must not be sent twice.
         let retry_at = elapsed.saturating_add(RETRY);
         self.retry_at.insert(owner.clone(), retry_at);
     }

@@ -63,6 +63,7 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
             failure.detail(format!("could not be read: {what}"))
         }));
     }
+    // Missing flags come first. With them more pods would be evicted, and more claims would need devices.
     refuse_unasked(plan)?;
     plan.restarts.refuse_others(plan.limits.means)?;
     if plan.limits.accepts_unplaceable {
@@ -88,6 +89,7 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
 fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     let included = plan.limits.included;
     let mut unasked: BTreeMap<(PodClass, &str), Vec<String>> = BTreeMap::new();
+    // A pod that is terminating leaves without the drain, so it needs no flag.
     for pod in plan.pods.iter().filter(|pod| !pod.is_terminating) {
         if let Treatment::NeedsConsent(flag) = pod.class.treatment(included) {
             let pods = unasked.entry((pod.class, flag)).or_default();
@@ -111,8 +113,10 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
 fn unplaced(replacements: &Replacements) -> Vec<String> {
     let mut lines = replacements.lines();
     let unknown = replacements.claims.iter();
-    let unknown = unknown.filter(|claim| claim.placeable.is_none());
-    let unknown: Vec<String> = unknown.map(|claim| claim.name.to_string()).collect();
+    let unknown: Vec<String> = unknown
+        .filter(|claim| claim.placeable.is_none())
+        .map(|claim| claim.name.to_string())
+        .collect();
     if !unknown.is_empty() {
         lines.push(format!(
             "whether other devices are available is unknown for {}: {}",
@@ -151,11 +155,14 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     ];
     let lines_of_owners = restarts.lines().into_iter();
     lines.extend(lines_of_owners.map(|line| format!("  {line}")));
+    // A Deployment is restarted as a whole, so its pods on other devices are replaced as well.
     let elsewhere = restarts.replaced();
     let by_restart = pods.iter().filter(|pod| restarts.restarts(pod)).count();
     if elsewhere > by_restart {
-        let leaving = pods.iter().filter(|pod| pod.is_evicted(limits.included));
-        let leaving = leaving.count();
+        let leaving = pods
+            .iter()
+            .filter(|pod| pod.is_evicted(limits.included))
+            .count();
         let all = leaving.saturating_sub(by_restart).saturating_add(elsewhere);
         lines.push(format!(
             "  {} the devices, and restarts also replace others: {} in all",
@@ -276,6 +283,7 @@ pub fn least_time(leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
         let sum = sum.or_default();
         *sum = sum.saturating_add(seconds);
     }
+    // Workloads are drained side by side, so the slowest one decides.
     Duration::from_secs(workloads.into_values().max().unwrap_or_default())
 }
 

@@ -183,6 +183,7 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
 
 /// Stage of the unit with these rules: the least of their stages, since a run may be interrupted between two of them.
 fn progress(rules: &[DeviceTaintRule]) -> UnitProgress {
+    // One rule without effect is enough: new pods may use its device, so the unit cannot be drained.
     if let Some(reversed) = rules.iter().find_map(reversal) {
         return UnitProgress::Reversed(reversed);
     }
@@ -213,6 +214,7 @@ pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {
         let mut removed = reversed_units(units.values().flatten());
         let units = units.into_iter().map(|(name, mut rules)| {
             rules.sort_by(|left, right| left.name.cmp(&right.name));
+            // What the rules show now goes before what was recorded: it names the rule and the user.
             let progress = match (progress(&rules), removed.remove(&name)) {
                 (reversed @ UnitProgress::Reversed(_), _) => reversed,
                 (_, Some(why)) => UnitProgress::Reversed(why),
@@ -309,6 +311,7 @@ fn refuse_shared(drafts: &[(usize, RuleDraft)], other: &DrainState) -> Result<()
     let rules = other.units.iter().flat_map(|unit| &unit.rules);
     let theirs: BTreeMap<&str, &DeviceTaintRule> =
         rules.map(|rule| (rule.name.as_str(), rule)).collect();
+    // The name of a rule follows from its devices and the key, so the same name means the same device.
     let shared = drafts
         .iter()
         .find(|(_, draft)| theirs.contains_key(draft.name.as_str()));
@@ -349,8 +352,9 @@ pub fn restorable(
         return Ok((drain.name.clone(), drain.units.clone()));
     }
     let of_unit = |drain: &DrainState| {
-        let units = drain.units.iter();
-        let units: Vec<UnitState> = units
+        let units: Vec<UnitState> = drain
+            .units
+            .iter()
             .filter(|unit| unit.name == name && !unit.rules.is_empty() || unit.is_about(name))
             .map(|unit| unit.of_device(name))
             .collect();
@@ -360,8 +364,11 @@ pub fn restorable(
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some((last, _)), false) => {
-            let names = found.into_iter().map(|(name, _)| name).chain([last]);
-            let names: Vec<String> = names.collect();
+            let names: Vec<String> = found
+                .into_iter()
+                .map(|(name, _)| name)
+                .chain([last])
+                .collect();
             Err(
                 Failure::usage(format!("{name} is part of drains {}", names.join(", ")))
                     .hint("name the drain"),

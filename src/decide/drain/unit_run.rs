@@ -194,6 +194,8 @@ impl UnitRun {
     /// Notes the reply to the eviction of a pod, at `elapsed` since the start of the unit.
     pub fn replied(&mut self, pod: &UnitPod, reply: &EvictionReply, elapsed: Duration) {
         match reply {
+            // A lost reply counts as an eviction: the workload is then waited for, which is right in both
+            // cases.
             EvictionReply::Accepted | EvictionReply::Unknown => {
                 self.touched.extend(pod.workload.clone());
                 self.restarts.evicted(pod.workload.as_ref());
@@ -228,6 +230,8 @@ impl UnitRun {
 
     /// The next step, at `elapsed` since the start of the unit.
     pub fn next(&mut self, facts: &UnitFacts, elapsed: Duration) -> UnitStep {
+        // First of all: without its rules, nothing keeps new pods off the devices, and every eviction would
+        // be in vain.
         match &facts.rules {
             RuleState::AsMade => {}
             RuleState::Reversed(by) => {
@@ -240,18 +244,21 @@ impl UnitRun {
         let is_over = elapsed >= self.limits.timeout;
         // Without this data, the pods that would be evicted, and those that are left, are unknown.
         if !facts.unread.is_empty() {
-            let reasons = facts.unread.iter();
-            let reasons = reasons.map(|what| format!("unknown: {what}")).collect();
+            let reasons = facts
+                .unread
+                .iter()
+                .map(|what| format!("unknown: {what}"))
+                .collect();
             return self.wait_or_block(is_over, elapsed, reasons);
         }
         self.note(facts);
-        let leaving = facts.pods.iter().filter(|pod| self.leaves(pod));
-        let leaving: Vec<&UnitPod> = leaving.collect();
+        let leaving: Vec<&UnitPod> = facts.pods.iter().filter(|pod| self.leaves(pod)).collect();
         let staying: Vec<&UnitPod> = leaving
             .iter()
             .copied()
             .filter(|pod| !pod.is_terminating)
             .collect();
+        // Before the timeout counts, so that `--force` still applies if both are due at once.
         if self.must_raise(&staying, elapsed) {
             return UnitStep::RaiseEffect;
         }
@@ -266,6 +273,7 @@ impl UnitRun {
         if !is_over && let Some(owner) = self.restart_candidate(facts, &staying, elapsed) {
             return UnitStep::Restart(owner);
         }
+        // One pod a step: each reply changes what the budgets allow.
         if let Some(pod) = self.candidate(facts, &leaving) {
             let retry_at = self.refused.get(&pod.uid).map(|refused| refused.retry_at);
             if !is_over && retry_at.is_none_or(|at| at <= elapsed) {
@@ -285,6 +293,7 @@ impl UnitRun {
             self.touched.extend(facts.workloads.keys().cloned());
         }
         for (uid, workload) in &facts.workloads {
+            // Once a pod of the workload was evicted, fewer are ready, so the number from before is kept.
             if !self.touched.contains(uid)
                 && let Some(ready) = workload.ready
             {
@@ -470,6 +479,7 @@ impl UnitRun {
         let kept = |pod: &UnitPod| {
             pod.class.treatment(self.limits.included) == Treatment::Kept && !pod.is_terminating
         };
+        // A claim of a pod that is not known may belong to one that has to leave, so the unit is not done.
         if facts.other_claims.is_empty() && facts.pods.iter().all(kept) {
             let pods = facts.pods.iter().map(|pod| pod.name.to_string());
             return UnitStep::Finished(UnitEnd::Held(pods.collect()));
@@ -482,6 +492,7 @@ impl UnitRun {
             return UnitStep::Finished(UnitEnd::Blocked(reasons));
         }
         let limit = match self.limits.force_after {
+            // The next step may be due earlier than the timeout: NoExecute after `--grace`.
             Some(after) if !self.is_raised && after > elapsed => after.min(self.limits.timeout),
             Some(_) | None => self.limits.timeout,
         };

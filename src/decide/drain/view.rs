@@ -101,11 +101,16 @@ pub fn staged_units(order: &[String], end: &DrainEnd) -> Vec<StagedUnit> {
         stage,
     };
     let over = end.units.iter().map(|(name, end)| unit(name, stage(end)));
-    let waiting = end.waiting.iter();
-    let waiting = waiting.map(|name| unit(name, UnitStage::Waiting));
-    let running = end.running.iter();
-    let running = running.map(|name| unit(name, UnitStage::Draining));
+    let waiting = end
+        .waiting
+        .iter()
+        .map(|name| unit(name, UnitStage::Waiting));
+    let running = end
+        .running
+        .iter()
+        .map(|name| unit(name, UnitStage::Draining));
     let mut units: Vec<StagedUnit> = over.chain(running).chain(waiting).collect();
+    // In the order of the plan, so that a unit keeps its number when it ends.
     units.sort_by_key(|unit| order.iter().position(|name| *name == unit.name));
     units
 }
@@ -128,6 +133,7 @@ pub fn combined(parts: &[&DrainProgress]) -> DrainProgress {
         let texts: Vec<&str> = parts.iter().map(|part| text(part).as_str()).collect();
         texts.join("; ")
     };
+    // An equal share for each unit, so that the first does not hide the others.
     let share = MOST_LINES.checked_div(parts.len()).unwrap_or(MOST_LINES);
     let lines = parts
         .iter()
@@ -144,8 +150,12 @@ impl DrainView<'_> {
     #[must_use]
     pub fn progress(&self) -> DrainProgress {
         let left = self.left();
-        let broken = self.run.broken_workloads(self.facts);
-        let broken: Vec<Reason> = broken.into_iter().map(Reason::new).collect();
+        let broken: Vec<Reason> = self
+            .run
+            .broken_workloads(self.facts)
+            .into_iter()
+            .map(Reason::new)
+            .collect();
         let place = self.place();
         let heading = format!(
             "drain {}: unit {} of {}",
@@ -232,16 +242,21 @@ impl DrainView<'_> {
 
     /// What keeps the devices in use: pods, then claims without them, then what is not known.
     fn left(&self) -> Vec<Reason> {
-        let pods = self.pods().into_iter();
-        let pods = pods.map(|pod| {
+        let pods = self.pods().into_iter().map(|pod| {
             let Reason { text, time } = self.reason(pod);
             let text = format!("{}: {text}", pod.name);
             Reason { text, time }
         });
-        let claims = self.facts.other_claims.iter();
-        let claims = claims.map(|claim| Reason::new(format!("claim {claim} holds a device")));
-        let unread = self.facts.unread.iter();
-        let unread = unread.map(|what| Reason::new(format!("unknown: {what}")));
+        let claims = self
+            .facts
+            .other_claims
+            .iter()
+            .map(|claim| Reason::new(format!("claim {claim} holds a device")));
+        let unread = self
+            .facts
+            .unread
+            .iter()
+            .map(|what| Reason::new(format!("unknown: {what}")));
         // Without this data, the pods that are left are unknown.
         let left: Vec<Reason> = unread.chain(pods).chain(claims).collect();
         if left.is_empty() && !self.facts.is_idle {
@@ -287,8 +302,12 @@ impl DrainView<'_> {
             let workload = self.workload(uid);
             return format!("not evicted yet, waits for a device for {workload}");
         }
-        let leaving = self.facts.pods.iter().filter(|pod| self.run.leaves(pod));
-        let leaving: Vec<&UnitPod> = leaving.collect();
+        let leaving: Vec<&UnitPod> = self
+            .facts
+            .pods
+            .iter()
+            .filter(|pod| self.run.leaves(pod))
+            .collect();
         match self.run.obstacle(self.facts, &leaving, pod) {
             Some(EvictionObstacle::Workload(uid)) => {
                 format!("not evicted yet, waits for {}", self.workload(uid))
@@ -383,6 +402,7 @@ fn section(heading: &str, reasons: &[Reason], limit: usize) -> Vec<String> {
     let heading = shortened(&format!("{heading}:"), COLUMNS);
     let room = limit.saturating_sub(1);
     let height = |blocks: &[Vec<String>]| blocks.iter().map(Vec::len).sum::<usize>();
+    // All of it, if it fits: a line that counts a single hidden one would take its place.
     if height(&blocks) <= room {
         return [heading].into_iter().chain(blocks.concat()).collect();
     }

@@ -131,7 +131,7 @@ mod tests {
         ] {
             assert_eq!(report_digest(text).objection(&report), None, "{text}");
         }
-        let mut less = report.clone();
+        let mut less = report;
         less.pods.clear();
         for text in [&short, &both] {
             let objection = report_digest(text).objection(&less);

@@ -90,13 +90,19 @@ impl Hardware {
         let mut spellings = vec![self.number.clone()];
         if is_pci_address(&self.number) {
             let lower = self.number.to_lowercase();
-            let short = lower.rsplit(':').take(2).collect::<Vec<_>>();
-            let short: Vec<&str> = short.into_iter().rev().collect();
+            let short: Vec<&str> = lower
+                .rsplit(':')
+                .take(2)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .collect();
             let short = short.join(":");
             let domain = lower.strip_suffix(&short).unwrap_or_default();
             let domain = domain.trim_end_matches(':').trim_start_matches('0');
             spellings.push(format!("{domain:0>4}:{short}"));
             spellings.push(format!("{domain:0>8}:{short}"));
+            // Drivers leave out the domain only if it is 0.
             if domain.is_empty() {
                 spellings.push(short);
             }
@@ -123,6 +129,7 @@ pub fn may_be_number(word: &str) -> bool {
 
 /// Whether the text can be no name of a driver, a rule, a pod or a taint, but a number of hardware.
 fn is_number(text: &str) -> bool {
+    // Names of Kubernetes objects and pools are lower case, so a word with upper case and digits is a serial number.
     let is_mixed = text.contains(|c: char| c.is_ascii_uppercase())
         && text.contains(|c: char| c.is_ascii_digit())
         && may_be_number(text);

@@ -54,8 +54,8 @@ pub fn misspelt(argument: &str) -> Option<String> {
         return None;
     }
     let lower = |(name, _): &(&str, AttributeMeaning)| name.to_lowercase();
-    let found = nearest(&name.to_lowercase(), KNOWN.iter().map(lower));
-    let found = found.first()?;
+    let near = nearest(&name.to_lowercase(), KNOWN.iter().map(lower));
+    let found = near.first()?;
     let known = KNOWN.iter().find(|known| lower(known) == *found)?;
     let meant = known.0;
     (meant != name).then(|| format!("{meant}={value}"))

@@ -406,9 +406,9 @@ mod tests {
                     "{name}"
                 );
             }
-            let judged = |other| refuse_other_hardware(&rules(), &reading, &semantics(), other);
-            let refused = judged(OtherHardware::Refused);
-            let accepted = judged(OtherHardware::Accepted);
+            let checked = |other| refuse_other_hardware(&rules(), &reading, &semantics(), other);
+            let refused = checked(OtherHardware::Refused);
+            let accepted = checked(OtherHardware::Accepted);
             assert_eq!(accepted.unwrap(), said, "{name}");
             if code == Some("identity-changed") {
                 let failure = refused.unwrap_err();

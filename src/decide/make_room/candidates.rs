@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::assess::do_not_disrupt;
-use crate::engine::disruption::asks_budgets;
+use crate::engine::disruption::is_subject_to_budgets;
 use crate::engine::{Impact, NotEvicted, PodImpact, Verdict};
 use crate::model::{Kind, Pod, PodDisruptionBudget, Uid};
 
@@ -153,6 +153,7 @@ fn movability(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>, now: Timestam
     ]
     .into_iter()
     .filter_map(|(holds, why)| holds.then_some(why));
+    // A pod that is terminating frees its devices without an eviction, whatever would protect it.
     if found.verdict == Verdict::Terminating {
         return Movability::Leaving;
     }
@@ -185,5 +186,5 @@ fn has_budget(pod: &Pod, budgets: &[PodDisruptionBudget]) -> bool {
     let mut of_namespace = budgets
         .iter()
         .filter(|budget| budget.name.namespace == pod.name.namespace);
-    asks_budgets(pod) && of_namespace.any(|budget| budget.covers(pod) != Some(false))
+    is_subject_to_budgets(pod) && of_namespace.any(|budget| budget.covers(pod) != Some(false))
 }

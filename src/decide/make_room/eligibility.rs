@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::assess::{Basis, completeness};
-use crate::engine::allocator::{Completeness, PendingClaim, RootCause, diagnose};
+use crate::engine::allocator::{Completeness, PendingClaim, RootCause, SearchBasis, diagnose};
 use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{Chain, ExplainInput, PendingPod};
@@ -47,7 +47,10 @@ impl WaitingPod {
             nodes: &self.pending.nodes,
             selectors: &self.pending.selectors,
             proposed: &[],
-            known: (basis.semantics, completeness(basis.reading)),
+            basis: SearchBasis {
+                semantics: basis.semantics,
+                completeness: completeness(basis.reading),
+            },
         }
     }
 
@@ -113,6 +116,8 @@ pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure>
         return Err(refused(pod, "has claims whose requests were not read"));
     };
     let closed = closed_nodes(pod, snapshot);
+    // The allocator knows devices and nodes, not what the scheduler's other plugins refuse. So closed nodes
+    // are excluded by a selector.
     pending.selectors.extend(other_nodes(&closed));
     let reserved = claims().flat_map(|claim| &claim.reserved_for);
     let waits = WaitingPod {

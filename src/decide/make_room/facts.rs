@@ -79,6 +79,7 @@ fn progress(pod: Option<&Pod>, uid: &Uid) -> PodProgress {
     };
     match &pod.node {
         Some(node) => PodProgress::Scheduled(node.clone()),
+        // The scheduler skips pods that are terminating, so this one never gets a node.
         None if pod.deletion.is_some() => PodProgress::Gone,
         None => PodProgress::Pending(pod.has_no_place().map(str::to_owned)),
     }
@@ -115,10 +116,13 @@ fn remaining(plan: &RoomPlan, snapshot: &Snapshot) -> Vec<RemainingPod> {
 fn competitors(devices: &BTreeSet<DeviceId>, view: &StageView<'_>) -> Vec<Competitor> {
     let claims = view.snapshot.claims.iter();
     let others = claims.filter(|claim| {
+        // A claim that held a device before may hold it until its pods have left. It takes nothing from the
+        // waiting pod.
         !view.claims.contains(&claim.name) && !view.before.claims.contains(&claim.uid)
     });
     let found = others.filter_map(|claim| {
         let mut results = claim.allocation.iter().flat_map(|it| &it.results);
+        // Admin access leaves the device free for others.
         let taken = results.find(|it| !it.admin_access && devices.contains(&it.device))?;
         Some(Competitor {
             device: taken.device.clone(),
@@ -148,6 +152,7 @@ fn reversed(view: &StageView<'_>) -> Option<String> {
         if now.uid != rule.uid {
             return Some(format!("rule {name} was removed and recreated"));
         }
+        // The effect is left out: this run raises it itself.
         let is_other = now.selector != rule.selector
             || kept_for(now) != kept_for(rule)
             || now.taint.value != rule.taint.value;

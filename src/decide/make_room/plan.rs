@@ -143,6 +143,8 @@ pub fn plan(input: &RoomInput<'_>, limits: &RoomLimits) -> Result<RoomPlan, Box<
             closed: input.waiting.closed.clone(),
         });
     }
+    // Nothing of this search is done. It finds the sets that flags would allow, so that the refusal can name
+    // the flags.
     let near = Searched::new(input, Tier::BudgetsViolated, |_| true);
     let sets = near.result.best.iter().chain(&near.result.runner_up);
     let nearest = sets.map(|set| {
@@ -166,6 +168,7 @@ pub fn plan(input: &RoomInput<'_>, limits: &RoomLimits) -> Result<RoomPlan, Box<
         nearest: nearest.collect(),
         evictable: near.pods.len(),
         staying: staying(input.candidates),
+        // The first search proves that nothing is allowed, the second that nothing else would help.
         is_proved: found.result.is_proved && near.result.is_proved,
         unknown: near.unknown(),
         closed: input.waiting.closed.clone(),
@@ -224,8 +227,12 @@ impl<'a> Searched<'a> {
     }
 
     fn planned(&self, set: &RoomSet) -> PlannedRoom {
-        let pods = set.evicted.iter().filter_map(|place| self.pods.get(*place));
-        let mut pods: Vec<PlannedEviction> = pods.map(|candidate| planned(candidate)).collect();
+        let mut pods: Vec<PlannedEviction> = set
+            .evicted
+            .iter()
+            .filter_map(|place| self.pods.get(*place))
+            .map(|candidate| planned(candidate))
+            .collect();
         pods.sort_by(|left, right| left.name.cmp(&right.name));
         PlannedRoom {
             set: set.clone(),

@@ -163,6 +163,8 @@ impl StageRun {
     /// The next step, so long after the start.
     #[must_use]
     pub fn next(&self, facts: &StageFacts, elapsed: Duration) -> StageStep {
+        // The goal comes first: a pod that is scheduled after the timeout, or despite a competitor, has what
+        // it needs.
         match &facts.progress {
             PodProgress::Scheduled(node) => {
                 let end = StageEnd::Scheduled(node.clone(), facts.devices.clone());
@@ -174,6 +176,7 @@ impl StageRun {
         if !facts.competitors.is_empty() {
             return StageStep::Finished(StageEnd::Lost(facts.competitors.clone()));
         }
+        // After the rules were removed by this run, their absence is no interference.
         if let Some(why) = facts.reversed.as_ref().filter(|_| !self.is_lifted) {
             return StageStep::Finished(StageEnd::Reversed(why.clone()));
         }
@@ -204,6 +207,8 @@ impl StageRun {
             !self.accepted.contains(&pod.uid)
                 && refusal.is_none_or(|refusal| elapsed >= refusal.retry_at)
         };
+        // NoExecute evicts all pods on the device, also those that a budget protects. So the Eviction API
+        // accepts these first.
         if !self.is_raised
             && (is_forced || by_api.iter().all(|pod| self.accepted.contains(&pod.uid)))
         {
@@ -212,6 +217,7 @@ impl StageRun {
                 return Some(StageStep::Raise);
             }
         }
+        // The controller evicts what is left, so the Eviction API is not called any more.
         if self.is_raised && is_forced {
             return None;
         }

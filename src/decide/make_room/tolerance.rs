@@ -40,6 +40,8 @@ pub fn lacking(claims: &[&ResourceClaim], uid: &Uid) -> Vec<LackingRequest> {
                     .iter()
                     .map(|(name, terms)| (format!("{}/{name}", request.name), Some(terms)))
                     .collect(),
+                // A request of a newer API may have tolerations that were not read. The taint could keep out
+                // the pod itself, so it counts as lacking.
                 RequestKind::Unknown => vec![(request.name.to_string(), None)],
             };
             let of_claim = choices

@@ -6,7 +6,7 @@ use super::request::{PlanRequest, PlanSize, Spread};
 use super::units::devices_of;
 use crate::assess::{Basis, PlanUnit, completeness};
 use crate::engine;
-use crate::engine::allocator::{AllocatableDevices, allocatable_devices};
+use crate::engine::allocator::{AllocatableDevices, SearchBasis, allocatable_devices};
 use crate::engine::set_search::{DomainLimits, SetLimits};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind, NodeName};
@@ -56,7 +56,10 @@ pub fn plan_space(
         }
     }
     if let Some(floor) = &request.keeps {
-        let known = (basis.semantics, completeness(basis.reading));
+        let known = SearchBasis {
+            semantics: basis.semantics,
+            completeness: completeness(basis.reading),
+        };
         let devices = devices_of(&space.units);
         let found = allocatable_devices(&basis.reading.snapshot, &devices, known);
         let Some(found) = found else {
@@ -179,6 +182,8 @@ fn evenly(sizes: &[usize], count: usize) -> usize {
         let given = sizes.iter().map(|size| *size.min(&most));
         given.fold(0, usize::saturating_add)
     };
+    // The sum grows with the maximum. With `count` each domain gives all that is needed of it, so nothing
+    // beyond can help.
     (0..=count)
         .find(|most| gives(*most) >= count)
         .unwrap_or(count)

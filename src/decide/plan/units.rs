@@ -58,6 +58,7 @@ fn whole_nodes(
             nodes.entry(node).or_default().push(state.id);
         }
     }
+    // One selected device selects its node. The node's other devices belong to the unit as well.
     nodes.retain(|_, devices| devices.iter().any(|id| candidates.contains(id)));
     if nodes.is_empty() {
         let devices = counted(candidates.len(), "device");

@@ -10,7 +10,7 @@ use super::available::available;
 use super::candidate_devices::{FittingDevices, pools_in_reach};
 use super::claim_group::ClaimGroup;
 use super::cluster_state::ClusterState;
-use super::completeness::{Completeness, Unknown};
+use super::completeness::{SearchBasis, Unknown};
 use super::demand::{SearchStop, demands};
 use super::incomplete_pools::incomplete_pools;
 use super::joint_bound::{JointBound, joint_bound};
@@ -20,7 +20,6 @@ use super::search::{SearchTask, is_placeable};
 use super::unmodelled_terms::unmodelled_terms;
 use super::usage::{Holdings, Usage};
 use crate::engine::impact::{Impact, ProposedTaint, Verdict};
-use crate::engine::semantics::Semantics;
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
 
 /// Search budget of one answer, in steps; a search that exceeds it answers "unknown".
@@ -40,10 +39,10 @@ pub fn replacement<'a>(
     snapshot: &'a Snapshot,
     proposed: &[ProposedTaint],
     impact: &Impact<'_>,
-    (semantics, completeness): (&Semantics, Completeness),
+    basis: SearchBasis<'_>,
 ) -> Replacement<'a> {
     let affected = affected(snapshot, impact);
-    let state = ClusterState::new(snapshot, proposed, semantics, completeness);
+    let state = ClusterState::new(snapshot, proposed, basis);
     let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
     let mut session = AllocationSession::new(&state, &all);
     let reallocations: Vec<ClaimReallocation<'a>> = affected

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate_devices::{Candidacy, is_free, pools_in_reach, reached};
 use super::cluster_state::ClusterState;
-use super::completeness::{Completeness, Range};
+use super::completeness::{Range, SearchBasis};
 use super::demand::Choice;
 use super::usage::{Holdings, Usage};
 use crate::engine::impact::Impact;
-use crate::engine::semantics::Semantics;
 use crate::model::{DeviceAmount, DeviceClass, DeviceId, RequestTerms, Snapshot};
 
 /// What stays allocatable of the classes of the selected devices.
@@ -39,9 +38,9 @@ pub struct AllocatableDevices {
 pub fn allocatable_devices(
     snapshot: &Snapshot,
     chosen: &BTreeSet<DeviceId>,
-    (semantics, completeness): (&Semantics, Completeness),
+    basis: SearchBasis<'_>,
 ) -> Option<AllocatableDevices> {
-    let state = ClusterState::new(snapshot, &[], semantics, completeness);
+    let state = ClusterState::new(snapshot, &[], basis);
     let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
     let chosen = chosen.iter().filter_map(|id| state.identity(id)).collect();
     let Members {

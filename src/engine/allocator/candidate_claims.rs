@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::allocation_session::AllocationSession;
 use super::cluster_state::{ClusterState, IgnoredTaints};
-use super::completeness::Completeness;
+use super::completeness::SearchBasis;
 use super::demand::{Demand, SearchStop, demands};
 use super::exclusions::{Exclusion, ExclusionFinder};
 use super::nodes::{NodeFacts, selects};
@@ -13,7 +13,6 @@ use super::usage::{Holdings, Usage};
 use crate::engine::closed_nodes::{ClosedReason, closed_reason};
 use crate::engine::devices::current_slices;
 use crate::engine::impact::ProposedTaint;
-use crate::engine::semantics::Semantics;
 use crate::engine::usage::claim_names;
 use crate::model::{ClaimSpec, DeviceId, Pod, ResourceClaim, Snapshot};
 
@@ -44,9 +43,9 @@ pub fn candidate_claims<'a>(
     snapshot: &'a Snapshot,
     device: &DeviceId,
     proposed: &[ProposedTaint],
-    known: (&Semantics, Completeness),
+    basis: SearchBasis<'_>,
 ) -> Vec<CandidateClaim<'a>> {
-    let mut state = ClusterState::among(snapshot, proposed, known, |_| true);
+    let mut state = ClusterState::new(snapshot, proposed, basis);
     let waiting = snapshot
         .claims
         .iter()
@@ -221,7 +220,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::engine::allocator::Completeness;
     use crate::engine::allocator::tests::{asks, id, name, overdrawn, terms, world};
+    use crate::engine::semantics::Semantics;
     use crate::model::{
         DeviceSelector, NodeRequirement, NodeSelector, NodeTaint, NodeTerm, RequestTerms,
         Scheduling, Taint,
@@ -246,8 +247,11 @@ mod tests {
         proposed: &[ProposedTaint],
     ) -> Vec<Vec<Exclusion>> {
         let semantics = Semantics::newest();
-        let known = (&semantics, Completeness::COMPLETE);
-        let found = candidate_claims(snapshot, &id(device), proposed, known);
+        let basis = SearchBasis {
+            semantics: &semantics,
+            completeness: Completeness::COMPLETE,
+        };
+        let found = candidate_claims(snapshot, &id(device), proposed, basis);
         found.into_iter().map(|one| one.exclusions).collect()
     }
 

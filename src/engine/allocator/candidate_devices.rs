@@ -18,7 +18,7 @@ use crate::model::SliceNodes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Candidacy {
     No,
-    /// Nobody knows.
+    /// Unknown.
     Perhaps,
     Yes,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use foldhash::HashMap;
 
-use super::completeness::Completeness;
+use super::completeness::{Completeness, SearchBasis};
 use super::expression_cache::ExpressionCache;
 use super::nodes::NodeFacts;
 use super::pool::{NodeView, PoolGatherer};
@@ -85,19 +85,22 @@ impl<'a> ClusterState<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
         proposed: &[ProposedTaint],
-        semantics: &Semantics,
-        completeness: Completeness,
+        basis: SearchBasis<'_>,
     ) -> Self {
-        Self::among(snapshot, proposed, (semantics, completeness), |_| true)
+        Self::among(snapshot, proposed, basis, |_| true)
     }
 
     /// As [`ClusterState::new`], seen from those nodes alone that are `meant`.
     pub(super) fn among(
         snapshot: &'a Snapshot,
         proposed: &[ProposedTaint],
-        (semantics, completeness): (&Semantics, Completeness),
+        basis: SearchBasis<'_>,
         meant: impl Fn(&NodeFacts<'a>) -> bool,
     ) -> Self {
+        let SearchBasis {
+            semantics,
+            completeness,
+        } = basis;
         let rules: Vec<_> = proposed_rules(proposed)
             .chain(existing_rules(snapshot, proposed))
             .collect();

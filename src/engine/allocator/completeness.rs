@@ -3,6 +3,8 @@
 use std::fmt;
 use std::iter::Sum;
 
+use crate::engine::semantics::Semantics;
+
 /// What was read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completeness {
@@ -27,6 +29,15 @@ impl Completeness {
         classes: true,
         nodes: true,
     };
+}
+
+/// What a search for devices relies on beside the snapshot.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchBasis<'a> {
+    /// How that version of Kubernetes behaves.
+    pub semantics: &'a Semantics,
+    /// What was read completely.
+    pub completeness: Completeness,
 }
 
 /// Why something is not known, in words.

@@ -80,7 +80,7 @@ pub(super) enum SearchStop {
     No,
     /// The allocator gives up there, as things are.
     Conflict,
-    /// Nobody knows what the allocator would do.
+    /// What the allocator would do is unknown.
     Unknown(Unknown),
     /// It would be more devices than a claim gets.
     TooMany,

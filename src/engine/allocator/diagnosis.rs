@@ -42,7 +42,7 @@ mod tests {
 
     use super::*;
     use crate::engine::allocator::tests::{asks, id, name, overdrawn, terms, world};
-    use crate::engine::allocator::{Completeness, Exclusion, RootCause, TaintOwner};
+    use crate::engine::allocator::{Completeness, Exclusion, RootCause, SearchBasis, TaintOwner};
     use crate::engine::{ProposedTaint, Semantics};
     use crate::model::{
         AttributeValue, ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest,
@@ -95,7 +95,10 @@ mod tests {
             nodes,
             selectors: &[],
             proposed,
-            known: (&semantics, Completeness::COMPLETE),
+            basis: SearchBasis {
+                semantics: &semantics,
+                completeness: Completeness::COMPLETE,
+            },
         })
     }
 
@@ -214,7 +217,10 @@ mod tests {
                 nodes: &[],
                 selectors: &[on(node)],
                 proposed: &[],
-                known: (&semantics, Completeness::COMPLETE),
+                basis: SearchBasis {
+                    semantics: &semantics,
+                    completeness: Completeness::COMPLETE,
+                },
             });
             assert_eq!(found.root_cause, root_cause, "{node}");
         }
@@ -258,7 +264,10 @@ mod tests {
             nodes: &[],
             selectors: &[],
             proposed: &[],
-            known: (&semantics, unread),
+            basis: SearchBasis {
+                semantics: &semantics,
+                completeness: unread,
+            },
         });
         assert!(
             matches!(found.root_cause, RootCause::Unknown(_)),

@@ -61,7 +61,7 @@ pub enum Exclusion {
     Incomplete,
     /// Its pool contradicts itself.
     Invalid,
-    /// Nobody knows whether it could be used, for this reason.
+    /// Whether it could be used is unknown, for this reason.
     Unknown(String),
 }
 

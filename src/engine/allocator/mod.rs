@@ -84,7 +84,7 @@ pub use allocation_session::replacement;
 pub use available::{AllocatableDevices, Available, allocatable_devices};
 pub use blocked_partitions::blocked_partitions;
 pub use candidate_claims::{CandidateClaim, candidate_claims};
-pub use completeness::{Completeness, Range, Unknown};
+pub use completeness::{Completeness, Range, SearchBasis, Unknown};
 pub use diagnosis::{Diagnosis, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};
 pub use incomplete_pools::IncompletePool;

@@ -2,12 +2,11 @@
 
 use super::allocation_session::AllocationSession;
 use super::cluster_state::{ClusterState, IgnoredTaints};
-use super::completeness::Completeness;
+use super::completeness::SearchBasis;
 use super::nodes::{NodeFacts, selects};
 use super::replacement::Placeability;
 use super::usage::Holdings;
 use crate::engine::impact::ProposedTaint;
-use crate::engine::semantics::Semantics;
 use crate::model::{NodeName, NodeSelector, ResourceClaim, Snapshot};
 
 /// A claim that waits for devices.
@@ -24,7 +23,7 @@ pub struct PendingClaim<'a> {
     /// Taints that are asked about, beside those that are there.
     pub proposed: &'a [ProposedTaint],
     /// How that version of Kubernetes behaves, and what was read.
-    pub known: (&'a Semantics, Completeness),
+    pub basis: SearchBasis<'a>,
 }
 
 /// Whether there is a node with all that the claim needs; where nobody knows, there is none that is known.
@@ -51,10 +50,11 @@ impl<'a> PendingClaim<'a> {
                 .all(|selector| selects(selector, node) != Some(false))
         };
         let is_meant = |node: &NodeFacts<'a>| self.is_meant(node.name) && insists_on(*node);
-        ClusterState::among(self.snapshot, self.proposed, self.known, is_meant)
+        ClusterState::among(self.snapshot, self.proposed, self.basis, is_meant)
     }
 
     fn is_meant(&self, name: Option<&str>) -> bool {
+        // A node without a name stands for all that no slice names, and may be any of them.
         self.nodes
             .iter()
             .all(|node| name.is_none_or(|name| name == node.as_str()))

@@ -307,8 +307,11 @@ fn relevance(slice: &ResourceSlice, node: NodeFacts<'_>) -> NodeRelevance {
         // Upstream (`GatherPools`) passes over a slice that names its nodes in none of the known ways.
         SliceNodes::Several | SliceNodes::Selected(_) => Some(false),
         SliceNodes::PerDevice => {
-            let answers = slice.devices.iter().map(|device| is_for(device, node));
-            let answers: BTreeSet<Option<bool>> = answers.collect();
+            let answers: BTreeSet<Option<bool>> = slice
+                .devices
+                .iter()
+                .map(|device| is_for(device, node))
+                .collect();
             if answers.contains(&Some(true)) {
                 Some(true)
             } else {

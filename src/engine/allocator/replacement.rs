@@ -42,7 +42,7 @@ pub enum Placeability {
     Placeable,
     /// On none.
     Unplaceable,
-    /// Nobody knows, for these reasons.
+    /// Unknown, for these reasons.
     Unknown(BTreeSet<Unknown>),
 }
 

@@ -49,7 +49,7 @@ pub enum RootCause {
     NoClass(ObjectName),
     /// Expressions that fail: the scheduler gives up with an error where it comes to them.
     Fails(BTreeSet<Unknown>),
-    /// Nobody knows, for these reasons.
+    /// Unknown, for these reasons.
     Unknown(BTreeSet<Unknown>),
 }
 

@@ -113,8 +113,10 @@ fn other_names(
     let mut beside: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
     for device in others {
         let aliases = hardware.aliases(device).into_iter();
-        let names = aliases.map(|alias| alias.device);
-        let names: BTreeSet<DeviceId> = names.filter(|id| selected.contains(id)).collect();
+        let names: BTreeSet<DeviceId> = aliases
+            .map(|alias| alias.device)
+            .filter(|id| selected.contains(id))
+            .collect();
         if !names.is_empty() {
             beside.insert(device.clone(), names);
         }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Completeness, Placeability, Replacement, UnmodelledTerm, replacement, siblings};
+use super::{
+    Completeness, Placeability, Replacement, SearchBasis, UnmodelledTerm, replacement, siblings,
+};
 use crate::engine::{Impact, ProposedTaint, Semantics, preview};
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, CapacityPolicy, ClaimSource, ClaimSpec,
@@ -199,7 +201,10 @@ fn seen<'a>(
         snapshot,
         &proposed,
         &impact,
-        (&Semantics::newest(), completeness),
+        SearchBasis {
+            semantics: &Semantics::newest(),
+            completeness,
+        },
     )
 }
 
@@ -614,7 +619,10 @@ fn together_no_more_find_a_place_than_devices_are_left() {
         &snapshot,
         &proposed,
         &impact,
-        (&semantics, Completeness::COMPLETE),
+        SearchBasis {
+            semantics: &semantics,
+            completeness: Completeness::COMPLETE,
+        },
     );
     let alone: Vec<_> = replacement
         .claims

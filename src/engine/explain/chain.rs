@@ -293,8 +293,9 @@ impl<'a> ChainBuilder<'a, '_> {
         if let Some(published) = entry.published {
             let mut devices = published.slice.devices.iter();
             // The device and not its name, which a pool may have twice.
-            let place = devices.position(|device| std::ptr::eq(device, published.device));
-            let place = place.unwrap_or_default();
+            let place = devices
+                .position(|device| std::ptr::eq(device, published.device))
+                .unwrap_or_default();
             return Publication::Current(published.slice, place);
         }
         let slices = &self.input.snapshot.slices;

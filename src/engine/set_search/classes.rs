@@ -91,8 +91,11 @@ impl Classes {
             let mut shared = Vec::new();
             for pod in &unit.pods {
                 let of_pod = couplings_of_pods.get(*pod).map_or(&[][..], Vec::as_slice);
-                let own = problem.pods.get(*pod).map(|pod| pod.burden);
-                let own = own.unwrap_or_default();
+                let own = problem
+                    .pods
+                    .get(*pod)
+                    .map(|pod| pod.burden)
+                    .unwrap_or_default();
                 if users.get(*pod).is_some_and(|users| *users > 1) {
                     // A pod that costs nothing is lost for nothing, however often.
                     if own != Burden::NONE || !of_pod.is_empty() {

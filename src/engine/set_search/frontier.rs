@@ -269,11 +269,17 @@ impl<'s> Step<'s> {
             let limits = problem.limits.domains.get(domain)?;
             Some((place(Common::Domain(domain))?, *limits))
         });
-        let counted = class.counted.iter();
-        let counted = counted.filter_map(|(number, count)| Some((coupling(*number)?, *count)));
+        let counted = class
+            .counted
+            .iter()
+            .filter_map(|(number, count)| Some((coupling(*number)?, *count)));
         let shared = class.shared.iter().filter_map(|pod| {
-            let couplings = space.classes.couplings_of_pods.get(*pod)?.iter();
-            let couplings = couplings.filter_map(|number| coupling(*number));
+            let couplings = space
+                .classes
+                .couplings_of_pods
+                .get(*pod)?
+                .iter()
+                .filter_map(|number| coupling(*number));
             let burden = problem.pods.get(*pod)?.burden;
             Some((place(Common::Pod(*pod))?, burden, couplings.collect()))
         });

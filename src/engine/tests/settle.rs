@@ -536,7 +536,7 @@ fn a_rule_that_keeps_nobody_off_makes_nothing_idle() {
     let rules = [idle_rule("None")];
     let mut wait = wait(Goal::Idle, &rules);
     let never = step(&mut wait, &quiet(&rules), 0);
-    let expected = UnreachableGoal::KeepsNobodyOff {
+    let expected = UnreachableGoal::BlocksNoPods {
         rule: "drain".into(),
         effect: Effect::None,
     };

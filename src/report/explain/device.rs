@@ -10,7 +10,9 @@ use super::verdict::describe;
 use super::view::Explained;
 use crate::assess::Basis;
 use crate::assess::completeness;
-use crate::engine::allocator::{CandidateClaim, Exclusion, TaintOwner, candidate_claims};
+use crate::engine::allocator::{
+    CandidateClaim, Exclusion, SearchBasis, TaintOwner, candidate_claims,
+};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
 use crate::engine::hardware::{Alias, Hardware};
@@ -40,7 +42,10 @@ pub fn explain_device(
     let (publication, taints) = on_device(id, &input)?;
     let teller = DeviceSteps { id, assumed, basis };
     let holders = teller.holders();
-    let known = (basis.semantics, completeness(basis.reading));
+    let known = SearchBasis {
+        semantics: basis.semantics,
+        completeness: completeness(basis.reading),
+    };
     let candidates = candidate_claims(snapshot, id, assumed, known);
     let answer = format!(
         "{}; {}; {}",

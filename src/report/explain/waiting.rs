@@ -16,7 +16,7 @@ use super::step::{FieldReference, Step, StepType};
 use crate::assess::{Basis, closed_line, completeness};
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::{
-    ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, diagnose,
+    ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, SearchBasis, TaintOwner, diagnose,
 };
 use crate::engine::closed_nodes::{closed_nodes, other_nodes};
 use crate::engine::explain::{Chain, PendingPod};
@@ -180,7 +180,10 @@ pub(super) fn of(
         nodes: &wanted.nodes,
         selectors: &selectors,
         proposed: assumed,
-        known: (basis.semantics, completeness(basis.reading)),
+        basis: SearchBasis {
+            semantics: basis.semantics,
+            completeness: completeness(basis.reading),
+        },
     };
     let found = diagnose(&question);
     let view = |choice: &ChoiceDiagnosis| describe(choice, &wanted, snapshot);
@@ -308,8 +311,10 @@ impl Excluded {
             self.message,
             some(&self.devices)
         );
-        let expression = self.expression.iter();
-        let expression = expression.map(|text| Step::new(StepType::Note, text.clone(), None));
+        let expression = self
+            .expression
+            .iter()
+            .map(|text| Step::new(StepType::Note, text.clone(), None));
         Step::new(StepType::Excluded, text, self.field_ref.clone())
             .satisfied(false)
             .with(expression)

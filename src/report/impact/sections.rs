@@ -136,6 +136,7 @@ fn question(taints: &[TaintImpact]) -> Vec<String> {
 /// Of one taint, the first line and the controller's message say what the table does.
 fn taints_shown(taints: &[TaintImpact]) -> Shown {
     match taints {
+        // The counts of a single taint are in the message of the controller.
         [impact] if impact.controller_message.is_some() => Shown::Wide,
         _ => Shown::Always,
     }

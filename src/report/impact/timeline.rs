@@ -8,7 +8,7 @@ use super::release_time::{Departure, DeviceReleases, departures, is_stuck};
 use super::view::{ImpactReport, Pod, Selector};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
-use crate::report::event_chart::{MOMENTS, PARTIAL, moment, when};
+use crate::report::event_chart::{MOMENTS, PARTIAL, alike, moment, when};
 use crate::report::table::{Chart, Column, Moment, Table};
 use crate::report::time::Time;
 
@@ -180,7 +180,8 @@ impl Timeline {
             .iter()
             .map(|(seconds, entry)| (*seconds, number(entry)))
             .filter(|(_, number)| *number > 0);
-        moments
+        alike(moments)
+            .into_iter()
             .map(|(seconds, number)| moment(seconds, number, noun))
             .collect()
     }
@@ -254,6 +255,7 @@ fn moments(entries: &[(i64, usize, usize)]) -> BTreeMap<i64, TimelineEntry> {
     }
     // Spans of equal length keep the shape of the evictions, which the busiest moments alone would not.
     let spans = i64::try_from(MOMENTS).unwrap_or(i64::MAX);
+    // Rounded up, so that the last moment is within the last span.
     let span = last.checked_div(spans).unwrap_or(0).saturating_add(1);
     sums(entries.iter().map(|(seconds, pods, devices)| {
         let begins = seconds.checked_div(span).unwrap_or(0);

@@ -84,6 +84,7 @@ pub fn parse(text: &str) -> Result<PlanFile, UnreadablePlan> {
         devices: &written.selected_devices,
         pods: &written.affected_pods,
     });
+    // A plan that was edited is not the one whose cost was computed and reviewed.
     if found != written.digest {
         return Err(UnreadablePlan::Edited);
     }
@@ -137,6 +138,7 @@ impl Written {
 /// The device of that name, as reports write it: a pool may have slashes in its name, drivers and devices have none.
 fn device(name: &str) -> Option<DeviceId> {
     let (driver, rest) = name.split_once('/')?;
+    // The name of a pool may contain slashes, that of a device cannot.
     let (pool, device) = rest.rsplit_once('/')?;
     Some(DeviceId {
         driver: driver.into(),

@@ -2,7 +2,7 @@
 
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::allocator::{
-    Completeness, Placeability, Replacement, replacement,
+    Completeness, Placeability, Replacement, SearchBasis, replacement,
 };
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{Reading, Taint};
@@ -109,7 +109,10 @@ fn ours<'a>(reading: &'a Reading, proposed: &'a [ProposedTaint]) -> Replacement<
         &reading.snapshot,
         proposed,
         &impact,
-        (&semantics, Completeness::COMPLETE),
+        SearchBasis {
+            semantics: &semantics,
+            completeness: Completeness::COMPLETE,
+        },
     )
 }
 

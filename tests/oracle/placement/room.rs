@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use kubectl_devicetaint::assess::completeness;
 use kubectl_devicetaint::engine::Semantics;
-use kubectl_devicetaint::engine::allocator::PendingClaim;
 use kubectl_devicetaint::engine::allocator::room::{RoomCost, RoomQuestion, RoomSet, room};
+use kubectl_devicetaint::engine::allocator::{PendingClaim, SearchBasis};
 use kubectl_devicetaint::engine::set_search::Tier;
 use kubectl_devicetaint::model::{Reading, Uid};
 use serde_json::{Value, json};
@@ -98,7 +98,10 @@ fn chosen(reading: &Reading) -> Option<(RoomSet, BTreeSet<String>)> {
             nodes: &[],
             selectors: &[],
             proposed: &[],
-            known: (&semantics, completeness(reading)),
+            basis: SearchBasis {
+                semantics: &semantics,
+                completeness: completeness(reading),
+            },
         },
         evictable: &uids,
         leaving: &nobody,

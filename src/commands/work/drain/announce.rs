@@ -52,6 +52,7 @@ impl DrainRequest {
                 answers = publication.ask(&report, &mut changer) => answers,
                 status = &mut signal => Err(interrupted(status)),
             };
+            // Before the answers are compared, so that no return below leaves a rule behind.
             let removed = publication.clean_up(&mut changer).await;
             let answers = match (answers, removed) {
                 (Ok(answers), removed) => removed.map(|()| answers)?,

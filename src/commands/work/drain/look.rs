@@ -47,6 +47,8 @@ impl UnitObserver<'_> {
         let pods = pods_of(&view.impact(&proposed), &view.basis());
         self.remember(&view, &pods);
         let there: Vec<Pod> = self.pods_among(&pods, true);
+        // The workload of an evicted pod must be ready before the next eviction, so its pods count after they
+        // are gone.
         let gone: Vec<Pod> = self.pods_among(&pods, false);
         let (mut workloads, mut unknown) = workload_states(&there, &view.reading);
         let since = tainted_since(rules);
@@ -65,6 +67,7 @@ impl UnitObserver<'_> {
         let (unschedulable, denied) = self.unschedulable(&view).await?;
         unknown.extend(denied);
         let uids: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.uid).collect();
+        // A claim that no pod of the unit uses holds a device as well, so the unit is not idle.
         let other_claims: Vec<NamespacedName> = holders(view.snapshot(), &self.unit.devices)
             .into_iter()
             .filter(|holder| {
@@ -179,6 +182,8 @@ impl UnitObserver<'_> {
         if pods.is_empty() || workloads.is_empty() {
             return Ok(BTreeMap::new());
         }
+        // A rollout creates a new ReplicaSet after the first pods were observed, so these owners have to be
+        // read.
         let reading = self.workloads_of(pods, &view.reading).await?;
         let waiting = workloads_of_waiting(&reading.snapshot.pods, &reading).into_iter();
         Ok(waiting
@@ -216,8 +221,12 @@ pub(super) fn recordable(
             let mut results = pod.claims.iter().flat_map(|used| &used.results);
             results.any(|result| unit.devices.contains(&result.device))
         };
-        let pods = impact.pods.iter().filter(is_here);
-        let pods: Vec<Pod> = pods.map(|impact| impact.pod.clone()).collect();
+        let pods: Vec<Pod> = impact
+            .pods
+            .iter()
+            .filter(is_here)
+            .map(|impact| impact.pod.clone())
+            .collect();
         (unit.name.clone(), workloads_to_record(&pods, reading))
     };
     units.iter().map(of_unit).collect()

@@ -55,8 +55,8 @@ pub(crate) struct DrainRequest {
     pub(crate) mode: Option<WriteMode>,
 }
 
-/// What a drain does to pods, before it is agreed to.
-pub(crate) struct Agreed {
+/// What a drain does to pods, as shown before the confirmation.
+pub(crate) struct CheckedDrain {
     pub(crate) restarts: RestartPlan,
     /// The workloads that have pods on the devices, by unit.
     pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
@@ -106,8 +106,10 @@ impl Prepared {
     /// The rules of its units; none unless all of them are there.
     fn rules(&self, known: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
         let names = self.runs.iter().flat_map(|run| &run.rules);
-        let rules = names.map(|name| known.iter().find(|rule| rule.name.as_str() == *name));
-        let rules: Option<Vec<DeviceTaintRule>> = rules.map(Option::<&_>::cloned).collect();
+        let rules: Option<Vec<DeviceTaintRule>> = names
+            .map(|name| known.iter().find(|rule| rule.name.as_str() == *name))
+            .map(Option::<&_>::cloned)
+            .collect();
         rules.unwrap_or_default()
     }
 }
@@ -239,11 +241,14 @@ impl DrainRequest {
             .iter()
             .filter(|unit| !left_out.contains_key(&unit.name))
         {
+            // A finished unit may have got devices or pods since. Then it is open again.
             if !progress(unit).is_over() {
                 settled.remove(&unit.name);
             }
         }
+        // Only devices so far, before anything else is read; `check` compares the pods.
         self.refuse_outdated(&units, &settled, &[], view)?;
+        // Units of earlier runs count, too: the number is recorded on the rules as the size of the drain.
         let mut names_of_units: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
         let known_units = state.into_iter().flat_map(|state| &state.units);
         names_of_units.extend(known_units.map(|unit| &*unit.name));
@@ -371,7 +376,7 @@ impl DrainRequest {
         &self,
         prepared: &Prepared,
         mutation: &MutationContext,
-    ) -> Result<Agreed, Failure> {
+    ) -> Result<CheckedDrain, Failure> {
         let (view, limits) = (&mutation.view, &self.limits);
         let devices = prepared.units.iter().flat_map(|unit| &unit.devices);
         let proposed: Vec<ProposedTaint> = devices
@@ -414,8 +419,11 @@ impl DrainRequest {
         };
         let restarts = RestartPlan::of(limits.means, &facts);
         let siblings = Sibling::of(&impact, &basis);
-        let siblings = siblings.iter().filter(|sibling| !sibling.is_shared());
-        let siblings: Vec<String> = siblings.map(Sibling::line).collect();
+        let siblings: Vec<String> = siblings
+            .iter()
+            .filter(|sibling| !sibling.is_shared())
+            .map(Sibling::line)
+            .collect();
         let fates = job_fates(&of_leaving, &view.reading);
         let plan = DrainPlan {
             siblings: &siblings,
@@ -438,7 +446,7 @@ impl DrainRequest {
             self.check_permission(&leaving, mutation).await?;
         }
         let workloads = recordable(&prepared.units, &impact, &view.reading);
-        Ok(Agreed {
+        Ok(CheckedDrain {
             restarts,
             workloads,
             lines,
@@ -459,7 +467,7 @@ impl DrainRequest {
         Proposal {
             rules: prepared.steps.iter().map(ProposedRule::from).collect(),
             action: format!("Drain {}", few(&names)),
-            whose: NamedOwners::Anybodys,
+            whose: NamedOwners::All,
             noted_before: None,
             patience: None,
             drains: Some(if may_raise {

@@ -41,6 +41,15 @@ pub(super) struct UnitDrain<'a, 'b, 'c> {
     pub(super) rules: Vec<DeviceTaintRule>,
 }
 
+/// What the wait that runs beside the evictions has found so far.
+#[derive(Clone, Copy)]
+struct IdleWait<'a> {
+    /// Its result, once it has one.
+    idleness: &'a Idleness,
+    /// The reasons for which the unit is not idle yet.
+    left: &'a RefCell<Vec<Blocker>>,
+}
+
 impl UnitDrain<'_, '_, '_> {
     /// Drains the unit, and returns the result.
     ///
@@ -71,9 +80,15 @@ impl UnitDrain<'_, '_, '_> {
         let waiting = async {
             let waited = Box::pin(wait.for_pods(view, order.context)).await;
             idleness.replace(Some(waited));
+            // The wait does not end the drain: its result is read between two steps, so that no eviction that was
+            // sent goes without its response.
             pending().await
         };
-        let evicting = Box::pin(self.evict_all(run, (&idleness, &left)));
+        let idle_wait = IdleWait {
+            idleness: &idleness,
+            left: &left,
+        };
+        let evicting = Box::pin(self.evict_all(run, idle_wait));
         tokio::select! {
             end = evicting => end,
             end = waiting => end,
@@ -83,7 +98,7 @@ impl UnitDrain<'_, '_, '_> {
     async fn evict_all(
         &mut self,
         mut run: UnitRun,
-        (idleness, left): (&Idleness, &RefCell<Vec<Blocker>>),
+        idle_wait: IdleWait<'_>,
     ) -> Result<UnitEnd, Failure> {
         let order = self.order;
         let began = Instant::now();
@@ -98,10 +113,10 @@ impl UnitDrain<'_, '_, '_> {
         let name = &self.unit.name;
         loop {
             let mut facts = Box::pin(observer.facts(&self.rules)).await?;
-            if let Some(end) = is_idle(idleness, &mut facts)? {
+            if let Some(end) = is_idle(idle_wait.idleness, &mut facts)? {
                 return Ok(end);
             }
-            facts.not_idle = messages(&left.borrow());
+            facts.not_idle = messages(&idle_wait.left.borrow());
             // Between this and the step no other unit decides anything.
             facts.busy = self.board.occupied_beside(name);
             let step = run.next(&facts, began.elapsed());
@@ -188,6 +203,7 @@ impl UnitDrain<'_, '_, '_> {
                 let line = format!("evicted pod {name}");
                 (line.clone(), RequestResult::Accepted, line)
             }
+            // An eviction is retried every few seconds; a refusal that stays the same is printed once.
             EvictionReply::Refused(message) if told.get(&pod.uid) != Some(message) => {
                 told.insert(pod.uid.clone(), message.clone());
                 let line = format!("eviction of pod {name} refused, will retry ({message})");

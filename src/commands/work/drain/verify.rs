@@ -62,6 +62,8 @@ impl DrainOrder<'_> {
                 // Who stops the program is not told that a kubelet is silent.
                 Err(failure) if failure.status().is_signal() => return Err(failure),
                 Err(failure) => {
+                    // A kubelet that cannot be queried leaves the devices unverified; the drain of the unit
+                    // is done all the same.
                     held.push(format!("kubelet of node {node}: {failure}"));
                 }
             }
@@ -104,6 +106,7 @@ impl DrainOrder<'_> {
             let messages: Vec<&str> = left.iter().map(|left| left.message.as_str()).collect();
             let line = messages.join("; ");
             self.context.ledger.left(&line);
+            // A line for each change, not for each query.
             if last.replace(line.clone()) != line {
                 let line = format!("node {node}: waiting for the kubelet: {line}");
                 self.context.printer.note(&line);

@@ -125,6 +125,7 @@ impl RoomRequest {
         }
         Err(match (&self.target, last) {
             (RoomTarget::Pending, last) => {
+                // With data missing, the pods may have been rejected for that reason alone.
                 if last.is_some() {
                     refuse_unknown(&view.basis())?;
                 }
@@ -220,6 +221,8 @@ fn refuse_unread(view: &ClusterView) -> Result<(), Failure> {
     let mut gaps = needed
         .into_iter()
         .filter_map(|kind| {
+            // Pods are read only for the devices in question, so the kind as a whole never counts as read.
+            // What failed is a gap.
             let gap = view.reading.without(kind);
             gap.filter(|_| {
                 kind != Kind::Pod || view.reading.gaps.iter().any(|it| it.kind() == Some(kind))
@@ -274,6 +277,7 @@ fn steps(drafts: Vec<RuleDraft>, view: &ClusterView, uid: &Uid) -> Result<Vec<Ad
         let there = rules.iter().find(|rule| rule.name.as_str() == draft.name);
         let is_ours = there.and_then(kept_for) == Some(uid.as_str());
         let terms = Terms {
+            // A rule that an earlier run left for the same pod is taken over.
             existing: if is_ours {
                 Existing::Overwritten
             } else {
@@ -310,7 +314,7 @@ impl Prepared {
         Proposal {
             rules: self.wanted.iter().map(ProposedRule::from).collect(),
             action: action(&self.pod.name, &self.plan),
-            whose: NamedOwners::Anybodys,
+            whose: NamedOwners::All,
             noted_before: None,
             patience: None,
             drains: None,
@@ -335,6 +339,7 @@ impl Prepared {
         refuse_missing(queries, Purpose::MakeRoom, &mutation.live.client).await?;
         let mut asked = BTreeSet::new();
         for pod in self.plan.chosen.pods.iter().filter(|pod| pod.has_budget) {
+            // Permissions are granted by namespace, so one pod of each is tried.
             if asked.insert(&pod.name.namespace) {
                 let client = &mutation.live.client;
                 let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;

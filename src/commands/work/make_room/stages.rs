@@ -45,6 +45,7 @@ impl RoomOrder<'_> {
     /// When the cluster cannot be read or changed.
     pub(crate) async fn run(&mut self, changer: &mut Changer<'_>) -> Result<StageEnd, Failure> {
         let mut run = StageRun::new(self.limits);
+        // An earlier run may have raised the effect before it was interrupted.
         if self.are_raised() {
             run.raised();
         }
@@ -100,6 +101,7 @@ impl RoomOrder<'_> {
 
     async fn facts(&self) -> Result<StageFacts, Failure> {
         let view = ClusterView::of(self.live.clone(), self.version).await?;
+        // Rules that cannot be read must not be taken for rules that were removed.
         view.rules()?;
         if !view.knows_usage() {
             let why = "claims cannot be read any more: the users of the devices are unknown";

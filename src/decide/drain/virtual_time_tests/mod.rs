@@ -400,8 +400,10 @@ fn drain(seed: u64) -> (UnitEnd, u64) {
             }
         }
     }
-    let rollouts = simulation.workloads.iter();
-    let rollouts = rollouts.filter_map(|workload| workload.rollout.as_ref());
+    let rollouts = simulation
+        .workloads
+        .iter()
+        .filter_map(|workload| workload.rollout.as_ref());
     let restarts: Vec<u64> = rollouts.map(|rollout| rollout.restarts).collect();
     let most = match limits.means {
         Means::Auto | Means::Restart => 1,
@@ -514,8 +516,11 @@ fn drain_together(seed: u64) -> usize {
         let elapsed = Duration::from_secs(elapsed);
         for unit in runs.keys().copied().collect::<Vec<_>>() {
             let run = runs.get_mut(&unit).expect("a run");
-            let others = busy.iter().filter(|(other, _)| **other != unit);
-            let others: BTreeSet<Uid> = others.flat_map(|(_, uids)| uids.clone()).collect();
+            let others: BTreeSet<Uid> = busy
+                .iter()
+                .filter(|(other, _)| **other != unit)
+                .flat_map(|(_, uids)| uids.clone())
+                .collect();
             let end = loop {
                 let mut facts = simulation.facts(unit);
                 facts.busy.clone_from(&others);

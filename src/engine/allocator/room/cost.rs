@@ -25,7 +25,7 @@ pub struct RoomCost {
 }
 
 impl RoomCost {
-    /// Nobody is evicted.
+    /// No pod is evicted.
     pub const NONE: Self = Self {
         tier: Tier::ShortGrace,
         pods: 0,

@@ -141,8 +141,12 @@ impl NodeRoom {
         };
         let is_emptied: Vec<bool> = self.devices.iter().map(leaves).collect();
         for bound in &self.bounds {
-            let more = bound.fits.iter().zip(&is_emptied);
-            let more = more.filter(|(fits, emptied)| **fits && **emptied).count();
+            let more = bound
+                .fits
+                .iter()
+                .zip(&is_emptied)
+                .filter(|(fits, emptied)| **fits && **emptied)
+                .count();
             if bound.free.saturating_add(more) < bound.needed {
                 return None;
             }
@@ -190,8 +194,13 @@ fn bound(
     view: &NodeView<'_>,
     state: &ClusterState<'_>,
 ) -> Option<RequestBound> {
-    let needed = demand.choices.iter().map(|choice| needed(choice));
-    let needed = needed.collect::<Option<Vec<usize>>>()?.into_iter().min()?;
+    let needed = demand
+        .choices
+        .iter()
+        .map(|choice| needed(choice))
+        .collect::<Option<Vec<usize>>>()?
+        .into_iter()
+        .min()?;
     let mut fitting = BTreeSet::new();
     for pool in view.pools.iter().filter(|pool| is_usable(pool.status)) {
         for place in &pool.devices {

@@ -204,8 +204,9 @@ impl Finder<'_, '_> {
     ) -> Result<(), Exhausted> {
         for node in 0..self.nodes.len() {
             let pods = &self.nodes[node].pods;
-            let places = (0..pods.len()).filter(|place| (self.cost)(&[pods[*place]]).tier <= tier);
-            let places: Vec<usize> = places.collect();
+            let places: Vec<usize> = (0..pods.len())
+                .filter(|place| (self.cost)(&[pods[*place]]).tier <= tier)
+                .collect();
             let mut combinations = Combinations::new(places.len(), size);
             while let Some(chosen) = combinations.next() {
                 self.sets = self.sets.checked_sub(1).ok_or(Exhausted)?;
@@ -379,8 +380,9 @@ impl Finder<'_, '_> {
         });
         let places: Vec<(u32, u32)> = places.collect();
         let sets_of = |wanted: &BTreeSet<u32>| -> BTreeSet<(u32, &str)> {
-            let meant = places.iter();
-            let meant = meant.filter(|(_, place)| wanted.contains(&state.at(*place).identity));
+            let meant = places
+                .iter()
+                .filter(|(_, place)| wanted.contains(&state.at(*place).identity));
             meant
                 .flat_map(|(pool, place)| counter_sets(*place, state).map(|set| (*pool, set)))
                 .collect()
@@ -420,8 +422,10 @@ impl Finder<'_, '_> {
         let devices = self.ids(&candidate.chosen);
         let slices = self.snapshot.slices.iter();
         let mut local = slices.flat_map(|slice| {
-            let known = slice.devices.iter();
-            let known = known.filter(|device| devices.contains(&slice.id_of(device)));
+            let known = slice
+                .devices
+                .iter()
+                .filter(|device| devices.contains(&slice.id_of(device)));
             known.filter_map(|device| slice.node_of(device))
         });
         RoomSet {

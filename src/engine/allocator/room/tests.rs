@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{RoomCost, RoomQuestion, RoomSearch, relevant_devices, room};
 use crate::engine::Semantics;
 use crate::engine::allocator::tests::{asks, name, node, slice, terms};
-use crate::engine::allocator::{Completeness, PendingClaim, is_placeable};
+use crate::engine::allocator::{Completeness, PendingClaim, SearchBasis, is_placeable};
 use crate::engine::set_search::Tier;
 use crate::model::{
     Allocation, AllocationResult, ConsumerReference, CounterSet, CounterUse, DeviceClass, DeviceId,
@@ -225,7 +225,10 @@ impl Case {
             nodes: &[],
             selectors: &self.selectors,
             proposed: &[],
-            known: (semantics, Completeness::COMPLETE),
+            basis: SearchBasis {
+                semantics,
+                completeness: Completeness::COMPLETE,
+            },
         }
     }
 

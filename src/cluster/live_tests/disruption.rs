@@ -1,4 +1,4 @@
-//! What is at stake where pods lose devices, as far as it may be read.
+//! Objects that decide about disruption: what is read of them with few permissions.
 
 use super::encode;
 use super::server::{Answer, Server};
