@@ -55,13 +55,13 @@ pub(super) struct MakeRoomArgs {
     #[arg(value_name = "TARGET", add = Values::Subjects)]
     target: Option<String>,
 
-    /// Choose the pending pod with the highest priority that waits for devices
+    /// Choose the pending pod of the highest priority
     ///
     /// In --namespace, or in all namespaces.
     #[arg(long)]
     pending: bool,
 
-    /// Remove rules that earlier runs of make-room left behind
+    /// Remove rules that earlier runs left behind
     ///
     /// For example, a killed run leaves its rules behind. Only rules that make-room created are removed. A rule
     /// that has not expired may belong to a run in progress: it is removed if you confirm it at a terminal; with
@@ -98,7 +98,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, help_heading = "Pods")]
     include_do_not_disrupt: bool,
 
-    /// Do not require the toleration: rely on the pod's priority
+    /// Rely on the priority alone, without the toleration
     ///
     /// The taint is removed when the evicted pods have left, before the pod is scheduled. From then on, the
     /// devices are not kept for the pod. The scheduler tries pods by priority, but another pod, even one of a
