@@ -73,7 +73,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, requires = "cleanup", conflicts_with_all = ["target", "pending"])]
     include_unexpired: bool,
 
-    /// Also consider sets that violate PodDisruptionBudgets
+    /// Allow sets that violate PodDisruptionBudgets
     ///
     /// Pods that a budget protects are evicted with effect NoExecute after --grace.
     #[arg(long, help_heading = "Pods")]
@@ -83,7 +83,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration, help_heading = "Pods", hide_short_help = true)]
     grace: Duration,
 
-    /// Also evict pods of the same or a higher priority
+    /// Also evict pods of equal or higher priority
     #[arg(long, help_heading = "Pods")]
     include_higher_priority: bool,
 
@@ -91,7 +91,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, help_heading = "Pods")]
     include_kube_system: bool,
 
-    /// Also evict pods with a do-not-disrupt annotation
+    /// Also evict pods annotated do-not-disrupt
     ///
     /// karpenter.sh/do-not-disrupt, cluster-autoscaler.kubernetes.io/safe-to-evict or
     /// descheduler.alpha.kubernetes.io/prefer-no-eviction.
