@@ -55,13 +55,13 @@ pub(super) struct MakeRoomArgs {
     #[arg(value_name = "TARGET", add = Values::Subjects)]
     target: Option<String>,
 
-    /// Choose the pending pod with the highest priority that waits for devices
+    /// Choose the pending pod of the highest priority
     ///
     /// In --namespace, or in all namespaces.
     #[arg(long)]
     pending: bool,
 
-    /// Remove rules that earlier runs of make-room left behind
+    /// Remove rules that earlier runs left behind
     ///
     /// For example, a killed run leaves its rules behind. Only rules that make-room created are removed. A rule
     /// that has not expired may belong to a run in progress: it is removed if you confirm it at a terminal; with
@@ -73,7 +73,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, requires = "cleanup", conflicts_with_all = ["target", "pending"])]
     include_unexpired: bool,
 
-    /// Also consider sets that violate PodDisruptionBudgets
+    /// Allow sets that violate PodDisruptionBudgets
     ///
     /// Pods that a budget protects are evicted with effect NoExecute after --grace.
     #[arg(long, help_heading = "Pods")]
@@ -83,7 +83,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration, help_heading = "Pods", hide_short_help = true)]
     grace: Duration,
 
-    /// Also evict pods of the same or a higher priority
+    /// Also evict pods of equal or higher priority
     #[arg(long, help_heading = "Pods")]
     include_higher_priority: bool,
 
@@ -91,14 +91,14 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, help_heading = "Pods")]
     include_kube_system: bool,
 
-    /// Also evict pods with a do-not-disrupt annotation
+    /// Also evict pods annotated do-not-disrupt
     ///
     /// karpenter.sh/do-not-disrupt, cluster-autoscaler.kubernetes.io/safe-to-evict or
     /// descheduler.alpha.kubernetes.io/prefer-no-eviction.
     #[arg(long, help_heading = "Pods")]
     include_do_not_disrupt: bool,
 
-    /// Do not require the toleration: rely on the pod's priority
+    /// Rely on the priority alone, without the toleration
     ///
     /// The taint is removed when the evicted pods have left, before the pod is scheduled. From then on, the
     /// devices are not kept for the pod. The scheduler tries pods by priority, but another pod, even one of a
