@@ -129,6 +129,17 @@ fn answer(shown: &str, ours: &[&str]) -> (String, Vec<String>) {
     }
 }
 
+/// The lines that only one of two runs prints, with `-` where only the calm one does.
+pub fn lines_of_one(shown: &str, calm: &str) -> Vec<String> {
+    let (shown, calm) = (text(shown), text(calm));
+    let without = |lines: &str, other: &str, sign: char| -> Vec<String> {
+        let other: Vec<&str> = other.lines().collect();
+        let alone = lines.lines().filter(|line| !other.contains(line));
+        alone.map(|line| format!("{sign} {line}")).collect()
+    };
+    [without(&calm, &shown, '-'), without(&shown, &calm, '+')].concat()
+}
+
 /// Whether a run says what the calm one says. It may warn of more, as of a server without a clock,
 /// and of nothing less.
 pub fn says_the_same(shown: &str, calm: &str, ours: &[&str]) -> bool {
