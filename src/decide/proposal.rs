@@ -14,6 +14,7 @@ use super::identity::OtherHardware;
 use super::others::{Requester, others};
 use super::policy::CheckedRule;
 use super::publish::publication;
+use super::question::Question;
 use crate::engine::ProposedTaint;
 pub use crate::engine::settle::Patience;
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
@@ -361,10 +362,22 @@ impl Proposal {
         concerns
     }
 
-    /// What is to be read before the question about a deletion: each rule, and those that `me` has not made with
-    /// their owners.
-    pub(crate) fn deletion_lines(&self, me: &Requester<'_>) -> Vec<String> {
-        let theirs = others(&self.changed(), me);
+    /// What is to be read before `question` about a deletion: each rule, and those that `me` has not made with
+    /// their owners, unless `is_refused` says that the question cannot be asked: its refusal has them.
+    pub(crate) fn deletion_lines(
+        &self,
+        me: &Requester<'_>,
+        question: &Question,
+        is_refused: bool,
+    ) -> Vec<String> {
+        let theirs = match question {
+            Question::Others { .. } if is_refused => Vec::new(),
+            Question::Others { .. }
+            | Question::Yes { .. }
+            | Question::PodCount { .. }
+            | Question::Unknown { .. }
+            | Question::Defect { .. } => others(&self.changed(), me),
+        };
         let theirs = theirs.iter().map(|line| format!("  {line}"));
         lines(&self.rules).into_iter().chain(theirs).collect()
     }
@@ -609,11 +622,22 @@ mod tests {
         };
         let rules = [named("a", "None"), theirs("b", "kubectl-create")];
         let deletion = Proposal::deletion(&rules, None);
-        let shown = deletion.deletion_lines(&me);
-        assert_eq!(shown[..2], lines(&deletion.rules)[..]);
+        let action = || "Delete 2 rules".to_owned();
         let whose = others(&rules, &me);
+        let question = Question::Others {
+            action: action(),
+            owners: whose.clone(),
+        };
+        let shown = deletion.deletion_lines(&me, &question, false);
+        assert_eq!(shown[..2], lines(&deletion.rules)[..]);
         assert_eq!((whose.len(), shown.len()), (1, 3));
         assert_eq!(shown[2], format!("  {}", whose[0]));
+        // What is refused names them once: below the refusal.
+        let refused = deletion.deletion_lines(&me, &question, true);
+        assert_eq!(refused, shown[..2]);
+        // `--others` has answered that question, and the other one does not name them.
+        let question = Question::Yes { action: action() };
+        assert_eq!(deletion.deletion_lines(&me, &question, true), shown);
     }
 
     #[test]

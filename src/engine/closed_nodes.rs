@@ -74,26 +74,33 @@ pub fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
         .flat_map(|it| &it.tolerations)
         .collect();
     let is_tolerated = |taint: &Taint| tolerations.iter().any(|one| tolerates(one, taint));
-    let taint = |key: &str, value: &str, effect| Taint {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        effect,
-        time_added: None,
-    };
     if node.unschedulable && !is_tolerated(&taint(UNSCHEDULABLE, "", Effect::NoSchedule)) {
         return Some(ClosedReason::Cordoned);
     }
-    let taints = node.taints.iter().filter_map(|found| {
+    // One taint is enough to close the node, and enough to explain it.
+    let mut hindering = hindering_taints(node).filter(|taint| !is_tolerated(taint));
+    hindering.next().map(ClosedReason::Tainted)
+}
+
+/// The taints of the node that keep pods away which do not tolerate them.
+pub(super) fn hindering_taints(node: &Node) -> impl Iterator<Item = Taint> {
+    node.taints.iter().filter_map(|found| {
         let effect = match Effect::from(found.effect.as_str()) {
             effect @ (Effect::NoSchedule | Effect::NoExecute) => effect,
             // PreferNoSchedule keeps nobody away.
             Effect::None | Effect::Unknown(_) => return None,
         };
         Some(taint(&found.key, &found.value, effect))
-    });
-    // One taint is enough to close the node, and enough to explain it.
-    let mut hindering = taints.filter(|taint| !is_tolerated(taint));
-    hindering.next().map(ClosedReason::Tainted)
+    })
+}
+
+fn taint(key: &str, value: &str, effect: Effect) -> Taint {
+    Taint {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        effect,
+        time_added: None,
+    }
 }
 
 /// The requirement that the node is another one; nothing where none is closed.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::allocator::{blocked_partitions, used_under_other_names, users_beside};
+use super::closed_nodes::hindering_taints;
 use super::impact::{Cause, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
 use crate::model::{
@@ -237,8 +238,8 @@ pub struct ReleaseNode {
     pub schedulability: NodeSchedulability,
 }
 
-/// Whether the scheduler places pods on a node, the node's own taints aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Whether the scheduler places pods on a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NodeSchedulability {
     /// It does.
     Open,
@@ -246,6 +247,8 @@ pub enum NodeSchedulability {
     Cordoned,
     /// The node is not ready.
     NotReady,
+    /// The node has taints with these keys, and only pods that tolerate them are placed there.
+    Tainted(BTreeSet<String>),
     /// There is no such node.
     Gone,
     /// Nodes could not be read.
@@ -294,9 +297,19 @@ fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability
         return NodeSchedulability::Unknown;
     };
     match nodes.iter().find(|node| node.name == *name) {
+        // Of its metadata alone neither taints nor conditions are known.
+        Some(node) if !node.is_whole => NodeSchedulability::Unknown,
+        // First, since a node that is cordoned or not ready has a taint that says the same.
         Some(node) if node.unschedulable => NodeSchedulability::Cordoned,
         Some(node) => match node.health() {
-            NodeHealth::Ready => NodeSchedulability::Open,
+            NodeHealth::Ready => {
+                let keys: BTreeSet<String> = hindering_taints(node).map(|it| it.key).collect();
+                if keys.is_empty() {
+                    NodeSchedulability::Open
+                } else {
+                    NodeSchedulability::Tainted(keys)
+                }
+            }
             NodeHealth::NotReady | NodeHealth::Gone => NodeSchedulability::NotReady,
         },
         None => NodeSchedulability::Gone,

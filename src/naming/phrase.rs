@@ -1,5 +1,7 @@
 //! Words around numbers and lists, as every message and report has them.
 
+use std::collections::BTreeSet;
+
 /// The items without repetitions, in their order.
 #[must_use]
 pub fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
@@ -26,6 +28,14 @@ pub fn few(names: &[String]) -> String {
         None | Some(0) => names.join(", "),
         Some(more) => format!("{}, {more} more", names[..SHOWN].join(", ")),
     }
+}
+
+/// The taints of a node, by their keys.
+#[must_use]
+pub fn node_taints(keys: &BTreeSet<String>) -> String {
+    let noun = if keys.len() == 1 { "taint" } else { "taints" };
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    format!("node {noun} {}", keys.join(", "))
 }
 
 #[cfg(test)]

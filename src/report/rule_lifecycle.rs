@@ -16,7 +16,7 @@ use crate::engine::termination_blocker::{
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
 use crate::model::{Affects, Gap, Kind, NodeHealth, Pod};
 use crate::naming::age::human_duration;
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::{counted, few, node_taints};
 
 /// What to look at when the controller says nothing about a rule.
 pub const NO_CONDITION: &str = "if this persists, check that kube-controller-manager runs \
@@ -287,10 +287,15 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     }
     let node = device.node.as_ref()?;
     let name = &node.name;
-    match node.schedulability {
+    match &node.schedulability {
         NodeSchedulability::Open => None,
         NodeSchedulability::Cordoned => Some(format!("and node {name} is cordoned")),
         NodeSchedulability::NotReady => Some(format!("and node {name} is not ready")),
+        // Without its name, so that many nodes that are reserved alike are one line.
+        NodeSchedulability::Tainted(keys) => Some(format!(
+            "schedulable only for pods that tolerate {}",
+            node_taints(keys)
+        )),
         NodeSchedulability::Gone => Some(format!("but node {name} does not exist")),
         NodeSchedulability::Unknown => Some(format!("and the status of node {name} is unknown")),
     }
@@ -615,6 +620,14 @@ mod tests {
             (
                 NodeSchedulability::NotReady,
                 "untainted, and node node-7 is not ready",
+            ),
+            (
+                NodeSchedulability::Tainted(["example.com/reserved".to_owned()].into()),
+                "untainted, schedulable only for pods that tolerate node taint example.com/reserved",
+            ),
+            (
+                NodeSchedulability::Tainted(["a/b".to_owned(), "c/d".to_owned()].into()),
+                "untainted, schedulable only for pods that tolerate node taints a/b, c/d",
             ),
             (
                 NodeSchedulability::Gone,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::harness::{Folder, devicetaint, example};
+use super::harness::{EXAMPLE, Folder, devicetaint, example};
 
 fn explain(words: &str) -> super::harness::Run {
     devicetaint(&format!("explain {words} --from examples/cluster.yaml"))
@@ -231,6 +231,131 @@ fn pod(namespace: &str, name: &str, entry: &Value) -> Value {
 fn claim(name: &str, class: &str) -> Value {
     json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"namespace": "ml", "name": name, "uid": name},
         "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": class, "allocationMode": "ExactCount", "count": 1}}]}}})
+}
+
+/// A card of which a partition is in use is not free, although no claim has the card itself.
+#[test]
+fn a_device_is_not_called_free_while_pods_use_its_partitions() {
+    let counters =
+        |amount: &str| json!([{"counterSet": "card", "counters": {"memory": {"value": amount}}}]);
+    let sets = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "gpu.example.com-a-sets"},
+        "spec": {"driver": "gpu.example.com", "nodeName": "a", "pool": {"name": "a", "generation": 1, "resourceSliceCount": 2},
+            "sharedCounters": [{"name": "card", "counters": {"memory": {"value": "80Gi"}}}]}});
+    let devices = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "gpu.example.com-a"},
+    "spec": {"driver": "gpu.example.com", "nodeName": "a", "pool": {"name": "a", "generation": 1, "resourceSliceCount": 2},
+        "devices": [
+            {"name": "card", "consumesCounters": counters("80Gi")},
+            {"name": "card-part-0", "consumesCounters": counters("10Gi")},
+            {"name": "card-part-1", "consumesCounters": counters("10Gi")},
+        ]}});
+    let held = |place: usize| {
+        let mut held = claim(&format!("part-{place}"), "gpu");
+        held["status"] = json!({
+            "allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example.com", "pool": "a", "device": format!("card-part-{place}")}]}},
+            "reservedFor": [{"resource": "pods", "name": format!("train-{place}"), "uid": format!("ml-train-{place}")}],
+        });
+        held
+    };
+    let pods = [0, 1].map(|place| {
+        let named = json!({"name": "gpu", "resourceClaimName": format!("part-{place}")});
+        pod("ml", &format!("train-{place}"), &named)
+    });
+    let answer = |claims: &[Value]| {
+        let others = [&[sets.clone(), devices.clone()], claims].concat();
+        let folder = cluster(&pods, &others);
+        let run =
+            folder.devicetaint("explain device/gpu.example.com/a/card --from cluster.json -o json");
+        run.json()["items"][0]["message"]
+            .as_str()
+            .expect("an answer")
+            .to_owned()
+    };
+    for (claims, expected) in [
+        (vec![], "not allocated; "),
+        (
+            vec![held(0)],
+            "not allocated itself, 1 pod uses its partitions; ",
+        ),
+        (
+            vec![held(0), held(1)],
+            "not allocated itself, 2 pods use its partitions; ",
+        ),
+    ] {
+        let told = answer(&claims);
+        assert!(told.starts_with(expected), "{told}");
+    }
+}
+
+/// What the owner of a pod can do comes before what undoes the work of an administrator.
+#[test]
+fn a_toleration_is_advised_before_the_removal_of_a_rule_which_is_named_with_its_creator() {
+    let slice = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "gpu.example.com-a"},
+        "spec": {"driver": "gpu.example.com", "nodeName": "a", "pool": {"name": "a", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "gpu-0"}]}});
+    let class = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}});
+    let fixes = |annotations: Value, labels: Value| {
+        let rule = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
+            "metadata": {"name": "firmware", "uid": "firmware", "annotations": annotations, "labels": labels},
+            "spec": {"deviceSelector": {"driver": "gpu.example.com"}, "taint": {"key": "example.com/firmware", "effect": "NoSchedule", "timeAdded": "2026-11-21T00:00:00Z"}}});
+        let named = json!({"name": "gpu", "resourceClaimName": "waiting"});
+        let folder = cluster(
+            &[pod("ml", "next", &named)],
+            &[slice.clone(), class.clone(), rule, claim("waiting", "gpu")],
+        );
+        let run = folder.devicetaint("explain pod/next -n ml --from cluster.json -o json");
+        let told = run.json()["items"][0]["fixes"].clone();
+        let told = told.as_array().expect("fixes").iter();
+        let texts = told.map(|fix| fix["fix"].as_str().expect("a fix").to_owned());
+        texts.collect::<Vec<_>>()
+    };
+    let noted = json!({"devicetaint.dev/created-by": "anna", "devicetaint.dev/ticket": "OPS-7"});
+    let told = fixes(noted, json!({}));
+    let [first, last] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert!(
+        first.starts_with("tolerate example.com/firmware"),
+        "{told:?}"
+    );
+    assert_eq!(last, "remove rule firmware (created by anna, ticket OPS-7)");
+    assert_eq!(fixes(json!({}), json!({}))[1], "remove rule firmware");
+    // Where a policy would refuse the toleration, the removal is what is left.
+    let dedicated = json!({"devicetaint.dev/dedication": "research"});
+    assert_eq!(fixes(json!({}), dedicated), ["remove rule firmware"]);
+}
+
+/// A word without slashes may be a driver, a rule, a pod or a number: a mistake in it is not taken to be the name
+/// of a driver, of which no device would be found.
+#[test]
+fn a_name_with_a_typo_is_not_answered_with_a_driver_that_does_not_exist() {
+    for words in [
+        "devices node-10-decomission",
+        "devices nod-7",
+        "explain nod-7",
+        "explain node-10-decomission",
+        "list node-10-decomission",
+        "describe node-10-decomission",
+        "preview node-10-decomission",
+        "preview nod-7 example.com/maintenance:NoExecute",
+    ] {
+        let run = devicetaint(&format!("{words} --from {EXAMPLE}"));
+        assert_eq!(run.code, 1, "{words}: {}", run.stderr);
+        let name = words.split(' ').nth(1).expect("a name");
+        // Such as "no device matches nod-7/*/*" or "driver nod-7 publishes no devices".
+        assert!(!run.stderr.contains(&format!("{name}/*")), "{}", run.stderr);
+        assert!(
+            !run.stderr.contains(&format!("driver {name}")),
+            "{}",
+            run.stderr
+        );
+        assert!(run.stderr.contains(name), "{words}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{words}");
+        if name.starts_with("node-10")
+            && !matches!(words.split(' ').next(), Some("devices" | "preview"))
+        {
+            let hint = "did you mean";
+            assert!(run.stderr.contains(hint), "{words}: {}", run.stderr);
+        }
+    }
 }
 
 /// A program that reads verdicts has to tell a pod that waits from one that is left alone.

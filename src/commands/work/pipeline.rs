@@ -190,7 +190,10 @@ impl Pipeline<'_> {
         let Some(question) = removal(basis.chooser, &found, &me, basis.agreed) else {
             return Ok(());
         };
-        introduce(&proposal.deletion_lines(&me), self.context);
+        // A dry run does not refuse, and has nobody else to tell whose they are.
+        let is_refused = self.dry_run.is_real() && !self.context.interactive;
+        let lines = proposal.deletion_lines(&me, &question, is_refused);
+        introduce(&lines, self.context);
         // No second look as before evictions: each deletion names the state that was shown.
         ask(&question, self.dry_run, self.context).map(drop)
     }

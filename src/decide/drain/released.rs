@@ -41,8 +41,9 @@ fn reason(found: &DeviceRelease<'_>) -> Option<String> {
         });
     }
     let node = found.node.as_ref()?;
-    match node.schedulability {
-        NodeSchedulability::Open => None,
+    match &node.schedulability {
+        // Nodes may be reserved for pods that use devices, which tolerate that: nobody takes such a taint away.
+        NodeSchedulability::Open | NodeSchedulability::Tainted(_) => None,
         NodeSchedulability::Cordoned => Some(format!("on cordoned node {}", node.name)),
         NodeSchedulability::NotReady => Some(format!("on node {}, which is not ready", node.name)),
         NodeSchedulability::Gone => Some(format!("on node {}, which does not exist", node.name)),
@@ -87,6 +88,10 @@ mod tests {
             (
                 NodeSchedulability::NotReady,
                 Some("on node node-7, which is not ready"),
+            ),
+            (
+                NodeSchedulability::Tainted(["example.com/reserved".to_owned()].into()),
+                None,
             ),
             (
                 NodeSchedulability::Gone,

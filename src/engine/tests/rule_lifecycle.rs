@@ -10,7 +10,7 @@ use crate::engine::rule_lifecycle::{
 use crate::engine::termination_blocker::{DriverPresence, TerminationBlocker, UnreleasedDriver};
 use crate::model::{
     Containers, Deletion, DeviceTaintRule, Effect, EvictionCondition, Node, NodeCondition,
-    NodeHealth, NodeName, Phase, Pod, Sandbox, Scheduled, Scheduling,
+    NodeHealth, NodeName, NodeTaint, Phase, Pod, Sandbox, Scheduled, Scheduling,
 };
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
@@ -275,7 +275,10 @@ fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
     let schedulability = |nodes: Option<&[Node]>| {
         let impact = world.preview(&taints);
         let released = release(&impact, &world.snapshot, nodes);
-        released[0].node.as_ref().map(|node| node.schedulability)
+        released[0]
+            .node
+            .as_ref()
+            .map(|node| node.schedulability.clone())
     };
     assert_eq!(schedulability(None), Some(NodeSchedulability::Unknown));
     assert_eq!(schedulability(Some(&[])), Some(NodeSchedulability::Gone));
@@ -297,8 +300,31 @@ fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
         last_heartbeat: None,
     });
     assert_eq!(placing_on(&node), Some(NodeSchedulability::Open));
+    let tainted = |key: &str, effect: &str| NodeTaint {
+        key: key.to_owned(),
+        value: String::new(),
+        effect: effect.to_owned(),
+        time_added: None,
+    };
+    node.taints
+        .push(tainted("example.com/soft", "PreferNoSchedule"));
+    assert_eq!(placing_on(&node), Some(NodeSchedulability::Open));
+    node.taints
+        .push(tainted("example.com/reserved", "NoSchedule"));
+    node.taints.push(tainted("example.com/repair", "NoExecute"));
+    let keys = ["example.com/repair", "example.com/reserved"];
+    let keys = keys.map(str::to_owned).into();
+    assert_eq!(placing_on(&node), Some(NodeSchedulability::Tainted(keys)));
+    // Its taints are those of the cordon and of the missing kubelet, too.
+    let unready = Node {
+        conditions: Vec::new(),
+        ..node.clone()
+    };
+    assert_eq!(placing_on(&unready), Some(NodeSchedulability::NotReady));
     node.unschedulable = true;
     assert_eq!(placing_on(&node), Some(NodeSchedulability::Cordoned));
+    node.is_whole = false;
+    assert_eq!(placing_on(&node), Some(NodeSchedulability::Unknown));
 }
 
 #[test]

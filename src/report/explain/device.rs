@@ -11,7 +11,8 @@ use super::view::Explained;
 use crate::assess::Basis;
 use crate::assess::completeness;
 use crate::engine::allocator::{
-    CandidateClaim, Exclusion, SearchBasis, TaintOwner, candidate_claims,
+    CandidateClaim, Exclusion, SearchBasis, TaintOwner, candidate_claims, used_under_other_names,
+    users_beside,
 };
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
@@ -21,7 +22,7 @@ use crate::model::{
     AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
     Source,
 };
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// Everything about a device; absent where no slice publishes it and no claim holds it.
 #[must_use]
@@ -51,7 +52,7 @@ pub fn explain_device(
         "{}; {}; {}",
         match holders.len() {
             0 if teller.is_unread(Kind::ResourceClaim) => "its allocation is unknown".to_owned(),
-            0 => "not allocated".to_owned(),
+            0 => teller.not_allocated(),
             count => format!("allocated to {}", counted(count, "claim")),
         },
         match taints.len() {
@@ -169,6 +170,26 @@ impl<'t> DeviceSteps<'t> {
                 let text = "not published: known only from the claims that it is allocated to";
                 Step::new(StepType::Pool, text, None).satisfied(false)
             }
+        }
+    }
+
+    /// What it is if no claim holds it: its hardware may be in use all the same.
+    fn not_allocated(&self) -> String {
+        let snapshot = &self.basis.reading.snapshot;
+        let asked = BTreeSet::from([self.id]);
+        if let Some(pods) = users_beside(snapshot, &asked).get(self.id) {
+            let (pods, verb) = match pods.len() {
+                1 => ("1 pod".to_owned(), "uses"),
+                several => (counted(several, "pod"), "use"),
+            };
+            return format!("not allocated itself, {pods} {verb} its partitions");
+        }
+        match used_under_other_names(snapshot, &asked).get(self.id) {
+            Some(names) => {
+                let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+                format!("not allocated itself, hardware in use by {}", few(&names))
+            }
+            None => "not allocated".to_owned(),
         }
     }
 

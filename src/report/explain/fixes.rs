@@ -12,7 +12,8 @@ use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::alterations::{RequestToleration, rule_of};
 use crate::engine::explain::{Chain, ClaimEntry, ExplainInput, PodVerdict, VerdictChange};
 use crate::model::{
-    self, ClaimSource, DeviceId, NamespacedName, ObjectName, RequestKind, Toleration,
+    self, ClaimSource, DeviceId, NamespacedName, ObjectName, RequestKind, RuleMetadata, Snapshot,
+    Toleration,
 };
 use crate::report::reference::ObjectReference;
 use crate::report::taint::Taint;
@@ -106,11 +107,12 @@ impl SingleChange {
         owner: &TaintOwner,
         taint: &model::Taint,
         at: Option<FieldReference>,
+        snapshot: &Snapshot,
     ) -> Self {
         let rule = |name: &str| Self {
             change_type: ChangeType::WithoutTaint,
             message: format!("without the taint of rule {name}"),
-            fix: Some(format!("remove rule {name}")),
+            fix: Some(format!("remove rule {name}{}", whose(name, snapshot))),
             outcome_message: THERE_WOULD_BE.to_owned(),
             field_ref: FieldReference::new("DeviceTaintRule", name, ".spec.taint"),
             rule: Some(name.to_owned()),
@@ -186,6 +188,25 @@ impl SingleChange {
             .map(|line| Step::new(StepType::Note, line, None));
         Step::new(StepType::Change, text, self.field_ref.clone()).with(lines)
     }
+}
+
+/// Who has to be asked before the rule is removed, and what it was made for, as far as it notes that: whoever reads
+/// of a pod that waits may know nothing of the rule.
+fn whose(rule: &str, snapshot: &Snapshot) -> String {
+    let mut rules = snapshot.rules.iter();
+    let Some(rule) = rules.find(|known| known.name.as_str() == rule) else {
+        return String::new();
+    };
+    let noted = |key: &str, text: &str| Some(format!("{text} {}", rule.metadata.annotation(key)?));
+    let parts = [
+        noted(RuleMetadata::CREATED_BY, "created by"),
+        noted(RuleMetadata::TICKET, "ticket"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", parts.join(", "))
 }
 
 fn driver_removes(taint: &impl Display, device: &DeviceId) -> String {

@@ -36,7 +36,7 @@ pub(super) fn changes(
             TaintOwner::Driver(device, taint) => published_taint(device, taint, question.snapshot),
             TaintOwner::Rule(_) | TaintOwner::Proposed(_) => None,
         };
-        let gone = SingleChange::releasing(owner, taint, at);
+        let gone = SingleChange::releasing(owner, taint, at, question.snapshot);
         if matches!(found.root_cause, RootCause::TaintCombination(_)) {
             together.push(gone);
         } else {
@@ -65,6 +65,8 @@ pub(super) fn changes(
             }
         }
     }
+    // Somebody made a rule on purpose: what needs no decision of theirs comes first.
+    single.sort_by_key(|change| change.rule.is_some());
     // Where one change is enough, several together would be too much.
     if !single.is_empty() {
         together.clear();
