@@ -61,7 +61,7 @@ struct InstallArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Complete the plugin's commands in every shell with kubectl's completion
+  # Complete the plugin's commands in every shell that has kubectl completion
   kubectl devicetaint completion install
 
   # In krew's directory

@@ -75,7 +75,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "KUBERNETES_SERVICE_HOST",
-        meaning: "Set by Kubernetes in pods: API server to use without a kubeconfig",
+        meaning: "Set by Kubernetes in pods: the API server that is used if there is no kubeconfig",
     },
     Variable {
         name: "KUBERNETES_SERVICE_PORT",

@@ -50,14 +50,14 @@ use crate::report::rules::ObjectList;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy file to obey; none: taint only").long_help("Refuse \
     what the policy in this file forbids; with none, create only the taint, without admission \
-    policies\n\nA policy sets guards, fields that a rule requires, and devices that must not be \
+    policies\n\nA policy sets guards, fields that every rule must have, and devices that must not be \
     tainted. Repeatable; all policies apply. With the word none instead of a file, claims have to \
     tolerate the taint themselves, and claims in every namespace may do so.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
 
-    /// DRIVER/POOL/DEVICE with * for any, UUID, serial or PCI address
+    /// DRIVER/POOL/DEVICE (* matches any), or UUID, serial or PCI address
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 

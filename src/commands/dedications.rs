@@ -23,7 +23,7 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 /// List dedications, and whether they are enforced
 ///
 /// OTHERS counts devices still allocated to claims in other namespaces. ENFORCED is yes if all policies and
-/// bindings exist and are unmodified, and all rules have the effect of the policies; no if one of these is
+/// bindings exist and are unmodified, and all rules have the effect that the policies record; no if one of these is
 /// missing or differs; taint-alone if there are no policies, only the taint; and unknown if a policy could
 /// not be read.
 #[derive(clap::Args, Debug)]
@@ -37,8 +37,8 @@ pub(super) struct ListArgs {
 
 /// Show everything about dedications
 ///
-/// Shows the policies and how they were modified, the devices and their claims, older claims that lack the
-/// toleration, and claims in other namespaces that have it.
+/// Shows the policies and how they were modified, the devices and their claims, claims that are older than
+/// the policies and lack the toleration, and claims in other namespaces that have it.
 #[derive(clap::Args, Debug)]
 pub(super) struct DescribeArgs {
     /// Names of dedications

@@ -58,9 +58,9 @@ pub(super) struct EscalateArgs {
     )]
     to: Higher,
 
-    /// Restore the effect after this time, such as 10m
+    /// With --to NoSchedule: restore effect None after this time, such as 10m
     ///
-    /// Only with --to NoSchedule: evicted pods do not come back. The command waits until the time is over,
+    /// Not with NoExecute: evicted pods do not come back. The command waits until the time is over,
     /// and restores effect None then, or at once on Ctrl-C, SIGTERM and SIGHUP. If another user or program
     /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server cannot be reached, the command retries for --timeout. If the command is killed, `list` and
     /// `describe` show the effect as expired. The same command renews the time; run without --for, it makes

@@ -53,7 +53,7 @@ pub(super) struct ExplainArgs {
     /// then, optionally, a proposed taint: DEVICE TAINT
     ///
     /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod
-    /// name without a namespace is searched in --namespace, or in all namespaces. Further arguments
+    /// name without a namespace is looked up in --namespace, or in all namespaces. Further arguments
     /// without a type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,

@@ -328,8 +328,9 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
     let chosen = args.chosen(context)?;
     let via_debug = args.kubelet.debug.via_debug.as_ref();
     let node = args.filters.node.as_ref().or(via_debug);
-    let node =
-        node.ok_or_else(|| Failure::usage("--node is required: the node of this kubelet"))?;
+    let node = node.ok_or_else(|| {
+        Failure::usage("--node is required: the name of the node whose kubelet is queried")
+    })?;
     if let Some(other) = via_debug
         && other != node
     {

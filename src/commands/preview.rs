@@ -87,7 +87,7 @@ pub(super) struct PreviewArgs {
 
     /// Exit with code 4 if this policy forbids the taint
     ///
-    /// A policy sets guards, fields that a rule requires, and devices that must not be tainted.
+    /// A policy sets guards, fields that every rule must have, and devices that must not be tainted.
     /// Repeatable; all policies apply. Required fields are checked on existing rules and on rules
     /// in a manifest.
     #[arg(long, value_name = "FILENAME", help_heading = "Guards")]

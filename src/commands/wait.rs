@@ -59,8 +59,8 @@ pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules on this device and on its partitions, and rules that
-    /// record this hardware ID. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or
+    /// A hardware ID without KEY selects the rules that taint exactly this device or one of its
+    /// partitions, and rules that record this hardware ID. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or
     /// KEY:EFFECT, each with or without a trailing `-`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,

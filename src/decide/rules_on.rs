@@ -324,6 +324,7 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
         .collect();
     match &wider[..] {
         [] => failure.hint("list the rules with `kubectl devicetaint list`"),
+        [name] => failure.hint(format!("rule {name} also taints it, with other devices")),
         names => failure.hint(format!(
             "rules that select more devices also taint it: choose one of {}",
             names.join(", ")

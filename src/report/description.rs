@@ -542,7 +542,9 @@ impl RuleDescription {
                 "counted once{written}, not updated with effect None: {} then, {pods} now",
                 counted(then, "pod")
             ),
-            None => format!("counted once{written}, not updated with effect None: {pods} now"),
+            None => format!(
+                "counted once{written}, not updated with effect None; pods counted now: {pods}"
+            ),
         }
     }
 

@@ -205,7 +205,12 @@ pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) ->
         );
         let held = released.iter().filter_map(|device| {
             let claim = device.claims.first()?;
-            Some(format!("{} by {}", device.device, claim.name))
+            // One claim alone would read as if the device were free without it.
+            let more = match device.claims.len() {
+                0 | 1 => String::new(),
+                all => format!(" (+{})", all.saturating_sub(1)),
+            };
+            Some(format!("{} by {}{more}", device.device, claim.name))
         });
         let held: Vec<String> = held.collect();
         let count = counted(held.len(), "device");

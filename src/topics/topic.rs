@@ -75,7 +75,7 @@ fn hazards() -> String {
     let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
     let hazards: String = Hazard::ALL.into_iter().map(line).collect();
     format!(
-        "Hazards of a pod; `it` is the pod.\n\n{hazards}\nJSON and YAML have them as enumerations: PdbViolated for pdb-violated.\n"
+        "Hazards of a pod; `it` is the pod.\n\n{hazards}\nJSON and YAML write these codes in CamelCase: PdbViolated for pdb-violated.\n"
     )
 }
 
@@ -114,16 +114,17 @@ Several names select all of these devices, and so do several hardware IDs. A
 name together with a hardware ID, --where or --node selects the devices that
 match both.
 
---driver, --pool and --device do the same; --all-devices selects every device.
-Quote arguments that contain `*`.
+--driver, --pool and --device are another way to write DRIVER/POOL/DEVICE;
+--all-devices selects every device. Quote arguments that contain `*`.
 
 A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
 
   example.com/maintenance=firmware:NoExecute
 
 A RULE is the name of a DeviceTaintRule, with or without
-devicetaintrule.resource.k8s.io/ before it. Wherever a RULE is accepted, you
-can also pass a hardware ID (rules on this device or created for it; `list`,
+devicetaintrule.resource.k8s.io/ before it. Commands with the arguments
+RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept a hardware
+ID (rules that taint exactly this device, or were created for it; `list`,
 `describe` and `wait` include its partitions), or DEVICE KEY (the rule that
 taints exactly these devices with this key); `remove` takes DEVICE KEY- as
 `kubectl taint` does. -l selects rules by labels.

@@ -223,7 +223,10 @@ impl Loaded {
             return if searched.is_empty() {
                 "no kubeconfig found".to_owned()
             } else {
-                format!("{searched} does not exist")
+                match self.searched.as_slice() {
+                    [_] => format!("{searched} does not exist"),
+                    _ => format!("none of these files exists: {searched}"),
+                }
             };
         }
         let contexts: Vec<&str> = self

@@ -44,7 +44,7 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse what the policy in this file forbids
     ///
-    /// A policy sets guards, fields that a rule requires, and devices that must not be tainted.
+    /// A policy sets guards, fields that every rule must have, and devices that must not be tainted.
     /// Repeatable; all policies apply.
     #[arg(long, value_name = "FILENAME")]
     policy: Vec<PathBuf>,

@@ -385,9 +385,9 @@ fn not_one_way(ways: &[(&str, ChoiceBasis)], purpose: Purpose) -> Failure {
         ([] | [_], Purpose::Assess) => Failure::usage("no devices specified")
             .hint("specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
             .hint("list the devices with `kubectl devicetaint devices`"),
-        ([] | [_], Purpose::Add | Purpose::Plan) => Failure::usage("no devices specified").hint(
-            "specify devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices`",
-        ),
+        ([] | [_], Purpose::Add | Purpose::Plan) => Failure::usage("no devices specified")
+            .hint("specify devices as DRIVER/POOL/DEVICE")
+            .hint("list the devices with `kubectl devicetaint devices`"),
     }
 }
 

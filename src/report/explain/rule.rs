@@ -258,10 +258,12 @@ impl RuleSteps<'_, '_> {
         let stale = match evicting {
             EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,
             EvictionStatus::Outdated => Some(format!(
-                "outdated: reports on generation {}; the rule is at generation {}",
+                "stale: reports on generation {}; the rule is at generation {}",
                 condition.observed_generation, self.rule.generation
             )),
-            EvictionStatus::Leftover => Some("outdated: no pod that it evicts is left".to_owned()),
+            EvictionStatus::Leftover => {
+                Some("stale: no pod that the rule evicts is left".to_owned())
+            }
         };
         let notes = stale.map(|text| Step::new(StepType::Note, text, None));
         Step::new(StepType::Condition, text, source)

@@ -255,7 +255,7 @@ fn why_it_stays(pod: &Pod) -> String {
     let reason = optional(reason);
     match (pod.outcome, cause(pod)) {
         (Outcome::Tolerates | Outcome::NotEvicted, whose) if whose != NONE => {
-            format!("{reason}, evicted by {whose}")
+            format!("{reason}; it is evicted by {whose}, though")
         }
         (
             Outcome::Tolerates

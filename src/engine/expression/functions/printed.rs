@@ -118,7 +118,9 @@ const MOST_DIGITS: usize = 100;
 
 fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, Fault> {
     if value.is_untold() {
-        return Err(Fault::unsupported("the messages of format validation"));
+        return Err(Fault::unsupported(
+            "an expression that prints the error messages of format validation",
+        ));
     }
     match (verb, value) {
         ('s', value) => plain(value),
