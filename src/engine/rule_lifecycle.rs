@@ -292,6 +292,16 @@ pub fn release<'a>(
         .collect()
 }
 
+/// Taints that follow the conditions of a node, or its cordon, which are evaluated themselves: on a node that has just become
+/// ready they are about to be removed.
+///
+/// Upstream: `nodeConditionToTaintKeyStatusMap` in `pkg/controller/nodelifecycle/node_lifecycle_controller.go`.
+const OF_CONDITIONS: [&str; 3] = [
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/unschedulable",
+];
+
 fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability {
     let Some(nodes) = nodes else {
         return NodeSchedulability::Unknown;
@@ -303,7 +313,10 @@ fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability
         Some(node) if node.unschedulable => NodeSchedulability::Cordoned,
         Some(node) => match node.health() {
             NodeHealth::Ready => {
-                let keys: BTreeSet<String> = hindering_taints(node).map(|it| it.key).collect();
+                let keys: BTreeSet<String> = hindering_taints(node)
+                    .map(|it| it.key)
+                    .filter(|key| !OF_CONDITIONS.contains(&key.as_str()))
+                    .collect();
                 if keys.is_empty() {
                     NodeSchedulability::Open
                 } else {

@@ -292,6 +292,7 @@ fn a_toleration_is_advised_before_the_removal_of_a_rule_which_is_named_with_its_
     let slice = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "gpu.example.com-a"},
         "spec": {"driver": "gpu.example.com", "nodeName": "a", "pool": {"name": "a", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "gpu-0"}]}});
     let class = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}});
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "spec": {}, "status": {}});
     let fixes = |annotations: Value, labels: Value| {
         let rule = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
             "metadata": {"name": "firmware", "uid": "firmware", "annotations": annotations, "labels": labels},
@@ -299,7 +300,13 @@ fn a_toleration_is_advised_before_the_removal_of_a_rule_which_is_named_with_its_
         let named = json!({"name": "gpu", "resourceClaimName": "waiting"});
         let folder = cluster(
             &[pod("ml", "next", &named)],
-            &[slice.clone(), class.clone(), rule, claim("waiting", "gpu")],
+            &[
+                node.clone(),
+                slice.clone(),
+                class.clone(),
+                rule,
+                claim("waiting", "gpu"),
+            ],
         );
         let run = folder.devicetaint("explain pod/next -n ml --from cluster.json -o json");
         let told = run.json()["items"][0]["fixes"].clone();

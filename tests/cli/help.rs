@@ -238,7 +238,7 @@ fn hazards_are_explained() {
                              NoExecute toleration without tolerationSeconds
     foreign-taint            is also evicted by another rule or by a driver's taint
 
-    JSON and YAML have them as enumerations: PdbViolated for pdb-violated.
+    JSON and YAML write these codes in CamelCase: PdbViolated for pdb-violated.
     [exit status: 0]
     ");
 }

@@ -138,7 +138,8 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     assert_snapshot!(plan("--count 2").shown(), @r"
     [stderr]
     error: no devices specified
-    hint: specify devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: specify devices as DRIVER/POOL/DEVICE
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");
     assert_snapshot!(plan("gpu.example.com --count 0").shown(), @r"
