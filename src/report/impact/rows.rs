@@ -397,7 +397,7 @@ mod tests {
         let report = Example::new().report();
         insta::assert_debug_snapshot!(staying(&report), @r#"
         [
-            "team-a/infer-0: tolerates the taint, evicted by driver",
+            "team-a/infer-0: tolerates the taint; it is evicted by driver, though",
             "team-a/old-0: terminating, its grace period ended 10m ago",
             "team-a/queued-0: has no node yet",
         ]
