@@ -34,7 +34,7 @@ use crate::engine::ProposedTaint;
 use crate::engine::allocator::may_be_used_under_other_names;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Kind, NodeName};
+use crate::model::{DeviceTaintRule, Kind};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::parse_batch;
 use crate::render::Format;
@@ -379,14 +379,8 @@ async fn tell_released(
         .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
         .collect();
     let impact = mutation.view.impact(&proposed);
-    let nodes: BTreeSet<NodeName> = impact
-        .devices
-        .iter()
-        .filter_map(|device| device.node)
-        .cloned()
-        .collect();
     let Live { client, served } = &mutation.live;
-    let nodes = read_nodes(client, served, &nodes).await;
+    let nodes = read_nodes(client, served, &impact.nodes()).await;
     let nodes = nodes.as_deref().ok();
     let deciding = [
         Kind::ResourceSlice,

@@ -28,7 +28,7 @@ use crate::decide::others::others;
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::release;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, NodeName, Reading, Source};
+use crate::model::{DeviceId, DeviceTaintRule, Reading, Source};
 use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
 use crate::output::StatusLine;
@@ -286,13 +286,7 @@ impl Restored<'_> {
         loop {
             view = Box::pin(view.again()).await?;
             let impact = view.impact(taints);
-            let nodes: BTreeSet<NodeName> = impact
-                .devices
-                .iter()
-                .filter_map(|device| device.node)
-                .cloned()
-                .collect();
-            let nodes = read_nodes(&self.live.client, &self.live.served, &nodes).await;
+            let nodes = read_nodes(&self.live.client, &self.live.served, &impact.nodes()).await;
             // The state of a node that cannot be read is unknown. The rules are removed already, so this is
             // no failure.
             let nodes = nodes.as_deref().ok();

@@ -1,5 +1,7 @@
 //! What a preview finds: one verdict per pod, with every cause.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use crate::model::{
@@ -114,6 +116,15 @@ pub struct PodImpact<'a> {
     /// controller, or not for long: by a toleration without effect, or by one with seconds. These count
     /// from when the taint was added, so that a pod which is made again after them has none.
     pub tolerates_schedule_only: bool,
+}
+
+impl Impact<'_> {
+    /// The nodes of the selected devices, as far as devices name one.
+    #[must_use]
+    pub fn nodes(&self) -> BTreeSet<NodeName> {
+        let nodes = self.devices.iter().filter_map(|device| device.node);
+        nodes.cloned().collect()
+    }
 }
 
 impl PodImpact<'_> {
