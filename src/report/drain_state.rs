@@ -130,6 +130,7 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::drain::testing::idle_drain;
     use crate::decide::drain::{Unit, drains, progress_now};
     use crate::decide::testing::{named, selector};
     use crate::model::{Gap, Kind, Reading};
@@ -137,16 +138,7 @@ mod tests {
 
     #[test]
     fn a_unit_that_was_idle_is_not_done_while_a_claim_holds_its_devices_again() {
-        let mut rule = named("a", "NoSchedule");
-        rule.selector = Some(selector("gpu-0"));
-        let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-        rule.metadata.labels.extend([label]);
-        let notes = [
-            (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned()),
-            (RuleMetadata::DRAIN_UNIT.to_owned(), "node-1".to_owned()),
-        ];
-        rule.metadata.annotations.extend(notes);
-        let drain = drains(&[rule]).remove(0);
+        let drain = idle_drain();
         let mut reading = reading();
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         let semantics = semantics(37);

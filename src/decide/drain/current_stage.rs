@@ -53,27 +53,13 @@ pub fn devices_of(unit: &UnitState, basis: &Basis<'_>) -> BTreeSet<DeviceId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::drains;
-    use crate::decide::testing::{named, selector};
-    use crate::model::{Gap, Kind, Reading, RuleMetadata};
+    use crate::decide::drain::testing::idle_drain;
+    use crate::model::{Gap, Kind, Reading};
     use crate::report::testing::{claim_in_use, now, pod, published, reading, semantics, slice};
-
-    fn idle() -> DrainState {
-        let mut rule = named("a", "NoSchedule");
-        rule.selector = Some(selector("gpu-0"));
-        let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-        rule.metadata.labels.extend([label]);
-        let notes = [
-            (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned()),
-            (RuleMetadata::DRAIN_UNIT.to_owned(), "node-1".to_owned()),
-        ];
-        rule.metadata.annotations.extend(notes);
-        drains(&[rule]).remove(0)
-    }
 
     #[test]
     fn a_unit_that_was_idle_is_done_only_while_it_is_known_that_no_claim_holds_its_devices() {
-        let drain = idle();
+        let drain = idle_drain();
         let mut reading = reading();
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         let semantics = semantics(37);

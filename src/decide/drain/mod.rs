@@ -60,7 +60,7 @@ mod start;
 mod state;
 mod terms;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod unit;
 mod unit_run;
 mod view;

@@ -1,12 +1,28 @@
 //! Clusters and pods for tests.
 
+use super::state::{DrainState, drains};
+use crate::decide::testing::{named, selector};
 use crate::engine::ClaimUse;
 use crate::engine::testing::{claim, controller, failure_policy, name, pod, reading, workload};
 use crate::model::{
     AllocationResult, Amount, BudgetStatus, Deployment, Job, LabelSelector, NamespacedName, Pod,
-    PodDisruptionBudget, Reading, ReplicaSet, Rollout, RolloutStrategy, StatefulSet,
+    PodDisruptionBudget, Reading, ReplicaSet, Rollout, RolloutStrategy, RuleMetadata, StatefulSet,
     UnhealthyPodEvictionPolicy,
 };
+
+/// A drain of `node-1`, whose only device was idle when that was recorded.
+pub fn idle_drain() -> DrainState {
+    let mut rule = named("a", "NoSchedule");
+    rule.selector = Some(selector("gpu-0"));
+    let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+    rule.metadata.labels.extend([label]);
+    let notes = [
+        (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned()),
+        (RuleMetadata::DRAIN_UNIT.to_owned(), "node-1".to_owned()),
+    ];
+    rule.metadata.annotations.extend(notes);
+    drains(&[rule]).remove(0)
+}
 
 /// What was read of a cluster.
 pub struct Cluster {
