@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::allocator::{blocked_partitions, used_under_other_names, users_beside};
-use super::closed_nodes::hindering_taints;
+use super::closed_nodes::{UNSCHEDULABLE, hindering_taints};
 use super::impact::{Cause, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
 use crate::model::{
@@ -299,7 +299,7 @@ pub fn release<'a>(
 const OF_CONDITIONS: [&str; 3] = [
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
-    "node.kubernetes.io/unschedulable",
+    UNSCHEDULABLE,
 ];
 
 fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability {
