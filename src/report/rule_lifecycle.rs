@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::table::first_of;
 use super::taint::Taint;
 use crate::engine::rule_lifecycle::{
     DeviceRelease, EvictionObstacle, NodeSchedulability, PendingEviction, TerminationFacts,
@@ -203,16 +204,7 @@ pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) ->
             "unknown whether devices are schedulable again: {} not readable",
             deciding.join(" and ")
         );
-        let held = released.iter().filter_map(|device| {
-            let claim = device.claims.first()?;
-            // One claim alone would read as if the device were free without it.
-            let more = match device.claims.len() {
-                0 | 1 => String::new(),
-                all => format!(" (+{})", all.saturating_sub(1)),
-            };
-            Some(format!("{} by {}{more}", device.device, claim.name))
-        });
-        let held: Vec<String> = held.collect();
+        let held: Vec<String> = released.iter().filter_map(held).collect();
         let count = counted(held.len(), "device");
         let held = (!held.is_empty()).then(|| format!("{count} still allocated: {}", few(&held)));
         return [unknown].into_iter().chain(held).collect();
@@ -250,11 +242,7 @@ pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) ->
             few(&names(&devices))
         ));
     }
-    let held = untainted().filter_map(|device| {
-        let claim = device.claims.first()?;
-        Some(format!("{} by {}", device.device, claim.name))
-    });
-    let held: Vec<String> = held.collect();
+    let held: Vec<String> = untainted().filter_map(held).collect();
     if !held.is_empty() {
         let count = counted(held.len(), "device");
         lines.push(format!(
@@ -274,6 +262,14 @@ pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) ->
         ));
     }
     lines
+}
+
+/// The device with the claims that hold it; absent where none does.
+fn held(device: &DeviceRelease<'_>) -> Option<String> {
+    let claims = device.claims.iter().map(|claim| claim.name.to_string());
+    let claims: Vec<String> = claims.collect();
+    // One claim alone would read as if the device were free without it.
+    (!claims.is_empty()).then(|| format!("{} by {}", device.device, first_of(&claims)))
 }
 
 /// What else keeps a device from being allocated that no claim holds and nothing taints.
@@ -723,6 +719,26 @@ mod tests {
             assert_eq!(lines(&both), [unknown.as_str(), held]);
         }
         assert!(release_lines(&[], &BTreeSet::new()).is_empty());
+    }
+
+    #[test]
+    fn every_claim_that_still_holds_a_device_is_counted() {
+        let claims = ["train-0", "train-1", "train-2"]
+            .map(|pod| testing::claim(&testing::pod("team-a", pod)));
+        let released = [DeviceRelease {
+            device: testing::device("gpu-1"),
+            remaining: Vec::new(),
+            claims: claims.iter().collect(),
+            partition_pods: BTreeSet::new(),
+            is_blocked_partition: false,
+            in_use_by: BTreeSet::new(),
+            node: None,
+        }];
+        let held = "still allocated: gpu.example.com/node-7/gpu-1 by team-a/train-0-gpu (+2)";
+        for unread in [vec![], vec![Kind::ResourceSlice]] {
+            let lines = release_lines(&released, &unread.into_iter().collect());
+            assert!(lines.iter().any(|line| line.ends_with(held)), "{lines:?}");
+        }
     }
 
     #[test]
