@@ -57,7 +57,7 @@ pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
 
-    /// DRIVER/POOL/DEVICE (* matches any), or UUID, serial or PCI address
+    /// DRIVER/POOL/DEVICE (* matches any), UUID, serial or PCI address
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 

@@ -51,7 +51,7 @@ pub(super) struct DrainArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
 
-    /// DRIVER/POOL/DEVICE (* matches any), or UUID, serial or PCI address
+    /// DRIVER/POOL/DEVICE (* matches any), UUID, serial or PCI address
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 

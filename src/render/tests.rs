@@ -50,7 +50,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     +150m     1 pod   ██████████████████████████████
 
     Not evicted:
-      team-a/infer-0: tolerates the taint, evicted by driver
+      team-a/infer-0: tolerates the taint; it is evicted by driver, though
       team-a/old-0: terminating, its grace period ended 10m ago
       team-a/queued-0: has no node yet
 
@@ -90,7 +90,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
     +150m     1 pod   ██████████████████████████████
 
     Not evicted:
-      team-a/infer-0: tolerates the taint, evicted by driver
+      team-a/infer-0: tolerates the taint; it is evicted by driver, though
       team-a/old-0: terminating, its grace period ended 10m ago
       team-a/queued-0: has no node yet
 
@@ -152,7 +152,7 @@ fn a_document_carries_the_warnings_too() {
 
     ### Not evicted
 
-    - team-a/infer-0: tolerates the taint, evicted by driver
+    - team-a/infer-0: tolerates the taint; it is evicted by driver, though
     - team-a/old-0: terminating, its grace period ended 10m ago
     - team-a/queued-0: has no node yet
 
