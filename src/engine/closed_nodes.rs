@@ -15,7 +15,7 @@ use crate::model::{
 /// The taint that a pod has to tolerate on a cordoned node.
 ///
 /// Upstream: `TaintNodeUnschedulable` in `k8s.io/api/core/v1`.
-pub(super) const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// A node on which the pod is not scheduled.
 #[derive(Clone, Debug, PartialEq, Eq)]

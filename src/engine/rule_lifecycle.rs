@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::allocator::{blocked_partitions, used_under_other_names, users_beside};
-use super::closed_nodes::{UNSCHEDULABLE, hindering_taints};
+use super::closed_nodes::hindering_taints;
 use super::impact::{Cause, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
 use crate::model::{
@@ -292,16 +292,6 @@ pub fn release<'a>(
         .collect()
 }
 
-/// Taints that follow the conditions of a node, or its cordon, which are evaluated themselves: on a node that has just become
-/// ready they are about to be removed.
-///
-/// Upstream: `nodeConditionToTaintKeyStatusMap` in `pkg/controller/nodelifecycle/node_lifecycle_controller.go`.
-const OF_CONDITIONS: [&str; 3] = [
-    "node.kubernetes.io/not-ready",
-    "node.kubernetes.io/unreachable",
-    UNSCHEDULABLE,
-];
-
 fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability {
     let Some(nodes) = nodes else {
         return NodeSchedulability::Unknown;
@@ -313,10 +303,7 @@ fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability
         Some(node) if node.unschedulable => NodeSchedulability::Cordoned,
         Some(node) => match node.health() {
             NodeHealth::Ready => {
-                let keys: BTreeSet<String> = hindering_taints(node)
-                    .map(|it| it.key)
-                    .filter(|key| !OF_CONDITIONS.contains(&key.as_str()))
-                    .collect();
+                let keys: BTreeSet<String> = hindering_taints(node).map(|it| it.key).collect();
                 if keys.is_empty() {
                     NodeSchedulability::Open
                 } else {

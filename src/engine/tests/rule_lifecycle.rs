@@ -309,10 +309,12 @@ fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
     node.taints
         .push(tainted("example.com/soft", "PreferNoSchedule"));
     assert_eq!(placing_on(&node), Some(NodeSchedulability::Open));
-    // It has just become ready, or nothing removes the taint: the condition is what counts.
-    node.taints
-        .push(tainted("node.kubernetes.io/not-ready", "NoSchedule"));
-    assert_eq!(placing_on(&node), Some(NodeSchedulability::Open));
+    // A kubelet that has just become ready: the scheduler waits until the node controller removes the taint.
+    let not_ready = "node.kubernetes.io/not-ready";
+    node.taints.push(tainted(not_ready, "NoSchedule"));
+    let keys = [not_ready.to_owned()].into();
+    assert_eq!(placing_on(&node), Some(NodeSchedulability::Tainted(keys)));
+    node.taints.pop();
     node.taints
         .push(tainted("example.com/reserved", "NoSchedule"));
     node.taints.push(tainted("example.com/repair", "NoExecute"));
