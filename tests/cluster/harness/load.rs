@@ -22,7 +22,7 @@ impl ControlPlane {
     ///
     /// - Order: namespaces first, then everything else, then pods, claims, and rules at last, so that the
     ///   controllers find a complete cluster behind a rule.
-    /// - `status` is written as far as the kind has that subresource.
+    /// - `status` is written as far as the kind has that subresource. A node that is ready then has its own taints only.
     /// - A UID that is missing is filled in: in a claim's `reservedFor` and in `ownerReferences`, if they
     ///   name a pod among `objects`.
     /// - An object with a `metadata.deletionTimestamp`, whatever the time, gets a finalizer if it has none and
@@ -87,6 +87,11 @@ impl ControlPlane {
             .kind(&text(&object["apiVersion"]), &text(&object["kind"]))
             .await?;
         let reference = Reference::of(&result);
+        // The server taints every new node as not ready; in a cluster the node controller removes that.
+        if object["kind"] == "Node" && status.as_ref().is_some_and(is_ready) {
+            let taints = json!({"spec": {"taints": object["spec"]["taints"]}});
+            self.patch(&reference, &taints).await;
+        }
         if let Some(status) = status.filter(|_| kind.has_status) {
             let path = format!("{}/status", self.path(&reference).await);
             let patch = json!({"status": status});
@@ -102,6 +107,15 @@ impl ControlPlane {
         }
         Ok(result)
     }
+}
+
+/// Whether a node has this condition in its `status`.
+fn is_ready(status: &Value) -> bool {
+    let conditions = status["conditions"].as_array();
+    conditions.is_some_and(|all| {
+        all.iter()
+            .any(|it| it["type"] == "Ready" && it["status"] == "True")
+    })
 }
 
 /// What has to be there first has the lower number.

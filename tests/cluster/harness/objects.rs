@@ -106,11 +106,5 @@ impl ControlPlane {
             },
         })])
         .await;
-        // The server taints every new node as not ready; in a cluster the node controller removes that.
-        self.patch(
-            &Reference::cluster("v1", "Node", name),
-            &json!({"spec": {"taints": null}}),
-        )
-        .await;
     }
 }
