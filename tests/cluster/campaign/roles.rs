@@ -57,12 +57,12 @@ const DEDICATES: [&str; 5] = [
 
 const WATCHING: &str = "list --watch";
 
-/// A manifest, as it lies in the repository.
-fn manifest(role: &str) -> (String, Value) {
+/// Applies a manifest, as it lies in the repository; server-side, since two tests may be the first to.
+fn applied(plane: &ControlPlane, role: &str) -> Value {
     let path = format!("{}/manifests/{role}.yaml", env!("CARGO_MANIFEST_DIR"));
+    text(&plane.kubectl(&["apply", "--server-side", "-f", &path]));
     let role = std::fs::read_to_string(&path).expect("a manifest");
-    let role: Value = serde_yaml::from_str(&role).expect("YAML");
-    (path, role)
+    serde_yaml::from_str(&role).expect("YAML")
 }
 
 /// Every verb on every resource of a role, each as a right of its own.
@@ -148,8 +148,7 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
         ("operator", &everything),
         ("dedicator", &DEDICATES[..]),
     ] {
-        let (path, manifest) = manifest(role);
-        text(&plane.kubectl(&["apply", "-f", &path]));
+        let manifest = applied(&plane, role);
         let group = format!("{role}-{}", random_suffix());
         let name = manifest["metadata"]["name"].as_str().expect("a name");
         block_on(bind(&plane, name, &group));
@@ -209,8 +208,7 @@ fn an_operator_may_ask_the_controller() {
     let plane = ControlPlane::shared();
     let world = block_on(World::new(plane));
     block_on(world.pod("train", "gpu-0"));
-    let (path, manifest) = manifest("operator");
-    text(&plane.kubectl(&["apply", "-f", &path]));
+    let manifest = applied(plane, "operator");
     let group = format!("operator-{}", random_suffix());
     let name = manifest["metadata"]["name"].as_str().expect("a name");
     block_on(bind(plane, name, &group));
@@ -252,8 +250,7 @@ async fn bind(plane: &ControlPlane, role: &str, group: &str) {
 fn an_operator_may_not_dedicate_devices_and_nothing_is_tainted() {
     let plane = ControlPlane::shared();
     let world = block_on(World::new(plane));
-    let (path, manifest) = manifest("operator");
-    text(&plane.kubectl(&["apply", "-f", &path]));
+    let manifest = applied(plane, "operator");
     let group = format!("operator-{}", random_suffix());
     let name = manifest["metadata"]["name"].as_str().expect("a name");
     block_on(bind(plane, name, &group));
