@@ -258,7 +258,7 @@ impl DevicesArgs {
             allocated: self.allocated,
             namespace: context.namespace.clone(),
         };
-        let bare = is_bare.then(|| choice::NO_DEVICES.to_owned());
+        let bare = is_bare.then(|| choice::no_devices(&view.snapshot().rules));
         let notes = filtered.into_iter().flat_map(|filtered| {
             let ambiguous: Vec<String> = filtered
                 .ambiguous

@@ -1,5 +1,6 @@
 //! `podresources`: what the kubelet of this node says is in use, and whether devices may be pulled.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use super::work::present::present;
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
-    DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, hardware_among,
+    DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, drivers_away, hardware_among,
     with_drivers_away,
 };
 use crate::decide::unreleased_devices::{self, RecordReader};
@@ -400,11 +401,7 @@ impl ChosenDevices {
     /// them: they are pulled together.
     fn keep(&self, found: &mut Vec<RemovalCheck>, view: &ClusterView) -> Result<(), Failure> {
         let known: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
-        let away: Vec<DriverName> = found
-            .iter()
-            .filter(|one| one.objections.contains(&RemovalObjection::DriverDown))
-            .map(|one| one.device.driver.clone())
-            .collect();
+        let away: Vec<DriverName> = not_running(found).into_iter().collect();
         let missing = self.shown.refuse_missing(known.iter(), &view.reading);
         missing.map_err(|failure| {
             let all: Vec<DeviceId> = engine::devices(view.snapshot(), &view.semantics)
@@ -429,6 +426,13 @@ impl ChosenDevices {
         }
         Ok(())
     }
+}
+
+/// The drivers of these devices that are not running.
+fn not_running(found: &[RemovalCheck]) -> BTreeSet<DriverName> {
+    let is_down = |one: &&RemovalCheck| one.objections.contains(&RemovalObjection::DriverDown);
+    let down = found.iter().filter(is_down);
+    down.map(|one| one.device.driver.clone()).collect()
 }
 
 /// Devices that are there, and not on the kubelet's node.
@@ -527,6 +531,7 @@ impl CheckArgs {
                 KubeletNode::NotShown => KubeletIdentity::NotShown,
             },
         };
+        let recorded = unreleased_devices::recorded_on(&view.snapshot().rules, node);
         let mut found = removal_checks(&RemovalFacts {
             reading: &view.reading,
             semantics: &view.semantics,
@@ -534,6 +539,7 @@ impl CheckArgs {
             in_use: &in_use,
             prepared: prepared.as_deref(),
             identity,
+            recorded: &recorded,
         });
         // A mistyped node must not look like one on which nothing is in use.
         if found.is_empty() {
@@ -543,12 +549,17 @@ impl CheckArgs {
             )
             .hint("to show the nodes that have devices: kubectl devicetaint devices -o wide"));
         }
+        let away = chosen
+            .is_all()
+            .then(|| drivers_away(node, &not_running(&found)));
         chosen.keep(&mut found, &view)?;
         let rules = &view.snapshot().rules;
         let drift = view.identity_warnings(rules);
         let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
         let forced = unreleased_devices::warnings(rules, Some(&names), RecordReader::Kubelet);
-        let more = drift.iter().chain(&forced).map(Oddity::from);
+        let away = away.flatten();
+        let more = drift.iter().chain(&forced).chain(&away);
+        let more = more.map(Oddity::from);
         Ok(KubeletAnswers {
             warnings: listed.warnings.iter().cloned().chain(more).collect(),
             view,

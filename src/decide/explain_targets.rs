@@ -218,7 +218,10 @@ pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failur
             ExitStatus::Failed,
             format!("cannot tell whether device {id} exists: {}", gap.why),
         ),
-        None => no_such_device(&DeviceSelector::from(id.clone()), known),
+        None => {
+            let selector = DeviceSelector::from(id.clone());
+            no_such_device(&selector, known, &reading.snapshot.rules)
+        }
     }
 }
 

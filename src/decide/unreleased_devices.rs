@@ -17,7 +17,7 @@ use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::hardware::Hardware;
 use crate::engine::unreleased_devices::may_select;
 use crate::engine::{self, ProposedTaint, Semantics};
-use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Snapshot, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, NodeName, RuleMetadata, Snapshot, Warning};
 
 /// A device that a pod held which is gone, and that its node was not seen to release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +26,8 @@ pub struct NotedRelease {
     pub device: String,
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
+    /// The pod's UID; absent in records of earlier versions.
+    pub uid: Option<String>,
     /// Where the pod was.
     pub node: Option<String>,
     /// When that was seen, as RFC 3339.
@@ -43,6 +45,7 @@ impl NotedRelease {
         Some(Self {
             device: text("device")?,
             pod: text("pod")?,
+            uid: text("uid"),
             node: text("node"),
             seen: text("seen")?,
             end: match value["end"].as_str() {
@@ -61,7 +64,16 @@ impl NotedRelease {
             PodEnd::ForceDeleted => {}
             PodEnd::NotObserved => value["end"] = NOT_OBSERVED.into(),
         }
+        if let Some(uid) = &self.uid {
+            value["uid"] = uid.as_str().into();
+        }
         value
+    }
+
+    /// Whether it is about a pod whose end had not been observed, and that `has_ended` accepts by its UID.
+    #[must_use]
+    pub fn is_ended(&self, has_ended: impl Fn(&str) -> bool) -> bool {
+        self.end == PodEnd::NotObserved && self.uid.as_deref().is_some_and(has_ended)
     }
 
     /// What happened, and which rules record it.
@@ -217,6 +229,7 @@ pub fn note(
             all.push(NotedRelease {
                 device,
                 pod: name,
+                uid: Some(pod.uid.to_string()),
                 node: pod.node.as_ref().map(ToString::to_string),
                 seen: now.to_string(),
                 end: pod.end,
@@ -235,12 +248,59 @@ pub fn note(
 /// where there is none.
 #[must_use]
 pub fn released(rule: &DeviceTaintRule, node: &str) -> Option<Value> {
-    let all = noted(rule);
     // A record without a node stays: the kubelet of this one cannot speak for it.
-    let is_elsewhere = |one: &&NotedRelease| one.node.as_deref() != Some(node);
+    without(rule, |one| one.node.as_deref() == Some(node))
+}
+
+/// The merge patch that takes the records of pods off `rule` that were stuck, and that their kubelet was seen to end since:
+/// `has_ended` accepts their UIDs; nothing where there is none.
+#[must_use]
+pub fn ended(rule: &DeviceTaintRule, has_ended: impl Fn(&str) -> bool) -> Option<Value> {
+    without(rule, |one| one.is_ended(&has_ended))
+}
+
+/// The names of the rules with such records.
+#[must_use]
+pub fn with_ended(rules: &[DeviceTaintRule], has_ended: impl Fn(&str) -> bool) -> Vec<String> {
+    let recording = rules
+        .iter()
+        .filter(|rule| noted(rule).iter().any(|one| one.is_ended(&has_ended)));
+    recording.map(|rule| rule.name.to_string()).collect()
+}
+
+/// The devices on `node` that `rules` record.
+#[must_use]
+pub fn recorded_on(rules: &[DeviceTaintRule], node: &NodeName) -> Vec<DeviceId> {
+    let all = rules.iter().flat_map(noted);
+    let here = all.filter(|one| one.node.as_deref() == Some(node.as_str()));
+    here.filter_map(|one| parse_device(&one.device)).collect()
+}
+
+/// The devices that the rules of `snapshot` record, and all that is the same hardware.
+#[must_use]
+pub fn recorded(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
+    let all = snapshot.rules.iter().flat_map(noted);
+    let devices: BTreeSet<DeviceId> = all.filter_map(|one| parse_device(&one.device)).collect();
+    Hardware::of(&snapshot.slices).closure(&devices)
+}
+
+/// A device from its name in a record. The name of a pool may have slashes.
+fn parse_device(text: &str) -> Option<DeviceId> {
+    let (driver, rest) = text.split_once('/')?;
+    let (pool, device) = rest.rsplit_once('/')?;
+    Some(DeviceId {
+        driver: driver.into(),
+        pool: pool.into(),
+        device: device.into(),
+    })
+}
+
+/// The merge patch that takes the records off `rule` that `is_over` accepts; nothing where there is none.
+fn without(rule: &DeviceTaintRule, is_over: impl Fn(&NotedRelease) -> bool) -> Option<Value> {
+    let all = noted(rule);
     let left: Vec<Value> = all
         .iter()
-        .filter(is_elsewhere)
+        .filter(|one| !is_over(one))
         .map(NotedRelease::value)
         .collect();
     if left.len() == all.len() {
@@ -337,6 +397,7 @@ mod tests {
                 namespace: "ml".into(),
                 name: "train".into(),
             },
+            uid: "train".into(),
             node: Some("node-7".into()),
             devices: devices.iter().map(|text| device(text)).collect(),
             end: PodEnd::ForceDeleted,
@@ -444,6 +505,58 @@ mod tests {
             open[0].line().contains("its end was not observed"),
             "{open:?}"
         );
+    }
+
+    #[test]
+    fn a_pod_that_was_stuck_and_is_seen_to_end_is_no_longer_recorded() {
+        let mut rule = named("drain", "NoExecute");
+        rule.selector = None;
+        let stuck = UnreleasedPod {
+            end: PodEnd::NotObserved,
+            ..pod(&["gpu.example.com/node-7/gpu-0"])
+        };
+        let forced = UnreleasedPod {
+            uid: "forced".into(),
+            ..pod(&["gpu.example.com/node-7/gpu-1"])
+        };
+        let patch = note(&rule, &[stuck, forced], &Hardware::default(), now());
+        let rule = patched(rule, &patch.expect("a note"));
+        let rules = std::slice::from_ref(&rule);
+        assert_eq!(ended(&rule, |uid| uid == "other"), None);
+        assert!(with_ended(rules, |uid| uid == "other").is_empty());
+        // Whatever its kubelet does later, a pod that was deleted by force was not seen to release anything.
+        assert_eq!(ended(&rule, |uid| uid == "forced"), None);
+        assert_eq!(with_ended(rules, |uid| uid == "train"), ["drain"]);
+        let rule = patched(
+            rule.clone(),
+            &ended(&rule, |uid| uid == "train").expect("a change"),
+        );
+        let recorded = noted(&rule).into_iter().map(|one| one.device);
+        assert_eq!(
+            recorded.collect::<Vec<_>>(),
+            ["gpu.example.com/node-7/gpu-1"]
+        );
+    }
+
+    #[test]
+    fn recorded_devices_are_those_of_the_node() {
+        let mut rule = named("drain", "NoExecute");
+        rule.selector = None;
+        let seen = [pod(&["gpu.example.com/racks/a/gpu-0"])];
+        let patch = note(&rule, &seen, &Hardware::default(), now());
+        let rules = [patched(rule, &patch.expect("a note"))];
+        let device = DeviceId {
+            driver: "gpu.example.com".into(),
+            pool: "racks/a".into(),
+            device: "gpu-0".into(),
+        };
+        assert_eq!(recorded_on(&rules, &"node-7".into()), [device.clone()]);
+        assert_eq!(recorded_on(&rules, &"node-8".into()), []);
+        let snapshot = Snapshot {
+            rules: rules.to_vec(),
+            ..Snapshot::default()
+        };
+        assert_eq!(recorded(&snapshot), [device].into());
     }
 
     #[test]

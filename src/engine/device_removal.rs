@@ -18,7 +18,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::hardware::{Alias, Hardware};
-use super::inventory::{DeviceState, devices};
+use super::impact::DeviceTaint;
+use super::inventory::{DeviceState, devices, taints_on};
 pub use super::removal_objection::RemovalObjection;
 use super::rule_lifecycle::blocks;
 use super::semantics::Semantics;
@@ -45,6 +46,8 @@ pub struct RemovalFacts<'a> {
     pub prepared: Option<&'a [PreparedClaim]>,
     /// Whether it is the kubelet of that node.
     pub identity: KubeletIdentity,
+    /// Devices of the node that a rule records as not seen to be released.
+    pub recorded: &'a [DeviceId],
 }
 
 /// Whether a kubelet is the one of the node that is asked about. It does not say its own name.
@@ -120,6 +123,7 @@ pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
     let inventory = devices(snapshot, facts.semantics).devices;
     let hardware = Hardware::of(&snapshot.slices);
     let here = hardware.closure(&known_here(facts, &inventory));
+    let taints = taints_on(&here, &inventory, snapshot, facts.semantics);
     let names = BTreeSet::from([facts.node.clone()]);
     let publishers = Publishers::of(facts.reading, &names);
     let own: BTreeMap<DeviceId, Vec<RemovalObjection>> = here
@@ -132,6 +136,7 @@ pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
                 facts,
                 device,
                 state,
+                taints: &taints[device],
                 used: &used,
             };
             (device.clone(), case.objections(&publishers))
@@ -153,9 +158,8 @@ pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
         objections.extend(about_witnesses.iter().cloned());
         objections.sort();
         objections.dedup();
-        let state = inventory.iter().find(|state| state.id == *device);
         RemovalCheck {
-            is_tainted: match state.is_some_and(is_tainted) {
+            is_tainted: match is_tainted(&taints[device]) {
                 true => Some(true),
                 false => (!taints_unread(facts.reading)).then_some(false),
             },
@@ -167,13 +171,15 @@ pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
     here.iter().map(check).collect()
 }
 
-/// The devices that are published on the node, that claims of pods there hold, and that the kubelet knows.
+/// The devices that are published on the node, that claims of pods there hold, that the kubelet knows, and that are
+/// recorded as not released there.
 fn known_here(facts: &RemovalFacts<'_>, inventory: &[DeviceState<'_>]) -> BTreeSet<DeviceId> {
     let pods = &facts.reading.snapshot.pods;
     let used = facts.in_use.devices();
     let mut here: BTreeSet<DeviceId> = used.map(|used| used.device.device.clone()).collect();
     let noted = facts.prepared.unwrap_or_default().iter();
     here.extend(noted.flat_map(|claim| claim.devices.iter().cloned()));
+    here.extend(facts.recorded.iter().cloned());
     let is_here = |state: &&DeviceState<'_>| {
         state.node == Some(facts.node)
             || state
@@ -244,6 +250,7 @@ struct DeviceCheck<'a, 'w> {
     facts: &'w RemovalFacts<'a>,
     device: &'w DeviceId,
     state: Option<&'w DeviceState<'a>>,
+    taints: &'w [DeviceTaint<'a>],
     used: &'w [UsedDevice<'a>],
 }
 
@@ -259,8 +266,8 @@ impl DeviceCheck<'_, '_> {
 
     /// Who may come to use it.
     fn of_newcomers(&self) -> Vec<RemovalObjection> {
-        let taints = self.state.map_or(&[][..], |state| &state.taints);
-        let blocking: Vec<&Taint> = taints
+        let blocking: Vec<&Taint> = self
+            .taints
             .iter()
             .map(|taint| taint.taint)
             .filter(|taint| blocks(&taint.effect))
@@ -338,7 +345,7 @@ impl DeviceCheck<'_, '_> {
         let Some(state) = self.state else {
             return false;
         };
-        let taints = state.taints.iter().map(|taint| taint.taint);
+        let taints = self.taints.iter().map(|taint| taint.taint);
         let evicting: Vec<&Taint> = taints
             .filter(|taint| taint.effect == Effect::NoExecute)
             .collect();
@@ -463,6 +470,6 @@ pub fn slices_unread(reading: &Reading) -> bool {
     gaps.any(|kind| kind == Kind::ResourceSlice)
 }
 
-fn is_tainted(state: &DeviceState<'_>) -> bool {
-    state.taints.iter().any(|taint| blocks(&taint.taint.effect))
+fn is_tainted(taints: &[DeviceTaint<'_>]) -> bool {
+    taints.iter().any(|taint| blocks(&taint.taint.effect))
 }

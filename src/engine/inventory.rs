@@ -1,13 +1,13 @@
 //! Devices of the cluster with their users.
 
 use foldhash::{HashMap, HashMapExt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::devices::{Allocated, DeviceTable};
 use super::impact::DeviceTaint;
 use super::preview::{existing_rules, taints_of};
-use super::select::RuleIndex;
+use super::select::{DeviceKey, RuleIndex};
 use super::semantics::Semantics;
 use crate::model::{
     ConsumerReference, Device, DeviceId, Gap, NamespacedName, NodeName, ResourceClaim, Snapshot,
@@ -129,6 +129,40 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Inventory<'
         devices: states,
         gaps: table.gaps.into_iter().collect(),
     }
+}
+
+/// The taints of each of these `devices`; of one that the inventory of `snapshot` lacks, those of the rules that select it.
+/// Only a kubelet knows such a device: its driver publishes nothing, and no claim holds it any more.
+#[must_use]
+pub fn taints_on<'a>(
+    devices: &BTreeSet<DeviceId>,
+    inventory: &[DeviceState<'a>],
+    snapshot: &'a Snapshot,
+    semantics: &Semantics,
+) -> BTreeMap<DeviceId, Vec<DeviceTaint<'a>>> {
+    let rules = RuleIndex::new(
+        existing_rules(snapshot, &[]).collect(),
+        &snapshot.classes,
+        semantics,
+    );
+    let of_rules = |device: &DeviceId| {
+        let key = DeviceKey {
+            driver: device.driver.as_str(),
+            pool: device.pool.as_str(),
+            device: device.device.as_str(),
+        };
+        let matching = rules.matching(key, None).places.into_iter();
+        matching
+            .map(|place| rules.rule(place).as_device_taint())
+            .collect()
+    };
+    let taints = |device: &DeviceId| {
+        let state = inventory.iter().find(|state| state.id == *device);
+        state.map_or_else(|| of_rules(device), |state| state.taints.clone())
+    };
+    let each = devices.iter();
+    each.map(|device| (device.clone(), taints(device)))
+        .collect()
 }
 
 /// The claims of these allocations by name, each once.

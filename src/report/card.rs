@@ -7,10 +7,10 @@ use super::table::NONE;
 use super::taint::Taint;
 use super::time::Time;
 use crate::assess::Basis;
-use crate::engine::DeviceState;
 use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
 use crate::engine::hardware::{Alias, HardwareLink, HardwareNumber, texts};
 use crate::engine::peers::peers;
+use crate::engine::{DeviceState, DeviceTaint};
 use crate::model::{Device, Kind, UNKNOWN};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::few;
@@ -71,10 +71,11 @@ pub struct Peers {
 }
 
 impl Card {
-    /// What is known of the device that `testimony` is about, as `state` has it.
+    /// What is known of the device that `testimony` is about, as `state` has it, which has these `taints`.
     pub(super) fn new(
         testimony: &RemovalCheck,
         state: Option<&DeviceState<'_>>,
+        taints: &[DeviceTaint<'_>],
         basis: &Basis<'_>,
     ) -> Self {
         let device = state.and_then(|state| state.device);
@@ -85,7 +86,6 @@ impl Card {
             .iter()
             .partition(|alias| alias.link == HardwareLink::Counters);
         let close = peers(&basis.reading.snapshot.slices, &testimony.device).into_iter();
-        let taints = state.map_or(&[][..], |state| &state.taints);
         // Of a device that no slice has, only its name is known; of one that is read, not all that is beside it may be.
         let is_read = device.is_some() && basis.reading.without(Kind::ResourceSlice).is_none();
         let partitions: Vec<String> = partitions

@@ -11,7 +11,7 @@ use super::reference::ObjectReference;
 use super::table::{Column, Section, Table, Tone, View, optional};
 use crate::assess::{Basis, ReportCompleteness};
 use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
-use crate::engine::devices;
+use crate::engine::{devices, taints_on};
 use crate::model::DeviceId;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::{counted, few};
@@ -268,13 +268,15 @@ impl DeviceRemovalReport {
         let completeness = ReportCompleteness::new(&basis.reading.gaps, basis.semantics);
         let inventory = devices(&basis.reading.snapshot, basis.semantics).devices;
         let state = |id: &DeviceId| inventory.iter().find(|state| state.id == *id);
+        let names = checks.iter().map(|check| check.device.clone()).collect();
+        let taints = taints_on(&names, &inventory, &basis.reading.snapshot, basis.semantics);
         let row = |check: &RemovalCheck| DeviceRemovalRow {
             device: check.device.to_string(),
             safe_to_pull: check.objections.is_empty(),
             removal_verdict: RemovalVerdict::of(check),
             tainted: check.is_tainted,
             objections: check.objections.iter().map(ObjectionView::new).collect(),
-            card: Card::new(check, state(&check.device), basis),
+            card: Card::new(check, state(&check.device), &taints[&check.device], basis),
         };
         Self {
             api_version: API_VERSION.to_owned(),

@@ -3,6 +3,7 @@
 use crate::cluster::{ConflictAction, ObjectChange, ObjectVersion, Rules, WriteMode};
 use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
+use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::hardware::Hardware;
 use crate::model::{DeviceTaintRule, NodeName};
 use crate::report::wait_progress::WaitProgress;
@@ -15,8 +16,32 @@ pub(crate) async fn clear_released(
     rules: &Rules,
     context: &Context,
 ) {
+    let left = |rule: &DeviceTaintRule| unreleased_devices::released(rule, node.as_str());
+    let released = format!("{node} has released its devices");
+    clear(names, &released, left, rules, context).await;
+}
+
+/// As [`clear_released`], of the pods that `has_ended` accepts by their UID: their kubelet was seen to end them.
+pub(crate) async fn clear_ended(
+    names: &[String],
+    has_ended: impl Fn(&str) -> bool,
+    rules: &Rules,
+    context: &Context,
+) {
+    let left = |rule: &DeviceTaintRule| unreleased_devices::ended(rule, &has_ended);
+    clear(names, "its pods have ended", left, rules, context).await;
+}
+
+/// Makes of each rule what `left` leaves of its records, and says that it is for this `reason`.
+async fn clear(
+    names: &[String],
+    reason: &str,
+    left: impl Fn(&DeviceTaintRule) -> Option<serde_json::Value>,
+    rules: &Rules,
+    context: &Context,
+) {
     let change = |rule: &DeviceTaintRule| {
-        let patch = unreleased_devices::released(rule, node.as_str())?;
+        let patch = left(rule)?;
         let on = ObjectVersion {
             uid: rule.uid.to_string(),
             resource_version: rule.resource_version.clone(),
@@ -51,24 +76,24 @@ pub(crate) async fn clear_released(
             }
         };
         match rules.change(name, first, WriteMode::Store, again).await {
-            Ok(_) => context.printer.note(&format!(
-                "rule {name}: {node} has released its devices; the record is cleared"
-            )),
+            Ok(_) => context
+                .printer
+                .note(&format!("rule {name}: {reason}; the record is cleared")),
             Err(error) => cannot(&error),
         }
     }
 }
 
-/// Notes what `progress` has seen on the rules that select the devices. What cannot be noted is said: it is told nowhere
-/// else.
+/// Notes `pods` that `progress` has shown on the rules that select their devices. What cannot be noted is said: it is told
+/// nowhere else.
 pub(crate) async fn note_not_released(
+    pods: &[UnreleasedPod],
     progress: &WaitProgress,
     hardware: &Hardware,
     rules: &Rules,
     context: &Context,
 ) {
     let change = |rule: &DeviceTaintRule| {
-        let pods = &progress.not_released;
         let patch = unreleased_devices::note(rule, pods, hardware, progress.now)?;
         let on = ObjectVersion {
             uid: rule.uid.to_string(),

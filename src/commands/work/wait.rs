@@ -5,6 +5,7 @@
 //! ```
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 use super::cluster_view::ClusterView;
 use super::connect::Live;
 use super::observer::RuleObserver;
-use super::unreleased_devices::note_not_released;
+use super::unreleased_devices::{clear_ended, note_not_released};
 use crate::commands::context::Context;
 use crate::decide::wait_advice::UnreleasedLine;
 use crate::decide::{unreleased_devices, wait_advice};
@@ -162,6 +163,7 @@ impl Wait<'_> {
         let mut warned = false;
         let mut told = None;
         let mut noted = 0;
+        let mut cleared = BTreeSet::new();
         let mut last_state = String::new();
         loop {
             let progress = observer.view(freshness, &mut settle, began).await?;
@@ -185,7 +187,24 @@ impl Wait<'_> {
             // Nobody else has seen it, and the rule may be all that is left of this wait.
             if progress.not_released.len() > noted {
                 noted = progress.not_released.len();
-                note_not_released(&progress, observer.hardware(), observer.rules(), context).await;
+                let pods = &progress.not_released;
+                note_not_released(
+                    pods,
+                    &progress,
+                    observer.hardware(),
+                    observer.rules(),
+                    context,
+                )
+                .await;
+            }
+            let has_ended = |pod: &str| settle.has_ended(&pod.into());
+            let with_ended = unreleased_devices::with_ended(&progress.rules, has_ended);
+            let new: Vec<String> = with_ended
+                .into_iter()
+                .filter(|name| cleared.insert(name.clone()))
+                .collect();
+            if !new.is_empty() {
+                clear_ended(&new, has_ended, observer.rules(), context).await;
             }
             if !warned && let Some(short) = self.shortfall(&progress, began) {
                 context
@@ -208,7 +227,8 @@ impl Wait<'_> {
                 // What an earlier wait has seen is still so: the API shows as free what may be held.
                 WaitStep::Met if self.goal.is_about_pods() => {
                     let recording = [progress.rules.as_slice(), recorded].concat();
-                    let noted = unreleased_devices::left(&recording);
+                    let mut noted = unreleased_devices::left(&recording);
+                    noted.retain(|one| !one.noted.is_ended(&has_ended));
                     let is_free = noted.is_empty();
                     let noted = noted.iter().map(Blocker::from);
                     let noted = WaitEnd::NotReleased(noted.collect());
@@ -217,6 +237,10 @@ impl Wait<'_> {
                 WaitStep::Met => return Ok(over(WaitEnd::Met)),
                 // Pods that are recreated and evicted again do not end, however long the wait is.
                 WaitStep::TimedOut | WaitStep::ComesBack => {
+                    // With the wait the only one ends that would see how they go.
+                    let (pods, rules) = (settle.stuck(), observer.rules());
+                    let hardware = observer.hardware();
+                    note_not_released(&pods, &progress, hardware, rules, context).await;
                     return Ok(over(WaitEnd::TimedOut(progress.left.clone())));
                 }
                 WaitStep::NotSeenReleased => {

@@ -46,5 +46,5 @@ pub use no_match::{
 pub use numbers::{noted_numbers, numbers};
 pub use parse::{Choice, ChoiceBasis, Purpose, hardware_among, incomplete_taint};
 pub use shown::ShownDevices;
-pub use unknown::{NO_DEVICES, no_such_device, refuse_missing, refuse_unmatched};
-pub use unpublished::with_drivers_away;
+pub use unknown::{no_devices, no_such_device, refuse_missing, refuse_unmatched};
+pub use unpublished::{drivers_away, with_drivers_away};

@@ -156,7 +156,7 @@ fn no_such_name(
     };
     let known = engine::devices(snapshot, semantics).devices;
     let known: Vec<DeviceId> = known.into_iter().map(|state| state.id).collect();
-    let failure = no_such_device(first, &known);
+    let failure = no_such_device(first, &known, &snapshot.rules);
     match (&first.driver, &first.pool, &first.device) {
         (Some(word), None, None) => failure.hint(format!(
             "to use it as a taint, add an effect: {word}:NoExecute"

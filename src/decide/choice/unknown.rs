@@ -1,20 +1,40 @@
 //! Devices that do not exist, with similar names.
 
+use std::collections::BTreeMap;
+
 use super::numbers::word_of;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Kind, Reading, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, Reading, Source};
 use crate::naming::nearest::nearest;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
 
-/// What to do where there is no device at all.
-pub const NO_DEVICES: &str = "no driver publishes a device, and no claim has one allocated: \
-    install a DRA driver, and check `kubectl get resourceslices`";
-
-/// No device of that name is published or allocated.
+/// What to do where there is no device at all. A driver that `rules` select is there, or was: then nothing has to be
+/// installed.
 #[must_use]
-pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
+pub fn no_devices(rules: &[DeviceTaintRule]) -> String {
+    let selected = rules.iter().filter_map(|rule| {
+        let driver = rule.selector.as_ref()?.driver.as_ref()?;
+        Some((driver, rule.name.as_str()))
+    });
+    let known: BTreeMap<&DriverName, &str> = selected.collect();
+    let way_out = match known.first_key_value() {
+        None => "install a DRA driver, and check `kubectl get resourceslices`".to_owned(),
+        Some((driver, rule)) => {
+            format!("check the pods of driver {driver}, whose devices rule {rule} taints")
+        }
+    };
+    format!("no driver publishes a device, and no claim has one allocated: {way_out}")
+}
+
+/// No device of that name is published or allocated, in a cluster with these `rules`.
+#[must_use]
+pub fn no_such_device(
+    selector: &DeviceSelector,
+    known: &[DeviceId],
+    rules: &[DeviceTaintRule],
+) -> Failure {
     let failure = Failure::new(
         ExitStatus::Failed,
         match word_of(selector) {
@@ -27,7 +47,7 @@ pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure 
         },
     );
     if known.is_empty() {
-        return failure.hint(NO_DEVICES);
+        return failure.hint(no_devices(rules));
     }
     let similar = match word_of(selector) {
         // All devices of a driver are no correction of a mistyped serial number.
@@ -55,7 +75,7 @@ pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure 
 pub fn missing_device(selector: &DeviceSelector, known: &[DeviceId], reading: &Reading) -> Failure {
     match devices_unread(reading) {
         Some(kinds) => unread(selector, &kinds, &reading.source),
-        None => no_such_device(selector, known),
+        None => no_such_device(selector, known, &reading.snapshot.rules),
     }
 }
 
@@ -186,19 +206,28 @@ mod tests {
     #[test]
     fn where_there_is_no_device_nobody_is_sent_to_look_for_one() {
         let anything = DeviceSelector::default();
-        let failure = no_such_device(&anything, &[]);
-        assert_eq!(failure.hints(), [NO_DEVICES]);
+        let failure = no_such_device(&anything, &[], &[]);
+        let install = "no driver publishes a device, and no claim has one allocated: install a DRA \
+            driver, and check `kubectl get resourceslices`";
+        assert_eq!(failure.hints(), [install]);
+        // Its slices are gone half a minute after the driver: rules still name it.
+        let mut rule = crate::decide::testing::named("pull", "NoExecute");
+        rule.selector = Some(device::parse("gpu.example.com/node-7/gpu-0").unwrap());
+        let failure = no_such_device(&anything, &[], &[rule]);
+        let check = "no driver publishes a device, and no claim has one allocated: check the pods of \
+            driver gpu.example.com, whose devices rule pull taints";
+        assert_eq!(failure.hints(), [check]);
         let known = DeviceId {
             driver: "gpu.example.com".into(),
             pool: "node-7".into(),
             device: "gpu-0".into(),
         };
-        let failure = no_such_device(&anything, std::slice::from_ref(&known));
+        let failure = no_such_device(&anything, std::slice::from_ref(&known), &[]);
         let typed = device::parse("nod-7").unwrap();
-        let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
+        let told = no_such_device(&typed, std::slice::from_ref(&known), &[]).to_string();
         assert_eq!(told, "no driver or hardware ID nod-7");
         let typed = device::parse("gpu.example.con").unwrap();
-        let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
+        let told = no_such_device(&typed, std::slice::from_ref(&known), &[]).to_string();
         assert!(
             told.starts_with("no device matches gpu.example.con/*/*"),
             "{told}"

@@ -1,8 +1,10 @@
 //! Names that match nothing because their driver publishes no devices.
 
+use std::collections::BTreeSet;
+
 use super::shown::ShownDevices;
 use crate::error::{ExitStatus, Failure};
-use crate::model::DriverName;
+use crate::model::{DriverName, NodeName, Warning};
 
 /// A name that matches nothing is no mistake where its driver is `away` from the node, and publishes nothing: then only
 /// what claims hold is known.
@@ -23,6 +25,26 @@ pub fn with_drivers_away(failure: Failure, shown: &ShownDevices, away: &[DriverN
         )
         .hint(format!("restart driver {driver}, and run this again")),
     }
+}
+
+/// That devices of the drivers which are `away` from the node may be missing from a list of all its devices.
+#[must_use]
+pub fn drivers_away(node: &NodeName, away: &BTreeSet<DriverName>) -> Option<Warning> {
+    let names: Vec<&str> = away.iter().map(DriverName::as_str).collect();
+    let noun = match names.as_slice() {
+        [] => return None,
+        [_] => "driver",
+        _ => "drivers",
+    };
+    let drivers = format!("{noun} {}", names.join(", "));
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    Some(Warning {
+        code: "driver-not-running",
+        message: format!(
+            "{drivers} {verb} not running on node {node}: other devices of the node are unknown"
+        ),
+        fix: Some(format!("restart {drivers}, and run this again")),
+    })
 }
 
 #[cfg(test)]
@@ -47,5 +69,28 @@ mod tests {
              on the node are known"
         );
         assert_eq!(of("nic.example.com/node-7/nic-0"), "no device matches");
+    }
+
+    #[test]
+    fn a_list_without_the_devices_of_a_driver_that_is_away_is_not_all() {
+        let told = |away: &[&str]| {
+            let away = away.iter().map(|name| DriverName::from(*name)).collect();
+            drivers_away(&"node-7".into(), &away).map(|warning| warning.message)
+        };
+        assert_eq!(told(&[]), None);
+        assert_eq!(
+            told(&["gpu.example.com"]).as_deref(),
+            Some(
+                "driver gpu.example.com is not running on node node-7: other devices of the node \
+                 are unknown"
+            )
+        );
+        assert_eq!(
+            told(&["nic.example.com", "gpu.example.com"]).as_deref(),
+            Some(
+                "drivers gpu.example.com, nic.example.com are not running on node node-7: other \
+                 devices of the node are unknown"
+            )
+        );
     }
 }

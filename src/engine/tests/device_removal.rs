@@ -13,8 +13,8 @@ use crate::engine::tolerant::TolerantClaim;
 use crate::engine::unreleased_devices::{WatchedDevices, still_held};
 use crate::model::{
     AttributeValue, ClaimInUse, ClaimSpec, ContainerInUse, Containers, CounterUse, Deletion,
-    DeviceAmount, DeviceClass, DeviceInUse, DeviceRequest, DeviceTerms, Gap, InUse, Kind, PodInUse,
-    PreparedClaim, Reading, RequestKind, RequestTerms, ResourceClaimTemplate, Source,
+    DeviceAmount, DeviceClass, DeviceId, DeviceInUse, DeviceRequest, DeviceTerms, Gap, InUse, Kind,
+    PodInUse, PreparedClaim, Reading, RequestKind, RequestTerms, ResourceClaimTemplate, Source,
 };
 
 const GPU_1: &str = "gpu.example.com/node-a/gpu-1";
@@ -47,6 +47,7 @@ struct Scene {
     in_use: InUse,
     prepared: Option<Vec<PreparedClaim>>,
     identity: KubeletIdentity,
+    recorded: Vec<DeviceId>,
 }
 
 impl Scene {
@@ -65,6 +66,7 @@ impl Scene {
             in_use,
             prepared: Some(Vec::new()),
             identity: KubeletIdentity::Shown,
+            recorded: Vec::new(),
         }
     }
 
@@ -80,6 +82,7 @@ impl Scene {
             in_use: &self.in_use,
             prepared: self.prepared.as_deref(),
             identity: self.identity,
+            recorded: &self.recorded,
         })
     }
 
@@ -262,6 +265,62 @@ fn who_was_deleted_by_force_is_in_the_kubelets_notes_alone() {
     let mut listed = Scene::new(busy(), listed(&[USE]));
     listed.prepared = Some(vec![noted(&[GPU_0])]);
     assert_eq!(listed.objections(), [used(), claimed()]);
+}
+
+/// A node whose driver is away, so that its slices and the claim of a pod that was deleted by force are gone.
+fn only_in_the_checkpoint(world: World) -> Scene {
+    let mut scene = Scene::new(world, nobody());
+    scene.prepared = Some(vec![noted(&[GPU_0])]);
+    scene
+}
+
+#[test]
+fn a_rule_taints_a_device_that_only_the_kubelet_knows() {
+    let tainted = |scene: &Scene| {
+        let found = scene.checks();
+        let [one] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        (one.is_tainted, one.objections.clone())
+    };
+    let others = [
+        RemovalObjection::Prepared {
+            claim: name("ml/gpu"),
+        },
+        RemovalObjection::DriverDown,
+    ];
+    for (rule, is_tainted) in [
+        (Some((GPU_0, "example.com/m:NoExecute")), true),
+        (Some((GPU_0, "example.com/m:NoSchedule")), true),
+        (Some((GPU_0, "example.com/m:None")), false),
+        (Some((GPU_1, "example.com/m:NoExecute")), false),
+        (None, false),
+    ] {
+        let world = World::default();
+        let world = match rule {
+            Some((devices, taint)) => world.rule("pull", devices, taint),
+            None => world,
+        };
+        let (found, mut objections) = tainted(&only_in_the_checkpoint(world));
+        assert_eq!(found, Some(is_tainted), "{rule:?}");
+        let untainted = objections
+            .iter()
+            .position(|one| *one == RemovalObjection::NotTainted);
+        assert_eq!(untainted.is_none(), is_tainted, "{rule:?}");
+        untainted.map(|place| objections.remove(place));
+        assert_eq!(objections, others, "{rule:?}");
+    }
+}
+
+#[test]
+fn a_device_that_is_recorded_as_not_released_is_checked() {
+    let mut scene = Scene::new(World::default(), nobody());
+    assert_eq!(scene.checks(), []);
+    scene.recorded = vec![device_id(GPU_0)];
+    let found = scene.checks();
+    let names: Vec<_> = found.iter().map(|one| one.device.clone()).collect();
+    assert_eq!(names, [device_id(GPU_0)]);
+    assert!(found[0].objections.contains(&RemovalObjection::DriverDown));
 }
 
 #[test]

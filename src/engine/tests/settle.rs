@@ -616,8 +616,8 @@ fn a_pod_that_its_kubelet_has_ended_or_never_begun_is_gone() {
     assert_eq!(after_departure(never_begun), (WaitStep::Met, Vec::new()));
 }
 
-/// How a pod went that was stuck, and by the next looks was like these, and then gone; no watch told of it.
-fn ends_of_stuck_pod(then: &[fn(&mut Pod)]) -> (Vec<PodEnd>, WaitStep) {
+/// A wait that has seen a pod stuck, and by the next looks like these.
+fn wait_on_stuck_pod(then: &[fn(&mut Pod)]) -> Settle {
     let rules = [drain()];
     let stuck = |pod: &mut Pod| {
         pod.deletion = Some(deleted());
@@ -642,6 +642,13 @@ fn ends_of_stuck_pod(then: &[fn(&mut Pod)]) -> (Vec<PodEnd>, WaitStep) {
             wait.observe(&facts, Duration::ZERO);
         });
     }
+    wait
+}
+
+/// How such a pod went that is gone by the next look; no watch told of it.
+fn ends_of_stuck_pod(then: &[fn(&mut Pod)]) -> (Vec<PodEnd>, WaitStep) {
+    let rules = [drain()];
+    let mut wait = wait_on_stuck_pod(then);
     let facts = quiet(&rules);
     let seen = wait.observe(&facts, Duration::from_secs(1));
     let ends = seen.open.iter().filter_map(|open| match open {
@@ -674,6 +681,33 @@ fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
 fn whoever_was_stuck_and_was_seen_to_end_is_gone() {
     let ended: fn(&mut Pod) = |pod| pod.phase = Phase::Succeeded;
     assert_eq!(ends_of_stuck_pod(&[ended]), (Vec::new(), WaitStep::Met));
+}
+
+#[test]
+fn a_wait_that_ends_knows_who_is_stuck_and_whose_end_it_has_seen() {
+    let uid = one_pod().snapshot.pods[0].uid.clone();
+    let wait = wait_on_stuck_pod(&[]);
+    let [stuck] = &wait.stuck()[..] else {
+        panic!("{:?}", wait.stuck());
+    };
+    assert_eq!(stuck.uid, uid);
+    assert_eq!(stuck.devices, [device_id(GPU_0)]);
+    assert_eq!(stuck.end, PodEnd::NotObserved);
+    assert!(!wait.has_ended(&uid));
+    let ended: fn(&mut Pod) = |pod| pod.phase = Phase::Succeeded;
+    let wait = wait_on_stuck_pod(&[ended]);
+    assert_eq!(wait.stuck(), []);
+    assert!(wait.has_ended(&uid));
+    // Its grace period has just begun: nothing shows that it does not end.
+    let terminating: fn(&mut Pod) = |pod| {
+        pod.containers = Containers::Running;
+        pod.deletion = Some(Deletion {
+            at: at(NOW + 30),
+            grace_period_seconds: Some(30),
+            finalizers: Vec::new(),
+        });
+    };
+    assert_eq!(wait_on_stuck_pod(&[terminating]).stuck(), []);
 }
 
 #[test]
