@@ -390,7 +390,8 @@ async fn tell_released(
     let is_unread = |kind: &Kind| mutation.view.reading.without(*kind).is_some();
     let unread: BTreeSet<Kind> = deciding.into_iter().filter(is_unread).collect();
     let released = release(&impact, mutation.view.snapshot(), nodes);
-    for line in release_lines(&released, &unread) {
+    let recorded = unreleased_devices::recorded(mutation.view.snapshot());
+    for line in release_lines(&released, &recorded, &unread) {
         changer.note(line);
     }
 }

@@ -15,7 +15,7 @@ use crate::engine::termination_blocker::{
     DriverPresence, Publishers, TerminationBlocker, UnreleasedDriver,
 };
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
-use crate::model::{Affects, Gap, Kind, NodeHealth, Pod};
+use crate::model::{Affects, DeviceId, Gap, Kind, NodeHealth, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few, node_taints};
 
@@ -192,9 +192,13 @@ pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r Pendi
 }
 
 /// What the removal of taints sets free, and what still keeps devices from being allocated; nothing is free where
-/// one of these kinds is `unread`.
+/// one of these kinds is `unread`. The scheduler takes a device for free that is `recorded` as not released.
 #[must_use]
-pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) -> Vec<String> {
+pub fn release_lines(
+    released: &[DeviceRelease<'_>],
+    recorded: &BTreeSet<DeviceId>,
+    unread: &BTreeSet<Kind>,
+) -> Vec<String> {
     // Slices and rules hold the other taints of a device; a claim holds it whatever taints it.
     let deciding = [Kind::ResourceSlice, Kind::DeviceTaintRule];
     let deciding = deciding.iter().filter(|kind| unread.contains(kind));
@@ -225,9 +229,19 @@ pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) ->
             .map(|device| device.device.to_string())
             .collect()
     };
+    let (doubtful, free): (Vec<_>, Vec<_>) = free
+        .into_iter()
+        .partition(|device| recorded.contains(&device.device));
     if !free.is_empty() {
         let count = counted(free.len(), "device");
         lines.push(format!("{count} schedulable again: {}", few(&names(&free))));
+    }
+    if !doubtful.is_empty() {
+        let count = counted(doubtful.len(), "device");
+        lines.push(format!(
+            "{count} untainted, release by the node not confirmed: {}",
+            few(&names(&doubtful))
+        ));
     }
     // By reason, so that a cordoned node with many devices is one line.
     let mut reasons: BTreeMap<String, Vec<&DeviceRelease<'_>>> = BTreeMap::new();
@@ -640,7 +654,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                release_lines(&[on(placing)], &BTreeSet::new()),
+                release_lines(&[on(placing)], &BTreeSet::new(), &BTreeSet::new()),
                 [format!("1 device {told}: gpu.example.com/node-7/gpu-2")]
             );
         }
@@ -657,7 +671,11 @@ mod tests {
             ..release("gpu-4", vec![])
         };
         assert_eq!(
-            release_lines(&[spent, parted, elsewhere], &BTreeSet::new()),
+            release_lines(
+                &[spent, parted, elsewhere],
+                &BTreeSet::new(),
+                &BTreeSet::new()
+            ),
             [
                 "1 device untainted, and other devices of the same hardware use its counters: \
                  gpu.example.com/node-7/gpu-2",
@@ -669,6 +687,7 @@ mod tests {
         assert_eq!(
             release_lines(
                 &[release("gpu-0", vec![]), release("gpu-1", vec![&claim])],
+                &BTreeSet::new(),
                 &BTreeSet::new()
             ),
             [
@@ -677,10 +696,19 @@ mod tests {
                  team-a/train-0-gpu"
             ]
         );
+        // The API shows it free; its node may hold it for a pod that was deleted by force.
+        let forced = release("gpu-0", vec![]);
+        let recorded = BTreeSet::from([forced.device.clone()]);
+        assert_eq!(
+            release_lines(&[forced], &recorded, &BTreeSet::new()),
+            ["1 device untainted, release by the node not confirmed: \
+                 gpu.example.com/node-7/gpu-0"]
+        );
         // Without claims nobody knows which of them are free.
         assert_eq!(
             release_lines(
                 &[release("gpu-0", vec![])],
+                &BTreeSet::new(),
                 &BTreeSet::from([Kind::ResourceClaim])
             ),
             ["1 device untainted, allocation unknown: gpu.example.com/node-7/gpu-0"]
@@ -711,14 +739,15 @@ mod tests {
             let unread: BTreeSet<Kind> = unread.into_iter().collect();
             let unknown =
                 format!("unknown whether devices are schedulable again: {what} not readable");
-            let lines = |released: &[DeviceRelease<'_>]| release_lines(released, &unread);
+            let lines =
+                |released: &[DeviceRelease<'_>]| release_lines(released, &BTreeSet::new(), &unread);
             assert_eq!(lines(&[]), [unknown.as_str()]);
             assert_eq!(lines(&both[..1]), [unknown.as_str()]);
             let held = "1 device still allocated: gpu.example.com/node-7/gpu-1 by \
                         team-a/train-0-gpu";
             assert_eq!(lines(&both), [unknown.as_str(), held]);
         }
-        assert!(release_lines(&[], &BTreeSet::new()).is_empty());
+        assert!(release_lines(&[], &BTreeSet::new(), &BTreeSet::new()).is_empty());
     }
 
     #[test]
@@ -736,7 +765,7 @@ mod tests {
         }];
         let held = "still allocated: gpu.example.com/node-7/gpu-1 by team-a/train-0-gpu (+2)";
         for unread in [vec![], vec![Kind::ResourceSlice]] {
-            let lines = release_lines(&released, &unread.into_iter().collect());
+            let lines = release_lines(&released, &BTreeSet::new(), &unread.into_iter().collect());
             assert!(lines.iter().any(|line| line.ends_with(held)), "{lines:?}");
         }
     }
