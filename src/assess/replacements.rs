@@ -183,7 +183,11 @@ impl Replacements {
                 counted(more, "claim")
             ));
         }
-        lines.extend(self.together_line());
+        // It says nothing that the lines before it do not, where each of the others may be reallocated.
+        let placeable = self.claims.iter().filter(|it| it.placeable != Some(false));
+        if self.at_most_together < placeable.count() {
+            lines.extend(self.together_line());
+        }
         lines
     }
 
