@@ -127,7 +127,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "a client certificate with the key of another",
+        what: "a client certificate with the key of another certificate",
         make: |stage, setup| {
             let (certificate, _) = stage.authority.certified("alice", &[]);
             let (_, key) = stage.authority.certified("bob", &[]);

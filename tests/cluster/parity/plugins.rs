@@ -180,7 +180,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "a plugin that answers without credentials",
+        what: "a plugin whose output has no credentials",
         make: |_, setup| plugin(setup, &answer(V1, &json!({}))),
         expected: Refused,
     },

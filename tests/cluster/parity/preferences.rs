@@ -135,7 +135,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "an allow list with its name in the older field `name`",
+        what: "an allow list with the plugin's name in the older field `name`",
         make: |_, setup| listed(setup, "name: login"),
         expected: Works,
     },
@@ -145,7 +145,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "an allow list with its name, for a plugin that is named by its path",
+        what: "an allow list with the plugin's name, and a kubeconfig with the plugin's path",
         make: |_, setup| {
             listed(setup, "command: login");
             setup.user = exec(&setup.folder.join("bin/login").display().to_string());
@@ -153,7 +153,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "an allow list with its name, for another program of that name",
+        what: "an allow list with the plugin's name, and a kubeconfig with the path of another program of that name",
         make: |_, setup| {
             listed(setup, "command: login");
             setup.user = exec(&setup.folder.join("other/login").display().to_string());
@@ -161,7 +161,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "an allow list with the path of another program of that name",
+        what: "an allow list with the path of another program of the same name",
         make: |_, setup| listed(setup, "command: FOLDER/other/login"),
         expected: Refused,
     },
@@ -206,7 +206,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "an unknown policy, even for a user without a plugin",
+        what: "an unknown policy, also for a user without a plugin",
         make: |_, setup| {
             usual(setup, "credentialPluginPolicy: Never\n");
             setup.user = json!({"token": "t"});
@@ -214,12 +214,12 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`name` and `command` that differ, in `~/.kube/kuberc`: no preferences",
+        what: "an allow list entry whose `name` and `command` differ, in `~/.kube/kuberc`: the file is ignored",
         make: |_, setup| listed(setup, "{name: login, command: another}"),
         expected: Works,
     },
     Case {
-        what: "a file that is not a Preference object, in `~/.kube/kuberc`: no preferences",
+        what: "a file that is not a Preference object, in `~/.kube/kuberc`: the file is ignored",
         make: |_, setup| {
             plugin(setup);
             setup.file(".kube/kuberc", "kind: Other\n");

@@ -120,7 +120,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`--server` with an address of IPv6",
+        what: "`--server` with an IPv6 address",
         make: |stage, setup| setup.flag(format!("--server=https://{}", stage.witness_6.address)),
         expected: Works,
     },
@@ -132,7 +132,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "the same with a slash at its end",
+        what: "a server behind a path prefix that ends with a slash",
         make: |stage, setup| {
             setup.cluster["server"] = json!(format!("{}{PREFIX}/", stage.url()));
         },
