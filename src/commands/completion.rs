@@ -12,8 +12,8 @@ use crate::error::{ExitStatus, Failure};
 
 /// Print or install completion for a shell
 ///
-/// kubectl completes a plugin with a second program next to it, which `completion install` installs. It works
-/// in every shell that has kubectl completion. The other subcommands print a script for the shell to load.
+/// kubectl completes a plugin with a second program next to it. `completion install` installs that program, for
+/// every shell that has kubectl completion. The other subcommands print a script for the shell to load.
 /// Such a script completes only commands that begin with kubectl-devicetaint, not with kubectl devicetaint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

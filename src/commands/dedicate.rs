@@ -127,8 +127,8 @@ pub(super) struct DedicateArgs {
 
     /// enforce, or advise to only print the objects
     ///
-    /// enforce (the default) creates rules and policies. advise changes nothing: it prints them, and the
-    /// toleration that a claim needs if the policies are not created.
+    /// enforce (the default) creates rules and policies. advise changes nothing: it prints these objects, and
+    /// the toleration that claims need without the policies.
     #[arg(
         long,
         value_enum,

@@ -38,7 +38,7 @@ pub(super) struct DescribeArgs {
     /// Show past evictions of the rules: pods, times, and replacements
     ///
     /// The history is read from events, which servers keep for an hour by default, from pods and from their
-    /// owners. The report lists data that is no longer available.
+    /// owners. The report names what is no longer available.
     #[arg(long)]
     history: bool,
 

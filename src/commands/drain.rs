@@ -36,15 +36,15 @@ use crate::report::plan;
 /// Drain devices node by node, within PodDisruptionBudgets
 ///
 /// Taints all devices with NoSchedule first, so that no replacement is placed on a device that is
-/// drained later. Then drains one unit after the other: restarts Deployments where that creates new
-/// pods first, and evicts the other pods through the Eviction API, which respects
-/// PodDisruptionBudgets. Some kinds of pods need an --include flag. The next pod of a workload is evicted
-/// when its last replacement is ready. A unit is done when no claim holds its devices and its workloads
-/// are ready again.
+/// drained later. Then drains one unit (a device, node or pool) after the other: restarts Deployments
+/// that start new pods before they stop old ones, and evicts the other pods through the Eviction API,
+/// which respects PodDisruptionBudgets. Some kinds of pods need an --include flag. After each eviction,
+/// the workload's next pod is evicted only when the replacement is ready. A unit is done when no claim
+/// holds its devices and the workloads of its pods are ready again.
 ///
-/// Refuses to begin unless other devices are available for every claim. If pods of a unit cannot
-/// leave within --timeout, the command ends with code 5 and names them; the taints stay. The same
-/// command run again continues, also from another machine. To undo it: `restore`.
+/// Refuses to begin unless other devices are available for every claim, or --accept-unplaceable is set.
+/// If pods of a unit cannot leave within --timeout, the command ends with code 5 and names them; the
+/// taints stay. The same command run again continues, also from another machine. To undo it: `restore`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DrainArgs {
@@ -73,8 +73,8 @@ pub(super) struct DrainArgs {
 
     /// Drain the units of this plan, in its order
     ///
-    /// A file from `plan -o json` or `-o yaml`, or - for stdin. Refused if it is a plan of another cluster, if it was modified, and
-    /// if it is outdated: other hardware, other devices on its nodes, or pods that it does not list.
+    /// A file from `plan -o json` or `-o yaml`, or - for stdin. Refused if the plan is of another cluster, was modified,
+    /// or is outdated: other hardware, other devices on its nodes, or pods that it does not list.
     #[arg(long, value_name = "FILE", help_heading = "Devices", conflicts_with_all = ["targets", "nodes", "unit", "with_partitions"])]
     plan: Option<String>,
 
@@ -93,8 +93,8 @@ pub(super) struct DrainArgs {
 
     /// How pods are removed: auto, restart, evict or taint
     ///
-    /// auto (the default) restarts a Deployment that brings new pods up before it removes old ones,
-    /// where budgets and other devices allow it, and evicts the other pods. A restart replaces all pods
+    /// auto (the default) restarts Deployments that start new pods before they stop old ones, if budgets
+    /// allow it and other devices are available. It evicts the other pods. A restart replaces all pods
     /// of the Deployment, also those on other devices. restart only restarts Deployments, and is refused if
     /// other pods would stay. evict uses the Eviction API, and tries again while a budget refuses.
     /// taint sets effect NoExecute, which evicts all pods of a unit at once and ignores budgets.
@@ -150,8 +150,8 @@ pub(super) struct DrainArgs {
     /// Do not compare with the controller first
     ///
     /// By default, temporary rules with effect None are created before the first taint, so that the eviction
-    /// controller counts the pods on the devices. The drain is refused if its count differs from this plugin's.
-    /// Needs Kubernetes 1.35 or later.
+    /// controller counts the pods on the devices. The drain is refused if the controller's count differs from
+    /// this plugin's. Needs Kubernetes 1.35 or later.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 
@@ -204,11 +204,11 @@ pub(super) struct DrainArgs {
 
     /// How many units are drained at the same time
     ///
-    /// Units that are drained at the same time take turns with the pods of one workload.
+    /// Unless NoExecute is set, only one of these units at a time evicts or restarts pods of the same workload.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..), help_heading = "Drain", hide_short_help = true)]
     max_parallel: usize,
 
-    /// What to do with the rules of units not started if a guard ends the drain: keep or deescalate
+    /// If a guard ends the drain, keep or deescalate the rules of units that have not started
     ///
     /// deescalate sets their effect to None, so that new pods can use the devices. Such a drain cannot be
     /// continued; `restore` removes its rules.
@@ -232,10 +232,10 @@ pub(super) struct DrainArgs {
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 
-    /// Query the kubelets of a unit when it is idle, through debug pods of this image
+    /// When a unit is idle, query the kubelets of its nodes, through debug pods of this image
     ///
-    /// The image's entry point must be this program. A unit is then done only when the kubelets of its nodes hold
-    /// none of its devices, under any name of the hardware. The unit is then reported as safe to pull. Needs permission to
+    /// The image's entry point must be this program. With this flag, a unit is done only when these kubelets hold none of
+    /// its devices, nor other names of the same hardware. The unit is then reported as safe to pull. Needs permission to
     /// create, get and delete pods, and to get pods/log.
     #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
     debug_image: Option<String>,

@@ -35,10 +35,9 @@ use crate::render::Format;
 
 /// Raise a rule's effect: block new pods, or evict running ones
 ///
-/// Computes the impact again, applies the guards, and asks for confirmation. The change applies
+/// Computes the current impact, applies the guards, and asks for confirmation. The change applies
 /// only to the rule as it was previewed: after a concurrent change, nothing is overwritten, and the
-/// difference is printed. For rules that this plugin did not create, the owner is shown in the
-/// question.
+/// difference is printed. For rules that this plugin did not create, the question names the owner.
 ///
 /// --confirm-pods, --expect and --abort-if count the pods of all rules of the command, including rules that
 /// an earlier, interrupted run has already changed. A dry run refuses what the real run would refuse; it
@@ -62,16 +61,17 @@ pub(super) struct EscalateArgs {
     ///
     /// Not with NoExecute: evicted pods do not come back. The command waits until the time is over,
     /// and restores effect None then, or at once on Ctrl-C, SIGTERM and SIGHUP. If another user or program
-    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server cannot be reached, the command retries for --timeout. If the command is killed, `list` and
-    /// `describe` show the effect as expired. The same command renews the time; run without --for, it makes
-    /// NoSchedule permanent.
+    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server
+    /// cannot be reached, the command retries for --timeout. If the command was killed, `list` and `describe`
+    /// show the effect as expired when the time is over. The same command run again renews the time; without
+    /// --for, it makes NoSchedule permanent.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     lasts: Option<Duration>,
 
     /// Proceed even if a device name now refers to other hardware
     ///
     /// A rule records the hardware of its device when it is created. Without this flag, nothing is
-    /// changed if the device is now other hardware, or if the hardware has another name.
+    /// changed if the device name now refers to other hardware, or if the hardware has another name.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_identity_change: bool,
 

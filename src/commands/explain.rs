@@ -49,8 +49,8 @@ use crate::report::explain::{
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// pod/NAME, device/DRIVER/POOL/DEVICE, UUID, serial or PCI address of a device, or rule/NAME;
-    /// then, optionally, a proposed taint: DEVICE TAINT
+    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, UUID, serial or PCI address; then, optionally,
+    /// a proposed taint: DEVICE TAINT
     ///
     /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod
     /// name without a namespace is looked up in --namespace, or in all namespaces. Further arguments

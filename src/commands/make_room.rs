@@ -37,10 +37,10 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 
 /// Evict pods so that a pending pod gets their devices
 ///
-/// Finds the set of pods whose eviction does least harm and frees all devices of the pending pod's claims on one
-/// node. Sets that violate no PodDisruptionBudget and whose grace periods are at most 10s come first, then sets
-/// that violate none, and with --force all others; among these the fewest pods, then the lowest priorities, then
-/// the fewest claimed devices. CPU and memory are not compared.
+/// Finds the set of pods whose eviction does least harm and frees, on one node, devices for all claims of the
+/// pending pod. Sets that violate no PodDisruptionBudget and whose grace periods are at most 10s come first, then
+/// sets that violate none, then, with --force, all others. Equal sets are compared by the number of pods, then by
+/// priorities, then by the number of claimed devices; the lowest wins. CPU and memory are not compared.
 ///
 /// Keeps the devices for the pod with a temporary taint, devicetaint.dev/make-room, that its claims have
 /// to tolerate. Pods with PodDisruptionBudgets are evicted by the Eviction API, the others by effect
@@ -93,7 +93,7 @@ pub(super) struct MakeRoomArgs {
 
     /// Also evict pods annotated do-not-disrupt
     ///
-    /// karpenter.sh/do-not-disrupt, cluster-autoscaler.kubernetes.io/safe-to-evict or
+    /// karpenter.sh/do-not-disrupt=true, cluster-autoscaler.kubernetes.io/safe-to-evict=false, or
     /// descheduler.alpha.kubernetes.io/prefer-no-eviction.
     #[arg(long, help_heading = "Pods")]
     include_do_not_disrupt: bool,

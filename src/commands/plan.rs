@@ -39,11 +39,14 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// Find the devices or nodes that cost least to drain
 ///
 /// Read-only. Of the selected devices, chooses --count devices, --nodes complete nodes, or --per-pool
-/// devices of each pool, so that evicting their pods costs least. Sets are compared, in this order, by
-/// their tier (no PodDisruptionBudget violated and all grace periods at most 10s; none violated;
-/// one violated), hazards by severity, evicted pods, claimed devices, and pods without a controller.
+/// devices of each pool, so that evicting their pods costs least. Sets of devices that violate no
+/// PodDisruptionBudget and whose grace periods are at most 10s come first, then sets that violate none,
+/// then all others. Equal sets are compared by hazards (the most severe first), then by the numbers of
+/// evicted pods, of claimed devices, and of pods without a controller.
 ///
-/// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the set is optimal, or how much less another set could cost. With -o json, it is a plan file.
+/// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the chosen set is
+/// optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file for
+/// `drain --plan`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes", "per_pool"]))]
@@ -72,9 +75,9 @@ pub(super) struct PlanArgs {
 
     /// Keep devices available: 'devices.available>=4'
     ///
-    /// Counts the devices that can still be allocated in the DeviceClasses of the selected devices: free, or
-    /// shareable with capacity left, without a taint of effect NoSchedule or NoExecute, and not part of
-    /// the plan. A percentage is of all devices of these classes.
+    /// Counts devices outside the plan that can still be allocated, in the DeviceClasses of the selected
+    /// devices. Such a device is free, or shareable with capacity left, and has no taint of effect
+    /// NoSchedule or NoExecute. A percentage refers to all devices of these classes.
     #[arg(long, value_name = "GUARD", help_heading = "Plan")]
     keep_available: Option<String>,
 

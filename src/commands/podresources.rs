@@ -126,11 +126,11 @@ struct AllocatableArgs {
 
 /// Check which devices of this node are safe to pull, and show the reasons if not
 ///
-/// Checks each device, its partitions and its other names. A device is safe to pull if, for the time of
-/// --settle: the API shows no claim that holds it and no pod that used it; the kubelet lists no container that
-/// uses it and no pod for which it is prepared; its driver is running; and a taint that no claim or template
-/// tolerates blocks new pods. A check that cannot be made counts as failed. Exits with code 4 if a device is
-/// not safe to pull.
+/// Checks each device, its partitions, and other names of the same hardware. A device is safe to pull if, for
+/// the time of --settle: the API shows no claim that holds it and no terminating pod that used it; the kubelet
+/// lists no container that uses it and no pod for which it is prepared; its driver is running; and a taint that
+/// no claim or template tolerates blocks new pods. A check that cannot be made counts as failed. Exits with
+/// code 4 if a device is not safe to pull.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")

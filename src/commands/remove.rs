@@ -76,11 +76,11 @@ pub(super) struct RemoveArgs {
     /// Include rules of other users and programs
     ///
     /// Without this flag, such rules, and rules whose batch differs from --batch, need confirmation on a
-    /// terminal, and are refused elsewhere.
+    /// terminal, and are refused without one.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
-    /// Batch of the rules, as set by `add --batch`
+    /// Batch that the rules must have, as set by `add --batch`
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Safety")]
     batch: Option<String>,
 

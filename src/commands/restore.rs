@@ -51,16 +51,17 @@ pub(super) struct RestoreArgs {
 
     /// Do not ask for confirmation
     ///
-    /// Required for what needs confirmation if stdin is not a terminal.
+    /// If stdin is not a terminal, required for everything that needs confirmation.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Include rules that another user or program changed, or that other requesters need; implies --yes
+    /// Include rules that others changed, or that other requesters need; implies --yes
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
     /// Withdraw this requester; rules that other requesters need stay
     ///
+    /// A requester is a team or program that needs the devices out of service, as set by `drain --requester`.
     /// Default: your user name, if it is a requester of the drain.
     #[arg(long, value_name = "NAME", help_heading = "Drain")]
     requester: Option<String>,

@@ -32,8 +32,9 @@ use crate::report::snapshot::SnapshotAccount;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {
-    /// Save the content of these files instead of the cluster, for example to redact a
-    /// kubectl dump: a file, a directory, or `-` for stdin; repeatable
+    /// Read these files instead of the cluster: a file, a directory, or `-` for stdin; repeatable
+    ///
+    /// For example, to redact a kubectl dump.
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     from: Vec<PathBuf>,
 

@@ -24,8 +24,8 @@ use crate::report::tolerations::TolerationReport;
 
 /// Print the toleration for a taint, or the claims that tolerate it
 ///
-/// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device with all its taints. The toleration always
-/// has an effect: a toleration without an effect applies to scheduling only, and its pods are still evicted.
+/// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device with all its taints. The printed toleration
+/// always has an effect: one without an effect applies to scheduling only, and its pods are still evicted.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TolerationsArgs {

@@ -36,7 +36,7 @@ pub(super) struct UndedicateArgs {
 
     /// Do not ask for confirmation
     ///
-    /// Required for what needs confirmation if stdin is not a terminal.
+    /// If stdin is not a terminal, required for everything that needs confirmation.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 

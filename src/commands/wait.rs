@@ -47,12 +47,13 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// Evicted means that the controller's condition reports completion for the rule's current generation, that
-/// every affected pod has ended (a terminating pod has not), and that this persists for --settle. Pods that
-/// tolerate the taint stay, and are listed. Idle means that the devices, and other names and parts of the
-/// same hardware, stay unallocated for --settle; the rules must block new pods, but need not evict pods. On a
+/// Evicted means that every affected pod has ended (a terminating pod has not), and that the controller's
+/// condition reports completion for the rule's current generation. Pods that tolerate the taint stay, and are
+/// listed. Idle means that the devices, and other names and parts of the same hardware, are unallocated. For
+/// idle, the rules must block new pods, but need not evict pods. Both results must persist for --settle. On a
 /// timeout, the command lists what remains and exits with code 5. It also exits with code 5 if a pod was
-/// force-deleted, or disappeared while stuck, and its node has not confirmed the release of its devices.
+/// force-deleted, or disappeared while stuck in Terminating, and its node has not confirmed the release of its
+/// devices.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
@@ -60,8 +61,8 @@ pub(super) struct WaitArgs {
     /// taint
     ///
     /// A hardware ID without KEY selects the rules that taint exactly this device or one of its
-    /// partitions, and rules that record this hardware ID. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or
-    /// KEY:EFFECT, each with or without a trailing `-`.
+    /// partitions, and rules that record this hardware ID. A device is DRIVER/POOL/DEVICE. Its taint is KEY,
+    /// KEY=VALUE or KEY:EFFECT, each with or without a trailing `-`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

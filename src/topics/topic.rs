@@ -123,11 +123,14 @@ A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
 
 A RULE is the name of a DeviceTaintRule, with or without
 devicetaintrule.resource.k8s.io/ before it. Commands with the arguments
-RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept a hardware
-ID (rules that taint exactly this device, or were created for it; `list`,
-`describe` and `wait` include its partitions), or DEVICE KEY (the rule that
-taints exactly these devices with this key); `remove` takes DEVICE KEY- as
-`kubectl taint` does. -l selects rules by labels.
+RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
+
+  a hardware ID   rules that taint exactly this device, or record this ID;
+                  `list`, `describe`, `wait`: also rules on its partitions
+  DEVICE KEY      the rule that taints exactly these devices with this key;
+                  KEY may end in `-`, as in `kubectl taint`
+
+-l selects rules by labels.
 ";
 
 #[cfg(test)]

@@ -26,9 +26,9 @@ pub(super) fn versions() -> String {
         ("rules select by class and CEL", |it| {
             it.selects_by_expression
         }),
-        ("without selector: evicts all", |it| it.nil_selector_evicts),
-        ("without selector: blocks all", |it| it.nil_selector_blocks),
-        ("an unknown effect blocks", |it| it.unknown_effect_blocks),
+        ("no deviceSelector: evicts all", |it| it.nil_selector_evicts),
+        ("no deviceSelector: blocks all", |it| it.nil_selector_blocks),
+        ("unknown effects block new pods", |it| it.unknown_effect_blocks),
         ("old reservations hide pods", |it| {
             it.stale_reservation_hides
         }),
@@ -58,9 +58,9 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str(
-        "\n\nDRAWorkloadResourceClaims, off by default and unknown before 1.36, \
-        makes\nreservations for PodGroups count for their pods. If it is enabled, \
-        add\n--feature-gates DRAWorkloadResourceClaims=true.\n",
+        "\n\nThe feature gate DRAWorkloadResourceClaims exists since 1.36, off by default.\nWith \
+        it, a reservation for a PodGroup counts for all its pods. If it is enabled,\nadd \
+        --feature-gates DRAWorkloadResourceClaims=true.\n",
     );
     text.push_str(&defects());
     text
@@ -81,7 +81,7 @@ fn defects() -> String {
     };
     let lines: String = Defect::ALL.into_iter().map(line).collect();
     format!(
-        "\nKnown defects. Where any rule can break kube-scheduler, `add`, `escalate` and\n`preview --publish` ask for confirmation first. Without a terminal, they need\n--accept-known-defects.\n\n{lines}"
+        "\nKnown defects. Where any rule can break kube-scheduler, commands that create\nrules or raise their effect ask for confirmation first. Without a terminal, they\nneed --accept-known-defects.\n\n{lines}"
     )
 }
 

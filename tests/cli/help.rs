@@ -10,8 +10,8 @@ fn help_of_the_program() {
     Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 
     A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device and does not
-    tolerate the taint: at once, unless a toleration has tolerationSeconds, and ignoring
-    PodDisruptionBudgets. This plugin shows the affected pods in advance, with the same logic as the
+    tolerate the taint. Evictions ignore PodDisruptionBudgets, and are immediate unless a toleration has
+    tolerationSeconds. This plugin shows the affected pods in advance, with the same logic as the
     device-taint-eviction controller.
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.

@@ -13,7 +13,7 @@ use crate::error::Failure;
 pub(crate) struct SafetyArgs {
     /// Do not ask for confirmation
     ///
-    /// Required for what needs confirmation if stdin is not a terminal.
+    /// If stdin is not a terminal, required for everything that needs confirmation.
     #[arg(short, long)]
     yes: bool,
 
@@ -31,8 +31,8 @@ pub(crate) struct SafetyArgs {
     /// file does not list as evicted, or if a pod would be evicted earlier than in the file. With sha256:…,
     /// it is refused at any difference in taints, devices selected by name, pods or outcomes, even if the
     /// impact is smaller. With hardware:…, it is refused if a device selected by name has changed. Hazards
-    /// and severities are not compared (see `help hazards`). A device selected by name that was replaced
-    /// since the report is always refused.
+    /// and severities are not compared (see `help hazards`). The command is always refused if a device
+    /// selected by name was replaced since the report.
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 
