@@ -506,8 +506,8 @@ impl<'a> HistorySources<'a> {
         }
         if self.others_evict() && evicted.iter().any(|pod| !pod.certain) {
             lines.push(
-                "the rule that evicted pods that no longer exist: other taints evict too, and \
-                 events do not record the rule"
+                "which rule evicted pods that no longer exist: other taints evict too, and events \
+                 do not record the rule"
                     .to_owned(),
             );
         }
@@ -516,7 +516,7 @@ impl<'a> HistorySources<'a> {
         if !unread.is_empty() && self.reading.without(Kind::Event).is_none() {
             let kinds: Vec<&str> = unread.iter().map(|kind| kind.plural()).collect();
             lines.push(format!(
-                "the outcome of evicted pods, without {}",
+                "the outcome of evicted pods, because {} were not read",
                 kinds.join(" and ")
             ));
         }
@@ -863,7 +863,7 @@ mod tests {
             "6 pods evicted by this rule or another taint, according to existing events",
             "unknown: evictions more than an hour ago",
             "unknown: the rule that evicted",
-            "unknown: the outcome of evicted pods, without replicasets",
+            "unknown: the outcome of evicted pods, because replicasets were not read",
             "Job ml/sweep has failed: BackoffLimitExceeded",
             "ml/llm-0 of StatefulSet/llm is pending",
         ] {
