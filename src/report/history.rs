@@ -220,8 +220,8 @@ impl RuleHistory {
                 counted(certain, "pod")
             )),
             (0, possible) if self.controller_evicted_pod_count == Some(0) => Some(format!(
-                "no eviction is known to be by this rule; {} evicted by another taint, or by this \
-                 rule and not counted in its status, according to existing events",
+                "no known eviction by this rule; {} evicted by another taint, or by this rule but \
+                 not counted in its status, according to existing events",
                 counted(possible, "pod")
             )),
             (0, possible) => Some(format!(
@@ -821,7 +821,7 @@ mod tests {
             history(&reading, &events()).lines().join("\n")
         };
         let line = "counts 0 pods evicted by this rule since the eviction controller started";
-        let none = "no eviction is known to be by this rule; 5 pods evicted by another taint, or";
+        let none = "no known eviction by this rule; 5 pods evicted by another taint, or";
         let told = lines(counted.clone());
         assert!(told.contains(line) && told.contains(none), "{told}");
         let condition = counted.condition.as_mut().unwrap();
