@@ -79,16 +79,16 @@ const NOT_CHECKED: &str = "  not checked: CPU and memory of nodes, and affinity 
 
 /// Node, devices, the number of evicted pods, and the tier.
 fn summary(room: &PlannedRoom) -> String {
-    described(room, "")
+    summary_with(room, "")
 }
 
 /// The same, with the names of the evicted pods.
 fn named_summary(room: &PlannedRoom) -> String {
     let names: Vec<String> = room.pods.iter().map(|pod| pod.name.to_string()).collect();
-    described(room, &format!(" ({})", few(&names)))
+    summary_with(room, &format!(" ({})", few(&names)))
 }
 
-fn described(room: &PlannedRoom, names: &str) -> String {
+fn summary_with(room: &PlannedRoom, names: &str) -> String {
     let devices: Vec<String> = room.set.devices.iter().map(DeviceId::to_string).collect();
     let node = room.set.node.as_ref();
     let node = node.map_or_else(String::new, |node| format!(" on node {node}"));

@@ -87,7 +87,7 @@ fn evicted(report: &ImpactReport) -> String {
             .map(|gap| gap.missing.as_str())
             .collect();
         return format!(
-            "Impact unknown, because these could not be read: {}.",
+            "Impact unknown, because data is missing: {}.",
             missing.join(", ")
         );
     }

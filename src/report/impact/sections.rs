@@ -324,12 +324,12 @@ mod tests {
             (
                 &[Kind::Pod][..],
                 &[][..],
-                "Impact unknown, because these could not be read: pods.",
+                "Impact unknown, because data is missing: pods.",
             ),
             (
                 &[Kind::Pod, Kind::ResourceClaim],
                 &["infer-0"],
-                "Impact unknown, because these could not be read: pods, resourceclaims.",
+                "Impact unknown, because data is missing: pods, resourceclaims.",
             ),
             (
                 &[Kind::ResourceClaim],
