@@ -17,7 +17,7 @@ pub fn closed_line(closed: &[ClosedNode]) -> Option<String> {
         }
     });
     let more = closed.len().saturating_sub(MOST_NAMED);
-    let more = (more > 0).then(|| format!("{more} more"));
+    let more = (more > 0).then(|| format!("and {more} more"));
     let named: Vec<String> = named.chain(more).collect();
     (!named.is_empty()).then(|| {
         format!(
@@ -65,7 +65,7 @@ mod tests {
             closed_line(&closed).as_deref(),
             Some(
                 "nodes on which the pod is not scheduled: node-1 is cordoned, node-2 has taint a:NoSchedule, \
-                 node-3 has taint b:NoSchedule, 1 more"
+                 node-3 has taint b:NoSchedule, and 1 more"
             )
         );
         assert_eq!(closed_line(&[]), None);

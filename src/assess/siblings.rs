@@ -115,7 +115,7 @@ pub(super) fn beside(siblings: &[Sibling], impact: &PodImpact<'_>) -> Option<Str
     let more = told.len().saturating_sub(NAMED);
     let mut told: Vec<String> = told.into_iter().take(NAMED).collect();
     if more > 0 {
-        told.push(format!("{more} more"));
+        told.push(format!("and {more} more"));
     }
     (!told.is_empty()).then(|| told.join("; "))
 }
@@ -162,7 +162,7 @@ mod tests {
             Some(
                 "gpu.example.com/node-7/gpu-0 stays in use by pod a/x and 1 more; \
                  gpu-1, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by claim team-a/claim; \
-                 gpu-2, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by pod a/z; 1 more"
+                 gpu-2, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by pod a/z; and 1 more"
             )
         );
         assert_eq!(beside(&all[4..], &impact), None);

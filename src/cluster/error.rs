@@ -377,8 +377,8 @@ impl ClusterError {
             ],
             Self::Tls { reason, .. } => {
                 let curve = is_about_an_algorithm(reason).then(|| {
-                    "a server whose certificate, or whose certificate authority, is on the curve \
-                     P-521 is not supported: P-256, P-384 and RSA are".to_owned()
+                    "server certificates and certificate authorities on the curve P-521 are not \
+                     supported; P-256, P-384 and RSA are".to_owned()
                 });
                 let check = "check certificate-authority and tls-server-name of the cluster, and the user's client certificate".to_owned();
                 [check].into_iter().chain(curve).collect()

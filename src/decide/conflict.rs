@@ -103,7 +103,7 @@ pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> 
         ("annotations", old.annotations != new.annotations),
     ] {
         if changed {
-            lines.push(format!("it has other {what}"));
+            lines.push(format!("its {what} are different"));
         }
     }
     // A newer field, which this plugin cannot show, may have changed.
@@ -346,14 +346,17 @@ mod tests {
                 |rule| rule.selector = None,
                 "its selector was gpu.example.com/node-7/gpu-0, and is now none (no selector)",
             ),
-            (|rule| rule.metadata.labels.clear(), "it has other labels"),
+            (
+                |rule| rule.metadata.labels.clear(),
+                "its labels are different",
+            ),
             (
                 |rule| {
                     rule.metadata
                         .annotations
                         .insert("a".to_owned(), "b".to_owned());
                 },
-                "it has other annotations",
+                "its annotations are different",
             ),
             (
                 |rule| rule.metadata.deletion = Some(Timestamp::UNIX_EPOCH),

@@ -378,12 +378,12 @@ pub fn with_the_other_way(
     failure.hint(if counts_more {
         format!(
             "the controller evicts pods that use devices through extended resources: \
-            {upstream} is fixed in this cluster; to use that behavior: --kubernetes 1.37.2"
+            {upstream} is fixed in this cluster; --kubernetes 1.37.2 applies that behavior"
         )
     } else {
         format!(
             "the controller does not evict pods that use devices through extended resources: \
-            {upstream} is not fixed in this cluster; to use that behavior: --kubernetes 1.37.1"
+            {upstream} is not fixed in this cluster; --kubernetes 1.37.1 applies that behavior"
         )
     })
 }

@@ -205,7 +205,7 @@ impl Recovery {
         let more = self.open.len().saturating_sub(open.len());
         let more = match more {
             0 => String::new(),
-            more => format!("; {more} more"),
+            more => format!("; and {more} more"),
         };
         let pods = counted(self.pods, "pod");
         let bare: usize = self.lost_pods.values().map(BTreeSet::len).sum();

@@ -324,9 +324,9 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
         .collect();
     match &wider[..] {
         [] => failure.hint("list the rules with `kubectl devicetaint list`"),
-        [name] => failure.hint(format!("rule {name} also taints it, with other devices")),
+        [name] => failure.hint(format!("rule {name} taints it together with other devices")),
         names => failure.hint(format!(
-            "rules that select more devices also taint it: choose one of {}",
+            "these rules taint it together with other devices, choose one: {}",
             names.join(", ")
         )),
     }
@@ -566,7 +566,7 @@ mod tests {
         );
         assert_eq!(
             failure.hints()[0],
-            "rule pool also taints it, with other devices"
+            "rule pool taints it together with other devices"
         );
         let failure = found(&["GPU-77"]).unwrap_err();
         assert_eq!(failure.to_string(), "no device with GPU-77");

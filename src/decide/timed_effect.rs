@@ -273,8 +273,7 @@ pub fn warnings(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<Warning> {
         Some(Warning {
             code: "effect-expired",
             message: format!(
-                "rule {name}: effect NoSchedule expired at {at}, still NoSchedule: the command that set it did not \
-                 lower it"
+                "rule {name} still has effect NoSchedule, which expired at {at}: the command that set it did not lower it"
             ),
             fix: Some(format!("to lower it: {}", deescalation([name.as_str()]))),
         })

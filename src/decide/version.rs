@@ -85,8 +85,8 @@ fn copied_tolerations(semantics: &Semantics, reading: &Reading) -> Option<Warnin
     (!semantics.copies_tolerations && claims.any(is_copied)).then(|| Warning {
         code: "copied-tolerations",
         message: format!(
-            "allocations have tolerations, which Kubernetes {} does not copy there: a newer \
-             version created them, and they are applied",
+            "allocations have tolerations, although Kubernetes {} does not copy them: a newer \
+             version did, and they are applied",
             semantics.version
         ),
         fix: None,

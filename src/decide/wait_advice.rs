@@ -137,7 +137,7 @@ pub fn ended(
                 .iter()
                 .any(|gap| gap.kind() == Some(Kind::ResourceSlice));
             let what = if hides_hardware {
-                "the devices are idle under all of their names"
+                "all devices on the same hardware are idle"
             } else {
                 "all pods are gone"
             };
@@ -366,7 +366,7 @@ mod tests {
         assert!(
             failure
                 .to_string()
-                .starts_with("cannot tell when the devices are idle under all of their names: "),
+                .starts_with("cannot tell when all devices on the same hardware are idle: "),
             "{failure}"
         );
     }

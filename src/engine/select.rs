@@ -150,7 +150,7 @@ impl<'a> RuleIndex<'a> {
                         affects: self.affects(*place),
                         what: format!("devices of {}", self.describe(*place)),
                         why: format!(
-                            "{why}; every device that matches otherwise is treated as selected"
+                            "{why}; every device that matches the rest is treated as selected"
                         ),
                     });
                     true

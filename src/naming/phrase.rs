@@ -20,13 +20,13 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
-/// The first names of many.
+/// The first names of many, and how many more there are.
 #[must_use]
 pub fn few(names: &[String]) -> String {
     const SHOWN: usize = 5;
     match names.len().checked_sub(SHOWN) {
         None | Some(0) => names.join(", "),
-        Some(more) => format!("{}, {more} more", names[..SHOWN].join(", ")),
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn many_names_are_cut() {
         let names: Vec<String> = (0..7).map(|number| format!("gpu-{number}")).collect();
-        assert_eq!(few(&names), "gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, 2 more");
+        assert_eq!(few(&names), "gpu-0, gpu-1, gpu-2, gpu-3, gpu-4 and 2 more");
         assert_eq!(few(&names[..2]), "gpu-0, gpu-1");
     }
 }

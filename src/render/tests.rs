@@ -50,7 +50,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     +150m     1 pod   ██████████████████████████████
 
     Not evicted:
-      team-a/infer-0: tolerates the taint; it is evicted by driver, though
+      team-a/infer-0: tolerates the taint; it is evicted by the driver's taint, though
       team-a/old-0: terminating, its grace period ended 10m ago
       team-a/queued-0: has no node yet
 
@@ -90,7 +90,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
     +150m     1 pod   ██████████████████████████████
 
     Not evicted:
-      team-a/infer-0: tolerates the taint; it is evicted by driver, though
+      team-a/infer-0: tolerates the taint; it is evicted by the driver's taint, though
       team-a/old-0: terminating, its grace period ended 10m ago
       team-a/queued-0: has no node yet
 
@@ -102,8 +102,8 @@ fn wide_adds_what_an_owner_wants_to_know() {
 
     Hazards:
       unmanaged (team-b/bare-0): has no controller: nothing recreates it
-      long-grace (team-a/train-0, 2 more): has a grace period of more than 10s, and may keep the device that long
-      foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a driver's taint
+      long-grace (team-a/train-0 and 2 more): has a grace period of more than 10s, and may keep the device that long
+      foreign-taint (team-a/infer-0 and 1 more): is also evicted by another rule or by a driver's taint
 
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
@@ -152,7 +152,7 @@ fn a_document_carries_the_warnings_too() {
 
     ### Not evicted
 
-    - team-a/infer-0: tolerates the taint; it is evicted by driver, though
+    - team-a/infer-0: tolerates the taint; it is evicted by the driver's taint, though
     - team-a/old-0: terminating, its grace period ended 10m ago
     - team-a/queued-0: has no node yet
 
@@ -167,8 +167,8 @@ fn a_document_carries_the_warnings_too() {
     ### Hazards
 
     - unmanaged (team-b/bare-0): has no controller: nothing recreates it
-    - long-grace (team-a/train-0, 2 more): has a grace period of more than 10s, and may keep the device that long
-    - foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a driver's taint
+    - long-grace (team-a/train-0 and 2 more): has a grace period of more than 10s, and may keep the device that long
+    - foreign-taint (team-a/infer-0 and 1 more): is also evicted by another rule or by a driver's taint
 
     ### Warnings
 

@@ -166,7 +166,7 @@ impl Card {
                 "Tolerated by",
                 known(&self.tolerated_by, self.tolerations_unread),
             ),
-            ("Looked at", looked_at.to_string()),
+            ("Checked", looked_at.to_string()),
         ];
         let line = |(name, value): (&str, String)| format!("{:<13} {value}", format!("{name}:"));
         facts.into_iter().map(line).collect()

@@ -137,7 +137,7 @@ impl DedicationPolicy {
         let said = match self.policy_state {
             PolicyStateReport::Unmodified => "unchanged",
             PolicyStateReport::Missing => "missing",
-            PolicyStateReport::Foreign => "belongs to another dedication",
+            PolicyStateReport::Foreign => "was not created for this dedication",
             PolicyStateReport::Modified => "changed",
             PolicyStateReport::Unknown => UNKNOWN,
         };

@@ -246,7 +246,7 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
         RemovalObjection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new \
             pod may be scheduled"),
-        RemovalObjection::NotSettled => "it has not been idle for --settle".to_owned(),
+        RemovalObjection::NotSettled => "it has not been idle for long enough (--settle)".to_owned(),
     }
 }
 

@@ -85,7 +85,7 @@ fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
     let is_used_again = unit.progress == UnitProgress::Idle && !holding.is_empty();
     let mut messages = messages;
     if is_used_again {
-        messages.push("was idle, and a claim holds a device again".to_owned());
+        messages.push("was idle, but a claim holds a device again".to_owned());
     }
     let knows_usage = basis.knows_usage();
     let claims = holding

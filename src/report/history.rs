@@ -220,8 +220,8 @@ impl RuleHistory {
                 counted(certain, "pod")
             )),
             (0, possible) if self.controller_evicted_pod_count == Some(0) => Some(format!(
-                "no eviction is known to be by this rule; {} evicted by another taint, or by this \
-                 rule and not counted in its status, according to existing events",
+                "no known eviction by this rule; {} evicted by another taint, or by this rule but \
+                 not counted in its status, according to existing events",
                 counted(possible, "pod")
             )),
             (0, possible) => Some(format!(
@@ -506,8 +506,8 @@ impl<'a> HistorySources<'a> {
         }
         if self.others_evict() && evicted.iter().any(|pod| !pod.certain) {
             lines.push(
-                "the rule that evicted pods that no longer exist: other taints evict too, and \
-                 events do not record the rule"
+                "which rule evicted pods that no longer exist: other taints evict too, and events \
+                 do not record the rule"
                     .to_owned(),
             );
         }
@@ -516,7 +516,7 @@ impl<'a> HistorySources<'a> {
         if !unread.is_empty() && self.reading.without(Kind::Event).is_none() {
             let kinds: Vec<&str> = unread.iter().map(|kind| kind.plural()).collect();
             lines.push(format!(
-                "the outcome of evicted pods, without {}",
+                "the outcome of evicted pods, because {} were not read",
                 kinds.join(" and ")
             ));
         }
@@ -821,7 +821,7 @@ mod tests {
             history(&reading, &events()).lines().join("\n")
         };
         let line = "counts 0 pods evicted by this rule since the eviction controller started";
-        let none = "no eviction is known to be by this rule; 5 pods evicted by another taint, or";
+        let none = "no known eviction by this rule; 5 pods evicted by another taint, or";
         let told = lines(counted.clone());
         assert!(told.contains(line) && told.contains(none), "{told}");
         let condition = counted.condition.as_mut().unwrap();
@@ -863,7 +863,7 @@ mod tests {
             "6 pods evicted by this rule or another taint, according to existing events",
             "unknown: evictions more than an hour ago",
             "unknown: the rule that evicted",
-            "unknown: the outcome of evicted pods, without replicasets",
+            "unknown: the outcome of evicted pods, because replicasets were not read",
             "Job ml/sweep has failed: BackoffLimitExceeded",
             "ml/llm-0 of StatefulSet/llm is pending",
         ] {

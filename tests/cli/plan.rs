@@ -166,7 +166,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     ");
     assert_snapshot!(plan("gpu.example.com --per-pool 5").shown(), @r"
     [stderr]
-    error: --per-pool 5 exceeds the number of candidates in some pools: gpu.example.com/node-1 has 4, gpu.example.com/node-10 has 4, gpu.example.com/node-2 has 4, gpu.example.com/node-4 has 4, gpu.example.com/node-6 has 4, 3 more
+    error: --per-pool 5 exceeds the number of candidates in some pools: gpu.example.com/node-1 has 4, gpu.example.com/node-10 has 4, gpu.example.com/node-2 has 4, gpu.example.com/node-4 has 4, gpu.example.com/node-6 has 4 and 3 more
     [exit status: 2]
     ");
     assert_snapshot!(plan("gpu.example.com --node nod-7 --count 1").shown(), @r"

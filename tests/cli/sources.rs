@@ -126,7 +126,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
       pods: the input contains no Pod: the pods that would be evicted are not all known
 
-    Impact unknown: the report lacks pods.
+    Impact unknown, because data is missing: pods.
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @"

@@ -440,7 +440,7 @@ fn a_check_takes_hardware_by_its_number_and_shows_all_of_it() {
         "Partitions:   <none>",
         "Tainted:      example.com/pull:NoSchedule (driver)",
         "Tolerated by: <none>",
-        "Looked at:    2026-11-21T01:00:00Z",
+        "Checked:      2026-11-21T01:00:00Z",
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }

@@ -116,9 +116,7 @@ impl InputError {
             Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => {
                 Some("make a dump with: kubectl devicetaint snapshot -o cluster.json.gz")
             }
-            Self::Archive { .. } => {
-                Some("unpack it into a folder, and name the folder behind --from")
-            }
+            Self::Archive { .. } => Some("unpack it into a folder, and set --from to that folder"),
             Self::Read { .. }
             | Self::NotText { .. }
             | Self::TooLarge { .. }

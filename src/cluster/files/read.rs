@@ -357,12 +357,15 @@ fn are_reserved_for_pods(claims: &[ResourceClaim]) -> bool {
 /// Says that files of a directory were not used.
 fn left_out_warning(first: String, count: usize) -> Warning {
     let (subject, verb) = match count.saturating_sub(1) {
-        0 => (first, "holds"),
-        more => (format!("{first} and {more} more files"), "hold"),
+        0 => (first, "holds no Kubernetes objects and was"),
+        more => (
+            format!("{first} and {more} more files"),
+            "hold no Kubernetes objects and were",
+        ),
     };
     Warning {
         code: "no-manifest",
-        message: format!("{subject} {verb} no Kubernetes objects and was ignored"),
+        message: format!("{subject} {verb} ignored"),
         fix: None,
     }
 }

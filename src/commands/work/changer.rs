@@ -412,7 +412,7 @@ impl<'a> Changer<'a> {
             Revert::GiveBack => "reverted",
             Revert::Gone => "gone",
             Revert::Otherwise(_) | Revert::TakenOver(_) => {
-                "unchanged: another user or program changed it"
+                "not reverted: another user or program changed it"
             }
         };
         self.context.ledger.done(name, verb);

@@ -103,7 +103,7 @@ fn other_node(wanted: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure 
         NodeProof::Device(device) => {
             format!("it has prepared device {device}, which is local to node {node}")
         }
-        NodeProof::Certificate => format!("its client certificate is made out to node {node}"),
+        NodeProof::Certificate => format!("its client certificate names node {node}"),
         NodeProof::AskedThere | NodeProof::Machine | NodeProof::Confirmed => {
             format!("it is that of node {node}")
         }

@@ -142,7 +142,7 @@ impl MutationContext {
         }
         match mutation.report(&proposed, &[]).await {
             Ok(report) => report.summary_lines().into_iter().fold(
-                failure.detail(format!("with {to} now:")),
+                failure.detail(format!("impact of {to} now:")),
                 |failure, line| failure.detail(format!("  {line}")),
             ),
             Err(_) => failure,

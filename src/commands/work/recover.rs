@@ -136,7 +136,8 @@ fn left_of(found: &Recovery) -> Vec<Blocker> {
         .map(|text| Blocker::recovering("", "", text));
     let left: Vec<Blocker> = found.open.iter().map(Blocker::from).chain(lost).collect();
     if left.is_empty() {
-        let text = "all workloads have recovered, but not yet for --settle".to_owned();
+        let text =
+            "all workloads have recovered, but not for long enough yet (--settle)".to_owned();
         return vec![Blocker::recovering("", "", text)];
     }
     left

@@ -78,7 +78,9 @@ pub fn refuse_aborted(name: &str, units: &[UnitState]) -> Result<(), Failure> {
     }
     Err(Failure::new(
         ExitStatus::Refused,
-        format!("drain {name} was aborted, and rules of it have effect None; nothing was changed"),
+        format!(
+            "drain {name} was aborted, and some of its rules have effect None; nothing was changed"
+        ),
     )
     .hint(format!(
         "restore it, then drain again: kubectl devicetaint restore {}",
@@ -127,7 +129,7 @@ mod tests {
         assert_eq!(refused.status(), ExitStatus::Refused);
         assert_eq!(
             refused.to_string(),
-            "drain fw was aborted, and rules of it have effect None; nothing was changed"
+            "drain fw was aborted, and some of its rules have effect None; nothing was changed"
         );
     }
 }

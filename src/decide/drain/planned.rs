@@ -192,7 +192,7 @@ fn replaced(
         if let Some((attribute, was)) = planned.iter().find(differs) {
             let is = found.get(attribute).map_or("", String::as_str);
             return Some(format!(
-                "{name} is other hardware: {attribute} was {was} and is {is}"
+                "{name} is different hardware: {attribute} was {was} and is {is}"
             ));
         }
         let is_same = |(attribute, was): (&String, &String)| found.get(attribute) == Some(was);
@@ -312,7 +312,7 @@ mod tests {
         );
         assert_eq!(
             outdated(&one, &[("uuid", "1"), ("serial", "3")], &[]),
-            ["gpu.example.com/node-1/a is other hardware: serial was 2 and is 3"]
+            ["gpu.example.com/node-1/a is different hardware: serial was 2 and is 3"]
         );
         assert_eq!(
             outdated(&one, &[], &[]),

@@ -38,7 +38,7 @@ impl RemovalSafety {
     pub fn line(&self, unit: &str) -> Option<String> {
         match self {
             Self::Safe(nodes) => Some(format!(
-                "unit {unit}: safe to pull: neither claims nor the kubelet of {} hold its devices",
+                "unit {unit} is safe to pull: neither claims nor the kubelet of {} hold its devices",
                 few(nodes)
             )),
             Self::Unsafe(_) => None,
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(
             safe.line("node-1").as_deref(),
             Some(
-                "unit node-1: safe to pull: neither claims nor the kubelet of node-1 hold its devices"
+                "unit node-1 is safe to pull: neither claims nor the kubelet of node-1 hold its devices"
             )
         );
         for (asked, held, unknown) in [

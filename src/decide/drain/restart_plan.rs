@@ -139,7 +139,7 @@ impl RestartPlan {
             reasons.entry(blocker).or_default().push(pod.to_string());
         }
         let failure = Failure::refused(
-            "the owners of pods cannot be restarted with new pods first; nothing was changed",
+            "some owners cannot be restarted with new pods first; nothing was changed",
         );
         let failure = reasons.iter().fold(failure, |failure, (blocker, pods)| {
             failure.detail(format!("{}: {}", blocker.describe(), few(pods)))

@@ -543,8 +543,8 @@ impl UnitRun {
         match self.departure(facts, pod) {
             Departure::Waits(why) => format!("pod {name}: {why}"),
             Departure::Restart(owner) => match self.restarts.refusal(owner) {
-                Some(message) => format!("pod {name}: its owner cannot be restarted: {message}"),
-                None => format!("pod {name}: its owner was not restarted yet"),
+                Some(message) => format!("the owner of pod {name} cannot be restarted: {message}"),
+                None => format!("the owner of pod {name} was not restarted yet"),
             },
             Departure::Eviction => format!("pod {name} was not evicted yet"),
         }
@@ -1158,12 +1158,12 @@ mod tests {
         let reasons = blocked(run.next(&begun, seconds(60)));
         assert_eq!(
             reasons,
-            ["pod team-a/web-1: its owner was not restarted yet"]
+            ["the owner of pod team-a/web-1 was not restarted yet"]
         );
         run.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(50));
         assert_eq!(
             blocked(run.next(&begun, seconds(60))),
-            ["pod team-a/web-1: its owner cannot be restarted: no"]
+            ["the owner of pod team-a/web-1 cannot be restarted: no"]
         );
         let mut auto = by_restart(Means::Auto);
         auto.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(0));

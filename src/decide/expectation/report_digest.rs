@@ -86,7 +86,7 @@ fn named_devices(found: &ImpactFacts) -> Vec<String> {
     let mut shown: Vec<String> = named.iter().take(FEW).map(one).collect();
     let more = named.len().saturating_sub(FEW);
     if more > 0 {
-        shown.push(format!("{more} more"));
+        shown.push(format!("and {more} more"));
     }
     shown
 }

@@ -92,10 +92,10 @@ impl LeftRules {
 pub fn taken_over_line(left: &[DeviceTaintRule]) -> Option<String> {
     let names: Vec<String> = left.iter().map(|rule| rule.name.to_string()).collect();
     let until = left.iter().filter_map(|rule| rule.metadata.expires()).max();
-    let until = until.map_or_else(String::new, |until| format!(", good until {until}"));
+    let until = until.map_or_else(String::new, |until| format!(" (until {until})"));
     (!names.is_empty()).then(|| {
         format!(
-            "takes over {} of another run for this pod, which may still be going on: {}{until}",
+            "takes over {} of another run for this pod: {}{until}; that run may still be going on",
             counted(names.len(), "rule"),
             names.join(", ")
         )

@@ -18,7 +18,7 @@ impl StageEnd {
             Self::Lost(competitors) => {
                 let failure = Failure::new(
                     ExitStatus::TimedOut,
-                    format!("pod {pod} lost its devices to a competitor; the rules are removed"),
+                    format!("pod {pod} lost its devices to another claim; the rules are removed"),
                 );
                 let lines = competitors.iter().map(|it| it.describe());
                 Err(lines.fold(failure, Failure::detail))

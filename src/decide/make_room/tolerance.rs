@@ -116,11 +116,12 @@ pub fn refuse_lacking(
     let refused = requests.fold(refused, Failure::detail);
     let refused = refused.detail(
         "add these lines under `exactly` of each request of its ResourceClaimTemplate, or to each entry of \
-         `firstAvailable` (before v1beta2: to each request); a template cannot be changed, so delete it, create it again, and \
-         recreate the pod:",
+         `firstAvailable` (before v1beta2: to each request):",
     );
     let lines = toleration_lines()
         .into_iter()
         .map(|line| format!("  {line}"));
-    Err(lines.fold(refused, Failure::detail).hint(way_out))
+    let recreate = "a ResourceClaimTemplate cannot be changed: delete it, create it again, and recreate the pod";
+    let refused = lines.fold(refused, Failure::detail);
+    Err(refused.hint(recreate).hint(way_out))
 }

@@ -46,9 +46,7 @@ pub fn plan_lines(
         lines.push(format!("  terminating already: {}", few(&leaving)));
     }
     if let Some(next) = &plan.runner_up {
-        let names: Vec<String> = next.pods.iter().map(|pod| pod.name.to_string()).collect();
-        let names = few(&names);
-        lines.push(format!("  next best: {} ({names})", summary(next)));
+        lines.push(format!("  next best: {}", named_summary(next)));
     }
     if !plan.is_proved {
         lines.push("  not proven optimal: another set may cost less".to_owned());
@@ -81,6 +79,16 @@ const NOT_CHECKED: &str = "  not checked: CPU and memory of nodes, and affinity 
 
 /// Node, devices, the number of evicted pods, and the tier.
 fn summary(room: &PlannedRoom) -> String {
+    summary_with(room, "")
+}
+
+/// The same, with the names of the evicted pods.
+fn named_summary(room: &PlannedRoom) -> String {
+    let names: Vec<String> = room.pods.iter().map(|pod| pod.name.to_string()).collect();
+    summary_with(room, &format!(" ({})", few(&names)))
+}
+
+fn summary_with(room: &PlannedRoom, names: &str) -> String {
     let devices: Vec<String> = room.set.devices.iter().map(DeviceId::to_string).collect();
     let node = room.set.node.as_ref();
     let node = node.map_or_else(String::new, |node| format!(" on node {node}"));
@@ -88,7 +96,7 @@ fn summary(room: &PlannedRoom) -> String {
     match room.pods.len() {
         0 => format!("{}{node}; evicts no pod", few(&devices)),
         pods => format!(
-            "{}{node}; evicts {}; {tier}",
+            "{}{node}; evicts {}{names}; {tier}",
             few(&devices),
             counted(pods, "pod")
         ),
@@ -168,7 +176,7 @@ impl NothingHelps {
         }
         match self.nearest.first() {
             Some(near) => failure.hint(format!(
-                "to choose the first of them, add {}",
+                "to choose the first of these sets, add {}",
                 near.flags.join(" and ")
             )),
             None => failure,
@@ -177,16 +185,9 @@ impl NothingHelps {
 }
 
 fn near_line(near: &NearSet) -> String {
-    let names: Vec<String> = near
-        .room
-        .pods
-        .iter()
-        .map(|pod| pod.name.to_string())
-        .collect();
     format!(
-        "nearest: {} ({}); needs {}",
-        summary(&near.room),
-        few(&names),
+        "nearest: {}; needs {}",
+        named_summary(&near.room),
         near.flags.join(" and ")
     )
 }

@@ -138,7 +138,7 @@ impl Quantity {
         };
         let nanos = nanos.filter(|nanos| nanos.abs() <= MAXIMUM);
         Ok(Self {
-            nanos: nanos.ok_or_else(|| Fault::unsupported("a sum of such quantities"))?,
+            nanos: nanos.ok_or_else(|| Fault::unsupported("a sum of quantities this large"))?,
             form: Form::Sum,
         })
     }

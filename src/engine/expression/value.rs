@@ -62,7 +62,7 @@ impl Map {
 pub(super) fn list(values: Vec<Value>) -> Result<Value, Fault> {
     const MAXIMUM: usize = 20_000;
     if values.len() > MAXIMUM {
-        return Err(Fault::unsupported("a list of that length"));
+        return Err(Fault::unsupported("a list this long"));
     }
     Ok(Value::List(values.into()))
 }
@@ -72,7 +72,7 @@ pub(super) fn text(text: impl Into<Arc<str>>) -> Result<Value, Fault> {
     const MAXIMUM: usize = 100_000;
     let text = text.into();
     if text.len() > MAXIMUM {
-        return Err(Fault::unsupported("a string of that length"));
+        return Err(Fault::unsupported("a string this long"));
     }
     Ok(Value::Text(text))
 }

@@ -187,7 +187,10 @@ impl<'t> DeviceSteps<'t> {
         match used_under_other_names(snapshot, &asked).get(self.id) {
             Some(names) => {
                 let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-                format!("not allocated itself, hardware in use by {}", few(&names))
+                format!(
+                    "not allocated itself, but its hardware is in use by {}",
+                    few(&names)
+                )
             }
             None => "not allocated".to_owned(),
         }

@@ -152,8 +152,8 @@ pub(super) fn ungenerated(
     // Without the templates, a missing one and a controller that has not come to it look the same.
     if reading.without(Kind::ResourceClaimTemplate).is_some() {
         return format!(
-            "no claim has been created from ResourceClaimTemplate {template}: check that the template \
-             exists with `kubectl get resourceclaimtemplate {template} -n {namespace}`"
+            "no claim has been created from ResourceClaimTemplate {template}; check with `kubectl get \
+             resourceclaimtemplate {template} -n {namespace}` that the template exists"
         );
     }
     let mut templates = reading.snapshot.templates.iter();

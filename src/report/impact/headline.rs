@@ -86,7 +86,10 @@ fn evicted(report: &ImpactReport) -> String {
             .filter(|gap| gap.affects == Affects::Evictions)
             .map(|gap| gap.missing.as_str())
             .collect();
-        return format!("Impact unknown: the report lacks {}.", missing.join(", "));
+        return format!(
+            "Impact unknown, because data is missing: {}.",
+            missing.join(", ")
+        );
     }
     let text = format!(
         "{} in {} would be evicted{}.",

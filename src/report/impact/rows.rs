@@ -10,6 +10,7 @@ use super::view::{ImpactReport, Pod};
 use crate::assess::Outcome;
 use crate::naming::phrase::{counted, each_once};
 use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, first_of, optional};
+use crate::report::taint::TaintSource;
 
 /// The words for how badly a pod is hit, the worst first.
 const SEVERITIES: &[(&str, Option<Tone>)] = &[
@@ -245,7 +246,10 @@ fn devices(pod: &Pod) -> Vec<String> {
 /// Whose taints evict the pod, earliest first.
 fn cause(pod: &Pod) -> String {
     let causes = pod.causes.iter();
-    let whose = causes.map(|cause| cause.taint.owner());
+    let whose = causes.map(|cause| match cause.taint.source {
+        TaintSource::ResourceSlice => "the driver's taint".to_owned(),
+        TaintSource::DeviceTaintRule => cause.taint.owner(),
+    });
     optional(Some(&each_once(whose).join(", ")))
 }
 
@@ -397,7 +401,7 @@ mod tests {
         let report = Example::new().report();
         insta::assert_debug_snapshot!(staying(&report), @r#"
         [
-            "team-a/infer-0: tolerates the taint; it is evicted by driver, though",
+            "team-a/infer-0: tolerates the taint; it is evicted by the driver's taint, though",
             "team-a/old-0: terminating, its grace period ended 10m ago",
             "team-a/queued-0: has no node yet",
         ]

@@ -219,7 +219,7 @@ fn hazards(pods: &[Pod]) -> Vec<String> {
         let who = match names.as_slice() {
             [] => return None,
             [only] => only.clone(),
-            [first, rest @ ..] => format!("{first}, {} more", rest.len()),
+            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         };
         Some(format!("{} ({who}): {}", hazard.code(), hazard.meaning()))
     };
@@ -324,12 +324,12 @@ mod tests {
             (
                 &[Kind::Pod][..],
                 &[][..],
-                "Impact unknown: the report lacks pods.",
+                "Impact unknown, because data is missing: pods.",
             ),
             (
                 &[Kind::Pod, Kind::ResourceClaim],
                 &["infer-0"],
-                "Impact unknown: the report lacks pods, resourceclaims.",
+                "Impact unknown, because data is missing: pods, resourceclaims.",
             ),
             (
                 &[Kind::ResourceClaim],

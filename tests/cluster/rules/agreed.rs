@@ -301,7 +301,7 @@ fn a_selector_that_they_widened_is_shown_with_its_writer() {
             world.device("gpu-0"),
             world.driver
         ))
-        .saying("with NoSchedule now:")
+        .saying("impact of NoSchedule now:")
         .saying("run the same command again to complete it");
     assert!(
         !run.stderr

@@ -431,7 +431,7 @@ fn folder_of_a_program_is_read_whatever_else_it_holds() {
         .collect();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(
-        warnings[0].ends_with("and 3 more files hold no Kubernetes objects and was ignored"),
+        warnings[0].ends_with("and 3 more files hold no Kubernetes objects and were ignored"),
         "{warnings:?}"
     );
     assert_eq!(gaps_of(&reading, Kind::Pod), 0);

@@ -102,7 +102,7 @@ fn version_of(values: &[Value]) -> Result<Option<Version>, Fault> {
 
 pub(super) fn semver(values: &[Value]) -> Result<Value, Fault> {
     let version = version_of(values)?.map(|version| Value::Semver(Arc::new(version)));
-    version.ok_or_else(|| Fault::runtime("no semantic version"))
+    version.ok_or_else(|| Fault::runtime("not a semantic version"))
 }
 
 pub(super) fn is_semver(values: &[Value]) -> Result<Value, Fault> {
@@ -117,7 +117,7 @@ fn part(values: &[Value], place: usize) -> Result<Value, Fault> {
     let number = i64::try_from(number);
     number
         .map(Value::Int)
-        .map_err(|_| Fault::unsupported("a version of such numbers"))
+        .map_err(|_| Fault::unsupported("a version with such a large number"))
 }
 
 pub(super) fn major(values: &[Value]) -> Result<Value, Fault> {

@@ -239,7 +239,7 @@ pub(super) fn range(values: &[Value]) -> Result<Value, Fault> {
     };
     // Before the list is made: upstream makes any list, and meets its limit of costs afterwards.
     if *end > 20_000 {
-        return Err(Fault::unsupported("a list of that length"));
+        return Err(Fault::unsupported("a list this long"));
     }
     list((0..*end).map(Value::Int).collect())
 }
@@ -304,7 +304,7 @@ pub(super) fn set_intersects(values: &[Value]) -> Result<Value, Fault> {
 fn bounded_pair(values: &[Value]) -> Result<(&[Value], &[Value]), Fault> {
     let (left, right) = two(values)?;
     if left.len().saturating_mul(right.len()) > 250_000 {
-        return Err(Fault::unsupported("sets of that size"));
+        return Err(Fault::unsupported("sets this large"));
     }
     Ok((left, right))
 }

@@ -67,7 +67,7 @@ pub(super) fn add(values: &[Value]) -> Result<Value, Fault> {
         [Value::Bytes(left), Value::Bytes(right)] => {
             // Bounded as texts are: an expression that doubles a value again and again must not use up memory.
             if left.len().saturating_add(right.len()) > 100_000 {
-                return Err(Fault::unsupported("bytes of that length"));
+                return Err(Fault::unsupported("bytes this long"));
             }
             Ok(Value::Bytes([&left[..], &right[..]].concat().into()))
         }

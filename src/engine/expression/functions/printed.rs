@@ -126,9 +126,9 @@ fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, 
         ('s', value) => plain(value),
         ('d', Value::Int(number)) => Ok(number.to_string()),
         ('d', Value::Uint(number)) => Ok(number.to_string()),
-        ('f', Value::Double(_)) if precision > Some(MOST_DIGITS) => {
-            Err(Fault::unsupported("more than 100 digits behind the point"))
-        }
+        ('f', Value::Double(_)) if precision > Some(MOST_DIGITS) => Err(Fault::unsupported(
+            "more than 100 digits after the decimal point",
+        )),
         ('f', Value::Double(number)) if number.is_finite() => {
             Ok(format!("{number:.*}", precision.unwrap_or(6)))
         }
@@ -141,7 +141,7 @@ fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, 
         ('x' | 'X', Value::Text(text)) => Ok(hexadecimal(verb, text.as_bytes())),
         ('x' | 'X', Value::Bytes(bytes)) => Ok(hexadecimal(verb, bytes)),
         // Upstream has ways of its own to print these, such as `1.234500×10⁰³` and `∞`.
-        ('d' | 'f' | 'e', _) => Err(Fault::unsupported(format!("%{verb} of that value"))),
+        ('d' | 'f' | 'e', _) => Err(Fault::unsupported(format!("%{verb} of this value"))),
         _ => Err(Fault::runtime("no such conversion in a format")),
     }
 }
@@ -180,10 +180,10 @@ fn plain(value: &Value) -> Result<String, Fault> {
         Value::Duration(nanoseconds) => Ok(seconds(*nanoseconds)),
         Value::Timestamp(time) => Ok(format!("{time}Z")),
         Value::Bytes(bytes) => String::from_utf8(bytes.to_vec())
-            .map_err(|_| Fault::unsupported("bytes that are no text, in a format")),
+            .map_err(|_| Fault::unsupported("bytes that are not UTF-8 in format()")),
         Value::Kind(name) => Ok((*name).to_owned()),
         Value::Double(_) | Value::List(_) | Value::Map(_) => {
-            Err(Fault::unsupported("such a value in a format"))
+            Err(Fault::unsupported("a value of this type in format()"))
         }
         Value::Semver(_)
         | Value::Quantity(_)
@@ -192,6 +192,6 @@ fn plain(value: &Value) -> Result<String, Fault> {
         | Value::Cidr(_)
         | Value::Format(_)
         | Value::Optional(_)
-        | Value::Untold => Err(Fault::unsupported("such a value in a format")),
+        | Value::Untold => Err(Fault::unsupported("a value of this type in format()")),
     }
 }

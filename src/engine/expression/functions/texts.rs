@@ -175,7 +175,7 @@ pub(super) fn replace(values: &[Value]) -> Result<Value, Fault> {
     // Before the text is made: an empty `from` stands before every character.
     let growth = text.len().saturating_mul(to.len());
     if growth > 1_000_000 {
-        return Err(Fault::unsupported("a string of that length"));
+        return Err(Fault::unsupported("a string this long"));
     }
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     self::text(text.replacen(from.as_ref(), to, most))
