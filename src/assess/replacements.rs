@@ -179,23 +179,21 @@ impl Replacements {
         let more: usize = rest.map(|(_, claims)| claims.len()).sum();
         if more > 0 {
             lines.push(format!(
-                "{} more cannot be reallocated either",
-                counted(more, "claim")
+                "{} cannot be reallocated either",
+                counted(more, "more claim")
             ));
         }
-        // It says nothing that the lines before it do not, where each of the others may be reallocated.
-        let placeable = self.claims.iter().filter(|it| it.placeable != Some(false));
-        if self.at_most_together < placeable.count() {
-            lines.extend(self.together_line());
-        }
+        lines.extend(self.together_line());
         lines
     }
 
-    /// That not all claims can be placed at once, if so, whether each could alone or not.
+    /// That fewer claims can be placed at once than could be alone, if so.
     #[must_use]
     pub fn together_line(&self) -> Option<String> {
         let all = self.claims.len();
-        (self.at_most_together < all).then(|| {
+        // It adds nothing to the claims that cannot be reallocated alone where all others can be.
+        let others = self.claims.iter().filter(|it| it.placeable != Some(false));
+        (self.at_most_together < others.count()).then(|| {
             format!(
                 "together, at most {} of the {} can be reallocated{}",
                 self.at_most_together,
@@ -260,7 +258,7 @@ fn names_of(claims: &[String]) -> String {
     match claims {
         [] => String::new(),
         [only] => only.clone(),
-        [first, rest @ ..] => format!("{first}, {} more", rest.len()),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     }
 }
 
@@ -480,7 +478,7 @@ mod tests {
         claims.push(claim(13, None));
         let replacements = Replacements {
             claims,
-            at_most_together: 2,
+            at_most_together: 1,
             available: None,
         };
         let lines = replacements.lines();
@@ -494,20 +492,24 @@ mod tests {
             "claim team-a/claim-2 cannot be reallocated: request gpu needs 2, 2 match, but no node has \
              all of them"
         );
-        assert_eq!(lines[10], "2 claims more cannot be reallocated either");
+        assert_eq!(lines[10], "2 more claims cannot be reallocated either");
         assert_eq!(
             lines[11],
-            "together, at most 2 of the 14 claims can be reallocated (upper bound; not checked: \
-             several-devices (team-a/claim-0, 13 more))"
+            "together, at most 1 of the 14 claims can be reallocated (upper bound; not checked: \
+             several-devices (team-a/claim-0 and 13 more))"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
-        assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
+        assert_eq!(replacements.unplaceable_together(), Count::between(13, 14));
         assert_eq!(replacements.available(), Count::at_least(0));
-        let all = Replacements {
-            at_most_together: 14,
-            ..replacements
-        };
-        assert_eq!(all.lines().len(), 11);
+        // That both others can be reallocated is what the lines before leave.
+        for at_most_together in [2, 14] {
+            let all = Replacements {
+                at_most_together,
+                claims: replacements.claims.clone(),
+                available: None,
+            };
+            assert_eq!(all.lines().len(), 11);
+        }
     }
 
     #[test]
@@ -527,6 +529,12 @@ mod tests {
             replacements.together_line().as_deref(),
             Some("together, at most 1 of the 6 claims can be reallocated")
         );
+        let none = Replacements {
+            claims: vec![claim(0, Some(false))],
+            at_most_together: 0,
+            available: None,
+        };
+        assert_eq!(none.together_line(), None);
     }
 
     #[test]

@@ -531,8 +531,8 @@ mod tests {
         let warnings = warnings(&rules, now());
         let codes: Vec<&str> = warnings.iter().map(|it| it.code).collect();
         assert_eq!(codes, ["effect-expired"; 2]);
-        assert!(warnings[0].message.contains("rule over: "));
-        assert!(warnings[0].message.contains("still NoSchedule"));
+        assert!(warnings[0].message.contains("rule over "), "{warnings:?}");
+        assert!(warnings[0].message.contains("still has effect NoSchedule"));
         assert_eq!(
             warnings[1].fix.as_deref(),
             Some("to lower it: kubectl devicetaint deescalate earlier --to None")

@@ -542,14 +542,17 @@ mod tests {
     fn recorded_devices_are_those_of_the_node() {
         let mut rule = named("drain", "NoExecute");
         rule.selector = None;
-        let seen = [pod(&["gpu.example.com/racks/a/gpu-0"])];
-        let patch = note(&rule, &seen, &Hardware::default(), now());
-        let rules = [patched(rule, &patch.expect("a note"))];
         let device = DeviceId {
             driver: "gpu.example.com".into(),
             pool: "racks/a".into(),
             device: "gpu-0".into(),
         };
+        let seen = [UnreleasedPod {
+            devices: vec![device.clone()],
+            ..pod(&[])
+        }];
+        let patch = note(&rule, &seen, &Hardware::default(), now());
+        let rules = [patched(rule, &patch.expect("a note"))];
         assert_eq!(recorded_on(&rules, &"node-7".into()), [device.clone()]);
         assert_eq!(recorded_on(&rules, &"node-8".into()), []);
         let snapshot = Snapshot {

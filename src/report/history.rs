@@ -862,7 +862,7 @@ mod tests {
         for part in [
             "6 pods evicted by this rule or another taint, according to existing events",
             "unknown: evictions more than an hour ago",
-            "unknown: the rule that evicted",
+            "unknown: which rule evicted",
             "unknown: the outcome of evicted pods, because replicasets were not read",
             "Job ml/sweep has failed: BackoffLimitExceeded",
             "ml/llm-0 of StatefulSet/llm is pending",

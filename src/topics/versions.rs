@@ -28,7 +28,9 @@ pub(super) fn versions() -> String {
         }),
         ("no deviceSelector: evicts all", |it| it.nil_selector_evicts),
         ("no deviceSelector: blocks all", |it| it.nil_selector_blocks),
-        ("unknown effects block new pods", |it| it.unknown_effect_blocks),
+        ("unknown effects block new pods", |it| {
+            it.unknown_effect_blocks
+        }),
         ("old reservations hide pods", |it| {
             it.stale_reservation_hides
         }),

@@ -89,7 +89,6 @@ fn many_pods_are_rolled_up_by_workload_and_the_summary_is_last() {
 
     Replacements:
       350 claims cannot be reallocated, each because request gpu needs 1, 0 match: team-00/model-0-0, team-00/model-0-1, team-00/model-0-2, team-00/model-0-3, team-00/model-0-4 and 345 more
-      together, at most 0 of the 350 claims can be reallocated
 
     350 pods in 35 namespaces would be evicted now.
     350 claims cannot be reallocated: no other devices are available.

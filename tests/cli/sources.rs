@@ -270,7 +270,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     Incomplete:
       poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
       nodes: the input contains no Node: whether nodes can stop their pods is unknown
-      replacements: its requests were not read (n/c): whether claims can be reallocated is unknown
+      replacements: requests were not read (n/c): whether claims can be reallocated is unknown
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.

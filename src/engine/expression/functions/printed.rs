@@ -113,7 +113,7 @@ pub(super) fn format(values: &[Value]) -> Result<Value, Fault> {
     text(printed)
 }
 
-/// Up to so many digits behind the point are printed: a format must not decide how much memory an expression takes.
+/// Most decimal places that are printed: a format must not decide how much memory an expression takes.
 const MOST_DIGITS: usize = 100;
 
 fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, Fault> {
