@@ -191,9 +191,11 @@ impl Replacements {
     #[must_use]
     pub fn together_line(&self) -> Option<String> {
         let all = self.claims.len();
-        // It adds nothing to the claims that cannot be reallocated alone where all others can be.
-        let others = self.claims.iter().filter(|it| it.placeable != Some(false));
-        (self.at_most_together < others.count()).then(|| {
+        // It adds nothing to the claims that cannot be reallocated alone where all others certainly can be.
+        let others = || self.claims.iter().filter(|it| it.placeable != Some(false));
+        let is_bound = others().any(|claim| !claim.not_modelled.is_empty());
+        let is_fewer = self.at_most_together < others().count();
+        (is_fewer || is_bound && self.at_most_together < all).then(|| {
             format!(
                 "together, at most {} of the {} can be reallocated{}",
                 self.at_most_together,
@@ -478,7 +480,7 @@ mod tests {
         claims.push(claim(13, None));
         let replacements = Replacements {
             claims,
-            at_most_together: 1,
+            at_most_together: 2,
             available: None,
         };
         let lines = replacements.lines();
@@ -495,21 +497,31 @@ mod tests {
         assert_eq!(lines[10], "2 more claims cannot be reallocated either");
         assert_eq!(
             lines[11],
-            "together, at most 1 of the 14 claims can be reallocated (upper bound; not checked: \
+            "together, at most 2 of the 14 claims can be reallocated (upper bound; not checked: \
              several-devices (team-a/claim-0 and 13 more))"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
-        assert_eq!(replacements.unplaceable_together(), Count::between(13, 14));
+        assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
         assert_eq!(replacements.available(), Count::at_least(0));
+        let all = Replacements {
+            at_most_together: 14,
+            claims: replacements.claims.clone(),
+            available: None,
+        };
+        assert_eq!(all.lines().len(), 11);
         // That both others can be reallocated is what the lines before leave.
-        for at_most_together in [2, 14] {
-            let all = Replacements {
-                at_most_together,
-                claims: replacements.claims.clone(),
-                available: None,
-            };
-            assert_eq!(all.lines().len(), 11);
-        }
+        let claims = replacements.claims.into_iter();
+        let modelled = Replacements {
+            claims: claims
+                .map(|claim| ClaimReplacement {
+                    not_modelled: Vec::new(),
+                    ..claim
+                })
+                .collect(),
+            at_most_together: 2,
+            available: None,
+        };
+        assert_eq!(modelled.lines().len(), 11);
     }
 
     #[test]
