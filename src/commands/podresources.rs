@@ -549,15 +549,12 @@ impl CheckArgs {
             )
             .hint("to show the nodes that have devices: kubectl devicetaint devices -o wide"));
         }
-        let away = chosen
-            .is_all()
-            .then(|| drivers_away(node, &not_running(&found)));
+        let away = drivers_away(node, &not_running(&found)).filter(|_| chosen.is_all());
         chosen.keep(&mut found, &view)?;
         let rules = &view.snapshot().rules;
         let drift = view.identity_warnings(rules);
         let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
         let forced = unreleased_devices::warnings(rules, Some(&names), RecordReader::Kubelet);
-        let away = away.flatten();
         let more = drift.iter().chain(&forced).chain(&away);
         let more = more.map(Oddity::from);
         Ok(KubeletAnswers {

@@ -184,7 +184,7 @@ impl RecordedRelease<'_> {
 pub fn how_it_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "was force-deleted before it ended",
-        PodEnd::NotObserved => "was stuck when last seen, and its end was not observed",
+        PodEnd::NotObserved => "was last seen stuck, with no observed end",
     }
 }
 
@@ -501,10 +501,7 @@ mod tests {
         );
         let open = left(std::slice::from_ref(&rule));
         assert_eq!(open[0].noted.end, PodEnd::NotObserved);
-        assert!(
-            open[0].line().contains("its end was not observed"),
-            "{open:?}"
-        );
+        assert!(open[0].line().contains("with no observed end"), "{open:?}");
     }
 
     #[test]

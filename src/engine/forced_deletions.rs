@@ -74,6 +74,8 @@ pub struct ForcedDeletions {
 struct LastSeen {
     pod: UnreleasedPod,
     is_stuck: bool,
+    /// Whether its containers have ended, and its devices are not released.
+    is_unreleased: bool,
 }
 
 impl ForcedDeletions {
@@ -121,7 +123,7 @@ impl ForcedDeletions {
             .holders
             .iter()
             .flat_map(|holder| &holder.pods)
-            .map(|pod| (*pod, false));
+            .map(|pod| (*pod, false, false));
         let left = observation.left.iter().map(|left| {
             let is_stuck = match left.obstacle {
                 EvictionObstacle::Stuck(_) | EvictionObstacle::Kubelet { .. } => true,
@@ -131,9 +133,12 @@ impl ForcedDeletions {
                 | EvictionObstacle::Finalizers(_)
                 | EvictionObstacle::Node(_) => false,
             };
-            (left.pod, is_stuck)
+            // A kubelet releases devices after it has stopped the sandbox.
+            let is_unreleased = matches!(left.obstacle, EvictionObstacle::Stuck(_));
+            (left.pod, is_stuck, is_unreleased)
         });
-        for (pod, is_stuck) in of_holders.chain(left).filter(|(pod, _)| !has_ended(pod)) {
+        let all = of_holders.chain(left);
+        for (pod, is_stuck, is_unreleased) in all.filter(|(pod, ..)| !has_ended(pod)) {
             // A claim may be given back before its pod is gone: what was seen to be held once, was.
             let known = self.last.get(&pod.uid);
             let before = known.map(|last| last.pod.devices.clone());
@@ -141,18 +146,22 @@ impl ForcedDeletions {
             if now.devices.is_empty() {
                 now.devices = before.unwrap_or_default();
             }
-            self.last
-                .insert(pod.uid.clone(), LastSeen { pod: now, is_stuck });
+            let last = LastSeen {
+                pod: now,
+                is_stuck,
+                is_unreleased,
+            };
+            self.last.insert(pod.uid.clone(), last);
         }
     }
 
-    /// The pods that are there and stuck, so that nothing shows what they release if they are deleted by force when
-    /// nobody looks any more; by name.
+    /// The pods that are there, whose containers have ended, and whose devices are not released: if such a pod is deleted by
+    /// force when nobody looks any more, nothing shows that they are still held; by name.
     #[must_use]
-    pub fn stuck(&self) -> Vec<UnreleasedPod> {
-        let stuck = self.last.values().filter(|last| last.is_stuck);
+    pub fn unreleased(&self) -> Vec<UnreleasedPod> {
+        let unreleased = self.last.values().filter(|last| last.is_unreleased);
         let end = PodEnd::NotObserved;
-        let mut pods: Vec<UnreleasedPod> = stuck
+        let mut pods: Vec<UnreleasedPod> = unreleased
             .map(|last| UnreleasedPod {
                 end,
                 ..last.pod.clone()

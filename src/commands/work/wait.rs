@@ -238,7 +238,7 @@ impl Wait<'_> {
                 // Pods that are recreated and evicted again do not end, however long the wait is.
                 WaitStep::TimedOut | WaitStep::ComesBack => {
                     // With the wait the only one ends that would see how they go.
-                    let (pods, rules) = (settle.stuck(), observer.rules());
+                    let (pods, rules) = (settle.unreleased(), observer.rules());
                     let hardware = observer.hardware();
                     note_not_released(&pods, &progress, hardware, rules, context).await;
                     return Ok(over(WaitEnd::TimedOut(progress.left.clone())));

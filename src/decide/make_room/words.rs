@@ -82,7 +82,7 @@ fn summary(room: &PlannedRoom) -> String {
     summary_with(room, "")
 }
 
-/// The same, with the names of the evicted pods.
+/// As [`summary`], with the names of the evicted pods.
 fn named_summary(room: &PlannedRoom) -> String {
     let names: Vec<String> = room.pods.iter().map(|pod| pod.name.to_string()).collect();
     summary_with(room, &format!(" ({})", few(&names)))
