@@ -106,8 +106,8 @@ pub(super) struct WaitArgs {
 
     /// Ignore rules that are missing when the wait begins
     ///
-    /// With --for recovered, waits for the workloads of all pods that have a taint eviction event,
-    /// since events do not name rules.
+    /// With --for recovered and a missing rule, waits for the workloads of all pods that have a taint eviction
+    /// event: events do not name rules.
     #[arg(long)]
     ignore_not_found: bool,
 
