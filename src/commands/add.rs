@@ -128,7 +128,7 @@ pub(super) struct AddArgs {
 
     /// Output format: json, yaml, name or manifest
     ///
-    /// json and yaml print a ChangeReport, name prints the names of the rules, manifest prints the
+    /// `json` and `yaml` print a ChangeReport, `name` prints the names of the rules, `manifest` prints the
     /// rules themselves.
     #[arg(
         short,

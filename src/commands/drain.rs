@@ -211,7 +211,7 @@ pub(super) struct DrainArgs {
 
     /// If a guard ends the drain, keep or deescalate the rules of units that have not started
     ///
-    /// deescalate sets their effect to None, so that new pods can use the devices. Such a drain cannot be
+    /// `deescalate` sets their effect to None, so that new pods can use the devices. Such a drain cannot be
     /// continued; `restore` removes its rules.
     #[arg(
         long,
