@@ -68,7 +68,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
-      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (1 more like it)
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (1 more with this hazard)
       warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1, 0 match; has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
