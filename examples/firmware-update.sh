@@ -7,7 +7,8 @@
 # nodes; its argument is that file) can be set. Further arguments are those of `drain`: without a terminal --yes, and --include-jobs and the like where pods need it.
 #
 # Every step can be run again: the plan is made once, `drain` continues where it stopped, and the devices stay drained until the update has
-# succeeded. Code 4: refused, nothing was changed; 5: some pods cannot leave, and are named; 75: run the same command again.
+# succeeded. Code 4: refused, nothing was changed; 5: some pods cannot leave, and are named; 75: a network or
+# server error, or a concurrent change, interrupted the drain: run the same command again.
 set -euo pipefail
 plan=${PLAN:-${DRAIN:-firmware}.plan}
 

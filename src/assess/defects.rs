@@ -119,8 +119,8 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
         left(NotEvicted::HiddenByStaleReservation).map(|pods| {
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} does not evict {pods} until the pods change, because of \
-                 outdated reservations"
+                "Kubernetes {release} does not evict {pods} until the pods are updated: an \
+                 outdated entry precedes them in a claim's reservedFor"
             );
             warning(stale, message, &fixed(stale))
         }),

@@ -227,7 +227,7 @@ impl Replacements {
         for claim in &self.claims {
             for what in &claim.not_modelled {
                 beyond
-                    .entry(what.as_str())
+                    .entry(what.describe())
                     .or_default()
                     .push(claim.name.to_string());
             }
@@ -237,7 +237,7 @@ impl Replacements {
         }
         let beyond: Vec<String> = beyond
             .into_iter()
-            .map(|(what, claims)| format!("{what} ({})", names_of(&claims)))
+            .map(|(what, claims)| format!("{what} (claim {})", names_of(&claims)))
             .collect();
         format!(" (upper bound; not checked: {})", beyond.join(", "))
     }
@@ -318,7 +318,10 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     let reasons = reasons
         .into_iter()
         .take(NAMED)
-        .map(|(reason, claims)| Gap::of_replacements(&format!("{reason} ({})", names_of(&claims))));
+        .map(|(reason, claims)| {
+            let why = format!("{reason} (claim {})", names_of(&claims));
+            Gap::of_replacements(&why)
+        });
     let more = found.saturating_sub(NAMED);
     let more =
         (more > 0).then(|| Gap::of_replacements(&format!("for {}", counted(more, "other reason"))));
@@ -498,7 +501,7 @@ mod tests {
         assert_eq!(
             lines[11],
             "together, at most 2 of the 14 claims can be reallocated (upper bound; not checked: \
-             several-devices (team-a/claim-0 and 13 more))"
+             whether several devices are on one node (claim team-a/claim-0 and 13 more))"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));

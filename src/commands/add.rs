@@ -93,8 +93,8 @@ pub(super) struct AddArgs {
 
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
-    /// A script can name its run, and select its rules with `-l devicetaint.dev/batch=NAME`. With
-    /// `remove --batch NAME`, rules of other batches need confirmation or --others.
+    /// A script can name its run, and select its rules with `-l devicetaint.dev/batch=NAME`. `remove --batch
+    /// NAME` selects no rules: selected rules of other batches need confirmation or --others.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 
@@ -128,7 +128,7 @@ pub(super) struct AddArgs {
 
     /// Output format: json, yaml, name or manifest
     ///
-    /// json and yaml print a ChangeReport, name prints the names of the rules, manifest prints the
+    /// `json` and `yaml` print a ChangeReport, `name` prints the names of the rules, `manifest` prints the
     /// rules themselves.
     #[arg(
         short,

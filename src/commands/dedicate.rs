@@ -49,9 +49,9 @@ use crate::report::rules::ObjectList;
 /// claim may do so.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy file to obey; none: taint only").long_help("Refuse \
-    what the policy in this file forbids; with none, create only the taint, without admission \
-    policies\n\nA policy sets guards, fields that every rule must have, and devices that must not be \
-    tainted. Repeatable; all policies apply. With the word none instead of a file, claims have to \
+    what the policy in this file forbids; with the word none instead of a file, create only the \
+    taint, without admission policies\n\nA policy sets guards, fields that every rule must have, and \
+    devices that must not be tainted. Repeatable; all policies apply. With `none`, claims have to \
     tolerate the taint themselves, and claims in every namespace may do so.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]

@@ -107,7 +107,7 @@ Examples:
   # How many are free on each node
   kubectl devicetaint devices --summary
 
-  # Free devices; a taint still evicts pods that have admin access to them
+  # Free devices (pods with admin access may still use them)
   kubectl devicetaint devices gpu.example.com --free -o name";
 
 impl DevicesArgs {

@@ -93,11 +93,12 @@ pub(super) struct DrainArgs {
 
     /// How pods are removed: auto, restart, evict or taint
     ///
-    /// auto (the default) restarts Deployments that start new pods before they stop old ones, if budgets
-    /// allow it and other devices are available. It evicts the other pods. A restart replaces all pods
-    /// of the Deployment, also those on other devices. restart only restarts Deployments, and is refused if
-    /// other pods would stay. evict uses the Eviction API, and tries again while a budget refuses.
-    /// taint sets effect NoExecute, which evicts all pods of a unit at once and ignores budgets.
+    /// With `auto` (the default), Deployments that start new pods before they stop old ones are restarted, if
+    /// budgets allow it and other devices are available. The other pods are evicted. A restart replaces all pods
+    /// of the Deployment, also those on other devices. With `restart`, Deployments are only restarted, and the
+    /// command is refused if other pods would stay. With `evict`, all pods are evicted by the Eviction API; an
+    /// eviction that a budget refuses is retried. With `taint`, effect NoExecute evicts all pods of a unit at once
+    /// and ignores budgets.
     #[arg(
         long,
         value_enum,
@@ -210,7 +211,7 @@ pub(super) struct DrainArgs {
 
     /// If a guard ends the drain, keep or deescalate the rules of units that have not started
     ///
-    /// deescalate sets their effect to None, so that new pods can use the devices. Such a drain cannot be
+    /// `deescalate` sets their effect to None, so that new pods can use the devices. Such a drain cannot be
     /// continued; `restore` removes its rules.
     #[arg(
         long,

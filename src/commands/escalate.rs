@@ -43,7 +43,7 @@ use crate::render::Format;
 /// an earlier, interrupted run has already changed. A dry run refuses what the real run would refuse; it
 /// prints the question instead of asking it.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("timeout", |arg| arg.help("With --wait or --for, how long to wait, such as 30s or 5m")))]
+#[command(after_help = EXAMPLES, mut_arg("timeout", |arg| arg.help("With --wait, how long to wait; with --for, how long to retry restoring the effect; such as 30s")))]
 pub(super) struct EscalateArgs {
     #[command(flatten)]
     rules: RuleArgs,

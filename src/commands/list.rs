@@ -36,8 +36,8 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// List rules with their devices, pods and creators
 ///
 /// Includes rules created by other users and programs. PODS counts the pods that the rule evicts,
-/// or would evict with NoExecute if its effect is None. EVICTING is the controller's condition,
-/// marked as stale if it is for an earlier generation of the rule, or if no pod is left.
+/// or would evict with NoExecute if its effect is None. EVICTING is the controller's condition: `stale` if
+/// it is for an earlier generation of the rule, and `yes (stale)` if it reports evictions, but no pod is left.
 ///
 /// With -o json and yaml, `items` has the rules as in the cluster, and `ruleSummaries` has DEVICES, PODS
 /// and EVICTING of each.

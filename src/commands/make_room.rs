@@ -40,7 +40,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// Finds the set of pods whose eviction does least harm and frees, on one node, devices for all claims of the
 /// pending pod. Sets that violate no PodDisruptionBudget and whose grace periods are at most 10s come first, then
 /// sets that violate none, then, with --force, all others. Equal sets are compared by the number of pods, then by
-/// priorities, then by the number of claimed devices; the lowest wins. CPU and memory are not compared.
+/// priorities, the number of claimed devices, and the number of pods without a controller; the lowest wins. CPU and
+/// memory are not compared.
 ///
 /// Keeps the devices for the pod with a temporary taint, devicetaint.dev/make-room, that its claims have
 /// to tolerate. Pods with PodDisruptionBudgets are evicted by the Eviction API, the others by effect

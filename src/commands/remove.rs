@@ -68,8 +68,8 @@ pub(super) struct RemoveArgs {
 
     /// Do not ask for confirmation
     ///
-    /// If stdin is not a terminal, required for more than one rule, and for a rule that records a device that a kubelet may
-    /// still hold (see `podresources check`). Rules of other users and programs need --others.
+    /// If stdin is not a terminal, required for more than one rule, and for a rule on which a `wait` recorded that a node
+    /// has not confirmed the release of a device (see `podresources check`). Rules of other users and programs need --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
@@ -80,7 +80,10 @@ pub(super) struct RemoveArgs {
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
-    /// Batch that the rules must have, as set by `add --batch`
+    /// Expected batch of the selected rules, as set by `add --batch`
+    ///
+    /// Selects no rules: rules of other batches need confirmation or --others. To select the rules of a batch:
+    /// -l devicetaint.dev/batch=NAME.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Safety")]
     batch: Option<String>,
 

@@ -59,7 +59,7 @@ pub(super) struct RestoreArgs {
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
-    /// Withdraw this requester; rules that other requesters need stay
+    /// Withdraw this requester; rules that other requesters need are kept
     ///
     /// A requester is a team or program that needs the devices out of service, as set by `drain --requester`.
     /// Default: your user name, if it is a requester of the drain.

@@ -47,11 +47,11 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// Evicted means that every affected pod has ended (a terminating pod has not), and that the controller's
-/// condition reports completion for the rule's current generation. Pods that tolerate the taint stay, and are
-/// listed. Idle means that the devices, and other names and parts of the same hardware, are unallocated. For
-/// idle, the rules must block new pods, but need not evict pods. Both results must persist for --settle. On a
-/// timeout, the command lists what remains and exits with code 5. It also exits with code 5 if a pod was
+/// With --for evicted, waits until every affected pod has ended (a terminating pod has not), and until the
+/// controller's condition reports completion for the rule's current generation. Pods that tolerate the taint stay,
+/// and are listed. With --for idle, waits until the devices, and other names and parts of the same hardware, are
+/// unallocated; the rules must block new pods, but need not evict pods. The results of `evicted`, `idle` and
+/// `recovered` must persist for --settle. On a timeout, the command lists what remains and exits with code 5. It also exits with code 5 if a pod was
 /// force-deleted, or disappeared while stuck in Terminating, and its node has not confirmed the release of its
 /// devices.
 #[derive(clap::Args, Debug)]
@@ -106,8 +106,8 @@ pub(super) struct WaitArgs {
 
     /// Ignore rules that are missing when the wait begins
     ///
-    /// With --for recovered, waits for the workloads of all pods that have a taint eviction event,
-    /// since events do not name rules.
+    /// With --for recovered and a missing rule, waits for the workloads of all pods that have a taint eviction
+    /// event: events do not name rules.
     #[arg(long)]
     ignore_not_found: bool,
 

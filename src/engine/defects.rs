@@ -83,7 +83,8 @@ impl Defect {
                 "pods that use devices through extended resources are not evicted"
             }
             Self::StaleReservationsHide => {
-                "outdated reservations hide pods from a new rule until the pods change"
+                "a new rule does not evict pods listed after an outdated entry in a claim's reservedFor until \
+                 the pods are updated"
             }
         }
     }

@@ -95,8 +95,7 @@ fn not_evicted(why: NotEvicted) -> &'static str {
         NotEvicted::ExtendedResource => "uses the device through an extended resource",
         NotEvicted::NotPublished => "its device is not published",
         NotEvicted::HiddenByStaleReservation => {
-            "hidden from the controller by an outdated \
-            reservation"
+            "an outdated entry precedes it in a claim's reservedFor"
         }
     }
 }

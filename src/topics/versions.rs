@@ -31,7 +31,7 @@ pub(super) fn versions() -> String {
         ("unknown effects block new pods", |it| {
             it.unknown_effect_blocks
         }),
-        ("old reservations hide pods", |it| {
+        ("old reservedFor stops evictions", |it| {
             it.stale_reservation_hides
         }),
     ];
@@ -60,7 +60,8 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str(
-        "\n\nThe feature gate DRAWorkloadResourceClaims exists since 1.36, off by default.\nWith \
+        "\n\nUnpublished devices are allocated, but no ResourceSlice lists them any more.\n\nThe \
+        feature gate DRAWorkloadResourceClaims exists since 1.36, off by default.\nWith \
         it, a reservation for a PodGroup counts for all its pods. If it is enabled,\nadd \
         --feature-gates DRAWorkloadResourceClaims=true.\n",
     );
@@ -83,7 +84,7 @@ fn defects() -> String {
     };
     let lines: String = Defect::ALL.into_iter().map(line).collect();
     format!(
-        "\nKnown defects. Where any rule can break kube-scheduler, commands that create\nrules or raise their effect ask for confirmation first. Without a terminal, they\nneed --accept-known-defects.\n\n{lines}"
+        "\nKnown defects. For releases in which any rule can break kube-scheduler, commands\nthat create rules or raise their effect ask for confirmation first. Without a\nterminal, they need --accept-known-defects.\n\n{lines}"
     )
 }
 

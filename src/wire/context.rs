@@ -109,7 +109,7 @@ impl Context {
             .map(|(oddity, (name, times))| {
                 let more = match times.saturating_sub(1) {
                     0 => String::new(),
-                    others => format!(" (and {others} more like it)"),
+                    others => format!("; {others} more with the same warning"),
                 };
                 Warning {
                     code: oddity.code,
@@ -135,7 +135,7 @@ mod tests {
         let messages: Vec<_> = context.warnings().into_iter().map(|w| w.message).collect();
         assert_eq!(
             messages,
-            ["ResourceSlice a has the unknown effect `Later` (and 2 more like it)"]
+            ["ResourceSlice a has the unknown effect `Later`; 2 more with the same warning"]
         );
     }
 }

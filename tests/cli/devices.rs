@@ -95,7 +95,7 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     "#);
     assert_snapshot!(devices("--columns model, gpu.example.com").shown(), @r"
     [stderr]
-    error: --columns names an attribute without a name
+    error: --columns has an empty attribute name
     hint: use --columns model,memory
     [exit status: 2]
     ");

@@ -74,7 +74,7 @@ fn the_whole_chain_has_the_field_of_each_link() {
 #[test]
 fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
     insta::assert_snapshot!(explain("training/llm-2").shown(), @"
-    pod/llm-2 -n training: waits for devices: excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough
+    pod/llm-2 -n training: waits for devices that are excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough
 
       WHY request gpus of class h200.example.com: needs 4, 9 match and are free
             10 devices are allocated to other claims

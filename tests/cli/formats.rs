@@ -35,7 +35,7 @@ fn preview_as_table() {
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     1 pod in 1 namespace would be evicted now.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -58,8 +58,8 @@ fn preview_as_wide_table() {
     SEVERITY   WHEN   POD                   NODE     DEVICE                         WORKLOAD   CAUSE        RISKS                  OUTCOME      QOS         PRIORITY   GRACE   CLAIM        UID
     warning    now    research/xid-triage   node-9   gpu.example.com/node-9/gpu-1   <none>     this taint   unmanaged,long-grace   EvictedNow   Burstable          0     30s   xid-triage   a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
 
-    TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
+    TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATIONS   PODS   NAMESPACES
+    example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1             1      1            1
 
     Message that the controller would report for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
@@ -69,7 +69,7 @@ fn preview_as_wide_table() {
       long-grace (research/xid-triage): has a grace period of more than 10s, and may keep the device that long
 
     1 pod in 1 namespace would be evicted now.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -422,7 +422,7 @@ fn preview_as_markdown() {
 
     1 pod in 1 namespace would be evicted now.
 
-    The last pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
 
     On node-9, using gpu.example.com/node-9/gpu-1.
 
@@ -434,7 +434,7 @@ fn preview_as_markdown() {
     | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- |
     | warning | now | research/xid-triage | node-9 | gpu.example.com/node-9/gpu-1 | \<none\> | this taint | unmanaged,long-grace | EvictedNow | Burstable | 0 | 30s | xid-triage | a131a6bd-80ee-4c1c-aab9-52c1d01f0c53 |
 
-    | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATED | PODS | NAMESPACES |
+    | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATIONS | PODS | NAMESPACES |
     | --- | --- | --- | ---: | ---: | ---: | ---: |
     | example.com/xid:NoExecute | \<none\> | gpu.example.com/node-9/gpu-1 | 1 | 1 | 1 | 1 |
 

@@ -150,7 +150,7 @@ fn short_help_of_devices_ends_with_examples() {
       # How many are free on each node
       kubectl devicetaint devices --summary
 
-      # Free devices; a taint still evicts pods that have admin access to them
+      # Free devices (pods with admin access may still use them)
       kubectl devicetaint devices gpu.example.com --free -o name
 
     Use `kubectl devicetaint options` for the flags that every command takes.
@@ -253,13 +253,13 @@ fn guards_are_explained() {
     Signals:
       pods.evicted          pods evicted now or later; % of the non-terminating pods
                             that use devices of the same drivers
-      pods.evicted.now      pods evicted at once; % of the same pods
-      pods.critical         evicted pods that the system needs; % of the same pods
+      pods.evicted.now      pods evicted at once; % as for pods.evicted
+      pods.critical         evicted pods that the system needs; % as for pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
-                            was deleted; % of the same pods
+                            was deleted; % as for pods.evicted
       jobs.failed           Jobs that fail permanently because their pods are
                             evicted
-      pods.severity.danger  evicted pods of severity danger; % of the same pods
+      pods.severity.danger  evicted pods of severity danger; % as for pods.evicted
       workloads.affected    workloads of the evicted pods; a pod without an owner
                             counts as one
       workloads.down        workloads left without a ready pod
@@ -270,9 +270,9 @@ fn guards_are_explained() {
       budgets.violated      PodDisruptionBudgets that the evictions would exceed
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
                             checked alone
-      claims.unplaceable.together  claims of evicted pods that cannot all be
-                                   reallocated at the same time, even where each
-                                   alone can
+      claims.unplaceable.together  claims of evicted pods, minus the most that can
+                                   be reallocated at the same time: 1 if two compete
+                                   for the last device
       devices.available     devices that stay allocatable in the classes of the
                             selected devices; % of all devices in these classes
 

@@ -22,12 +22,12 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
 
     No pod would be evicted.
 
-    TAINT                               RULE     SELECTOR                        PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-1           1           0      0            0
-    devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-2           1           0      0            0
-    devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-3           1           0      0            0
+    TAINT                               RULE     SELECTOR                        PUBLISHED   ALLOCATIONS   PODS   NAMESPACES
+    devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-1           1             0      0            0
+    devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-2           1             0      0            0
+    devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-3           1             0      0            0
 
-    Runner-up (swaps of equivalent units are not counted):
+    Runner-up (sets that differ only by equivalent units are left out):
       gpu.example.com/node-10/gpu-1, gpu.example.com/node-10/gpu-2, gpu.example.com/node-7/gpu-1
       1 pod with 1 claimed device; no PodDisruptionBudget violated, grace periods above 10s; hazards: 1 of severity notice
 
@@ -58,7 +58,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     2 pods in 2 namespaces would be evicted now.
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: no other devices are available.
-    The last pod is gone after about 60m, at full grace period; then all 5 devices are free.
+    The last evicted pod is gone after about 60m, at full grace period; then all 5 devices are free.
     All on node-3.
 
     Top risks:
@@ -69,18 +69,18 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-6 (+4)   DaemonSet/gpu-monitor   critical, long-grace (+1)
     danger     now    training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, no-replacement (+1)
 
-    TAINT                            RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-6           1           1      1            1
-    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-0           1           2      2            2
-    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-1           1           2      2            2
-    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-2           1           2      2            2
-    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-3           1           2      2            2
+    TAINT                            RULE     SELECTOR                       PUBLISHED   ALLOCATIONS   PODS   NAMESPACES
+    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-6           1             1      1            1
+    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-0           1             2      2            2
+    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-1           1             2      2            2
+    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-2           1             2      2            2
+    example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-3           1             2      2            2
 
     Replacements:
       claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4, 8 match; request nic needs 1, 5 match, but no node has all of them
-      together, at most 1 of the 2 claims can be reallocated (upper bound; not checked: all-devices (monitoring/gpu-monitor-ztccc-all-lc9v7), capacity (monitoring/gpu-monitor-ztccc-all-lc9v7), several-devices (training/llm-1-gpus-rsbmk))
+      together, at most 1 of the 2 claims can be reallocated (upper bound; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk))
 
-    Runner-up (swaps of equivalent units are not counted):
+    Runner-up (sets that differ only by equivalent units are left out):
       gpu.example.com/node-3/gpu-6, gpu.example.com/node-3/gpu-7, gpu.example.com/node-3/gpu-0, gpu.example.com/node-3/gpu-1, gpu.example.com/node-3/gpu-2
       2 pods with 13 claimed devices; PodDisruptionBudgets violated; hazards: 2 of severity danger, 3 of severity notice
 

@@ -41,7 +41,7 @@ fn one_device_is_asked_about_without_a_taint() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: not every pod leaves.
+    The last evicted pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
@@ -53,7 +53,7 @@ fn one_device_is_asked_about_without_a_taint() {
 fn several_devices_are_one_question() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @"
     2 pods in 2 namespaces would be evicted now.
-    The last pod is gone after about 30s, at full grace period; then both devices are free.
+    The last evicted pod is gone after about 30s, at full grace period; then both devices are free.
     [stderr]
     warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
@@ -68,7 +68,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
-      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (1 more like it)
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (1 more with this hazard)
       warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1, 0 match; has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
@@ -93,7 +93,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Replacements:
       3 claims cannot be reallocated, each because request gpu needs 1, 0 match: research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96
-      together, at most 1 of the 4 claims can be reallocated (upper bound; not checked: capacity (serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml))
+      together, at most 1 of the 4 claims can be reallocated (upper bound; not checked: capacity of shared devices (claim serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml))
 
     Still in use on the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
@@ -107,7 +107,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     3 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard claims.unplaceable>2 tripped: the value is 3.
-    The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (not every pod leaves).
+    The last evicted pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
     All on node-7.
     [stderr]
     error: guard tripped: claims.unplaceable>2
@@ -135,7 +135,7 @@ fn whole_driver_is_one_segment() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then; not free: 1 (not every pod leaves), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
+    The last evicted pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
     [stderr]
     warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
@@ -158,7 +158,7 @@ fn pool_may_have_a_slash_in_its_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last pod is gone after about 60m, at full grace period; then the device is free.
+    The last evicted pod is gone after about 60m, at full grace period; then the device is free.
     On node-1, using nic.example.com/fabric/node-1/vf-0.
     [exit status: 0]
     ");
@@ -216,7 +216,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (not every pod leaves), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
+    The last evicted pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
     [stderr]
     warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
@@ -258,7 +258,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a replacement is scheduled here).
+    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a replacement is scheduled here).
     All on node-3.
     [exit status: 0]
     ");
@@ -277,8 +277,8 @@ fn no_schedule_evicts_nobody() {
       serving/embed-5f6b8c9d77-mdd2q: effects other than NoExecute do not evict
       serving/rerank-6b4d9f8c5-wxh7f: effects other than NoExecute do not evict
 
-    TAINT          RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1           5      0            0
+    TAINT          RULE     SELECTOR                       PUBLISHED   ALLOCATIONS   PODS   NAMESPACES
+    a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1             5      0            0
 
     No pod would be evicted: effect NoSchedule does not evict.
     6 pods use a selected device: 1 already terminating, 5 not evicted for other reasons.
@@ -359,7 +359,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (not every pod leaves), 1 (a replacement is scheduled here).
+    The last evicted pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a replacement is scheduled here).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
@@ -384,13 +384,13 @@ fn several_rules_are_one_question() {
     Not evicted:
       serving/speech-8479d6bcf-jh2lt: tolerates the taint
 
-    TAINT                                        RULE                   SELECTOR                    PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    example.com/maintenance=firmware:NoExecute   node-6-firmware        gpu.example.com/node-6/*            4           3      1            1
-    example.com/decommission:NoExecute           node-10-decommission   gpu.example.com/node-10/*           4           1      1            1
+    TAINT                                        RULE                   SELECTOR                    PUBLISHED   ALLOCATIONS   PODS   NAMESPACES
+    example.com/maintenance=firmware:NoExecute   node-6-firmware        gpu.example.com/node-6/*            4             3      1            1
+    example.com/decommission:NoExecute           node-10-decommission   gpu.example.com/node-10/*           4             1      1            1
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (not every pod leaves), 1 (a replacement is scheduled here).
+    The last evicted pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (a pod stays), 1 (a replacement is scheduled here).
     [exit status: 0]
     ");
 }
@@ -423,7 +423,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a replacement is scheduled here).
+    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a replacement is scheduled here).
     All on node-3.
     [exit status: 0]
     ");
@@ -569,7 +569,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
       devices.selected>=50%: not tripped, the value is 1 of 40
 
     1 pod in 1 namespace would be evicted now.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -612,7 +612,7 @@ fn tripped_guard_is_a_refusal_with_the_whole_report() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: not every pod leaves.
+    The last evicted pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     error: guard tripped: pods.evicted>10%
@@ -699,7 +699,7 @@ fn versions_differ_in_what_they_evict() {
 fn newer_version_behaves_like_the_newest_known_with_a_warning() {
     assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @"
     1 pod in 1 namespace would be evicted now.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [stderr]
     warning: Kubernetes 1.99 is newer than this plugin, which applies the behavior of 1.37; update the plugin, if a newer version exists
@@ -712,13 +712,13 @@ fn now_decides_what_is_due() {
     let taint = "--rule node-10-decommission";
     assert_snapshot!(preview(taint).answer(), @"
     1 pod in 1 namespace would be evicted later: in 20m at 2026-11-20T10:35:00Z.
-    The last pod is gone after about 20m, at full grace period; then all 4 devices are free.
+    The last evicted pod is gone after about 20m, at full grace period; then all 4 devices are free.
     On node-10, using gpu.example.com/node-10/gpu-0.
     [exit status: 0]
     ");
     assert_snapshot!(preview(&format!("{taint} --now 2026-11-20T00:00:00Z")).answer(), @"
     1 pod in 1 namespace would be evicted later: in 10h at 2026-11-20T10:35:00Z.
-    The last pod is gone after about 10h, at full grace period; then all 4 devices are free.
+    The last evicted pod is gone after about 10h, at full grace period; then all 4 devices are free.
     On node-10, using gpu.example.com/node-10/gpu-0.
     [exit status: 0]
     ");
@@ -726,7 +726,7 @@ fn now_decides_what_is_due() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: not every pod leaves.
+    The last evicted pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [exit status: 0]
     ");

@@ -115,8 +115,8 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     assert_snapshot!(folder.devicetaint(line).shown(), @"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
-    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED        PODS   NAMESPACES
-    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1   <unknown>    <unknown>
+    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATIONS        PODS   NAMESPACES
+    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>             1   <unknown>    <unknown>
 
     Message that the controller would report for effect None:
       unknown, because data for the message could not be read: resourceslices, pods
@@ -138,8 +138,8 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
-    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1      1            1
+    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATIONS   PODS   NAMESPACES
+    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>             1      1            1
 
     Message that the controller would report for effect None:
       unknown, because data for the message could not be read: resourceslices
@@ -153,7 +153,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
-    The last pod is gone after about 30s, at full grace period; unknown whether the same hardware is in use through other devices.
+    The last evicted pod is gone after about 30s, at full grace period; unknown whether the same hardware is in use through other devices.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -270,14 +270,14 @@ fn newer_api_is_kept_shown_and_warned_about() {
     Incomplete:
       poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
       nodes: the input contains no Node: whether nodes can stop their pods is unknown
-      replacements: requests were not read (n/c): whether claims can be reallocated is unknown
+      replacements: the requests were not read (claim n/c): whether claims can be reallocated is unknown
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
     On n, using d/p/x.
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more with the same warning
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
@@ -289,13 +289,13 @@ fn newer_api_is_kept_shown_and_warned_about() {
     Not evicted:
       n/p: effects other than NoExecute do not evict
 
-    TAINT    RULE   SELECTOR       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    k:Melt   rule   d/*/* rack=?           1           1      0            0
+    TAINT    RULE   SELECTOR       PUBLISHED   ALLOCATIONS   PODS   NAMESPACES
+    k:Melt   rule   d/*/* rack=?           1             1      0            0
 
     No pod would be evicted: effect Melt does not evict.
     1 pod uses a selected device: 1 not evicted.
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more with the same warning
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
@@ -306,7 +306,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     n: 1 device, 1 allocated, 1 tainted
       d/p/x    n      yes         k:Melt (driver), k:Melt (rule rule)   n/c      n/p
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more with the same warning
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores

@@ -89,7 +89,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Times],
         unsaid: "some of it",
-        meaning: "pods evicted at once; % of the same pods",
+        meaning: "pods evicted at once; % as for pods.evicted",
         count: |_, totals| totals.pods_now,
     }
     /// Pods that would be evicted, and that the system needs.
@@ -98,7 +98,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "some of it",
-        meaning: "evicted pods that the system needs; % of the same pods",
+        meaning: "evicted pods that the system needs; % as for pods.evicted",
         count: |_, totals| totals.pods_critical,
     }
     /// Pods that would be evicted, and that nothing creates again.
@@ -107,7 +107,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Workloads],
         unsaid: "some of it",
-        meaning: "evicted pods without a controller, or whose controller was deleted; % of the same pods",
+        meaning: "evicted pods without a controller, or whose controller was deleted; % as for pods.evicted",
         count: |_, totals| totals.pods_unmanaged,
     }
     /// Jobs that fail for good since pods of them would be evicted.
@@ -125,7 +125,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Budgets, Workloads],
         unsaid: "some of it",
-        meaning: "evicted pods of severity danger; % of the same pods",
+        meaning: "evicted pods of severity danger; % as for pods.evicted",
         count: |_, totals| totals.pods_in_danger,
     }
     /// Owners of the pods that would be evicted.
@@ -198,8 +198,8 @@ signals! {
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, results of expressions, or constraints that the joint \
             bound ignores",
-        meaning: "claims of evicted pods that cannot all be reallocated at the same time, even \
-            where each alone can",
+        meaning: "claims of evicted pods, minus the most that can be reallocated at the same \
+            time: 1 if two compete for the last device",
         count: |_, totals| totals.claims_unplaceable_together,
     }
     /// Devices of the same classes that stay allocatable.

@@ -18,7 +18,7 @@ pub enum InputError {
         source: io::Error,
     },
     /// A directory has nothing to read.
-    #[error("{directory} contains no *.json, *.yaml, *.yml or *.gz file")]
+    #[error("directory {directory} contains no *.json, *.yaml, *.yml or *.gz file")]
     EmptyDirectory {
         /// As given.
         directory: String,
@@ -55,7 +55,7 @@ pub enum InputError {
         source: DecodeError,
     },
     /// None of the files holds anything that a preview is made from.
-    #[error("no Kubernetes objects that this command uses in {files}: {found}")]
+    #[error("nothing in {files} is used by this command: {found}")]
     NothingNeeded {
         /// The files, as given.
         files: String,

@@ -20,7 +20,7 @@ pub(crate) struct SafetyArgs {
     /// Refuse unless exactly N pods would be evicted
     ///
     /// Required in addition to --yes if several namespaces, kube-system or all devices are
-    /// affected, unless --expect is set. When a drain is continued, fewer pods are left: set N to the number in the refusal.
+    /// affected, unless --expect is set. If N does not match, the message has the right number.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
@@ -30,9 +30,9 @@ pub(crate) struct SafetyArgs {
     /// (hardware:…). With a file, the command is refused if taints differ, if a pod would be evicted that the
     /// file does not list as evicted, or if a pod would be evicted earlier than in the file. With sha256:…,
     /// it is refused at any difference in taints, devices selected by name, pods or outcomes, even if the
-    /// impact is smaller. With hardware:…, it is refused if a device selected by name has changed. Hazards
-    /// and severities are not compared (see `help hazards`). The command is always refused if a device
-    /// selected by name was replaced since the report.
+    /// impact is smaller. In all three cases, it is refused if a device selected by name was replaced since
+    /// the report; with hardware:…, only this is compared. Hazards and severities are never compared (see
+    /// `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 

@@ -213,7 +213,7 @@ fn number_alone<'a>(
 pub fn refuse_empty_names(names: &[String]) -> Result<(), Failure> {
     if names.iter().any(|name| name.trim().is_empty()) {
         return Err(
-            Failure::usage("--columns names an attribute without a name")
+            Failure::usage("--columns has an empty attribute name")
                 .hint("use --columns model,memory"),
         );
     }

@@ -93,7 +93,7 @@ impl CheckedRule {
         let selector = proposed.selector.as_ref();
         let devices = selector.map_or_else(|| "no devices".to_owned(), device::format);
         Self {
-            what: format!("a rule about {devices}"),
+            what: format!("the rule for {devices}"),
             selector: proposed.selector.clone(),
             effect: proposed.taint.effect.clone(),
             annotations: None,
@@ -276,7 +276,7 @@ fn touches(policy: &Policy, asked: &CheckedRule, protected: &Protected) -> Polic
         policy: policy.name.clone(),
         reason: ViolationReason::ProtectedDevice,
         message: format!(
-            "{} selects {devices}, which must not be tainted{why}",
+            "{} would taint {devices}, which is protected (neverTaint){why}",
             asked.what
         ),
     }
@@ -494,8 +494,8 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(
             failure.to_string(),
-            "policy team.yaml: rule drain selects gpu.example.com/*/*, which must not be tainted: \
-             its screen; policy site.yaml: rule drain needs a reason; nothing was changed"
+            "policy team.yaml: rule drain would taint gpu.example.com/*/*, which is protected \
+             (neverTaint): its screen; policy site.yaml: rule drain needs a reason; nothing was changed"
         );
         assert!(
             failure.hints()[0].contains("--reason"),

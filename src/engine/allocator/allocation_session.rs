@@ -166,7 +166,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             .filter(|_| self.state.completeness.slices)
         else {
             let why = if self.state.completeness.slices {
-                Unknown::from("requests were not read".to_owned())
+                Unknown::from("the requests were not read".to_owned())
             } else {
                 Unknown::unread("the list of devices is incomplete")
             };

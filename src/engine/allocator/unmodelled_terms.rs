@@ -31,6 +31,18 @@ impl UnmodelledTerm {
             Self::SeveralDevices => "several-devices",
         }
     }
+
+    /// What is not checked, in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Constraints => "constraints between devices",
+            Self::Counters => "counters that partitions share",
+            Self::Capacity => "capacity of shared devices",
+            Self::AllDevices => "requests for all devices of a node",
+            Self::SeveralDevices => "whether several devices are on one node",
+        }
+    }
 }
 
 /// What `spec` asks for beyond so many devices of a kind, where the devices in `fitting` are those that

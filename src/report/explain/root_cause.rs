@@ -203,32 +203,32 @@ pub(super) fn root_cause(
             "waits, but not for devices: a node has the requested ones".to_owned()
         }
         RootCause::Constraints(places) => format!(
-            "waits for devices: excluded by {}; without that constraint a node has enough",
+            "waits for devices that are excluded by {}; without that constraint a node has enough",
             constraints(places, spec)
         ),
         RootCause::ConstraintsAndTaints(places) => format!(
-            "waits for devices: excluded by {} together with taints; without that constraint and \
+            "waits for devices that are excluded by {} together with taints; without that constraint and \
              without any taint a node has enough",
             constraints(places, spec)
         ),
         RootCause::Taints(owners) => match owners.as_slice() {
             [only] => format!(
-                "waits for devices: excluded by {}; without that taint a node has enough",
+                "waits for devices that are excluded by {}; without that taint a node has enough",
                 owner(only)
             ),
             several => format!(
-                "waits for devices: excluded by taints; a node has enough if any one of these is \
+                "waits for devices that are excluded by taints; a node has enough if any one of these is \
                  removed: {}",
                 listed(several)
             ),
         },
         RootCause::TaintCombination(owners) if owners.is_empty() => {
-            "waits for devices: excluded by taints; removing all of these taints would free enough \
+            "waits for devices that are excluded by taints; removing all of these taints would free enough \
              devices; the smallest sufficient set was not computed"
                 .to_owned()
         }
         RootCause::TaintCombination(owners) => format!(
-            "waits for devices: excluded by taints; a node has enough if all of these {} are \
+            "waits for devices that are excluded by taints; a node has enough if all of these {} are \
              removed: {}",
             owners.len(),
             listed(owners)

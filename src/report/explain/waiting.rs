@@ -604,18 +604,18 @@ mod tests {
         for (blame, told) in [
             (
                 RootCause::Taints(vec![rule("a")]),
-                "waits for devices: excluded by the taint of rule a; without that taint a node has \
+                "waits for devices that are excluded by the taint of rule a; without that taint a node has \
                  enough",
             ),
             (
                 RootCause::Taints(vec![rule("a"), driver.clone()]),
-                "waits for devices: excluded by taints; a node has enough if any one of these is \
+                "waits for devices that are excluded by taints; a node has enough if any one of these is \
                  removed: the taint of rule a, the driver's taint {taint} on \
                  gpu.example.com/node-7/gpu-0",
             ),
             (
                 RootCause::TaintCombination(vec![rule("a"), driver]),
-                "waits for devices: excluded by taints; a node has enough if all of these 2 are \
+                "waits for devices that are excluded by taints; a node has enough if all of these 2 are \
                  removed: the taint of rule a, the driver's taint {taint} on \
                  gpu.example.com/node-7/gpu-0",
             ),
@@ -626,13 +626,13 @@ mod tests {
             ),
             (
                 RootCause::Constraints(vec![0, 1]),
-                "waits for devices: excluded by matchAttribute gpu.example.com/numa of requests a, \
+                "waits for devices that are excluded by matchAttribute gpu.example.com/numa of requests a, \
                  b, or distinctAttribute gpu.example.com/rack of all requests; without that \
                  constraint a node has enough",
             ),
             (
                 RootCause::ConstraintsAndTaints(vec![1]),
-                "waits for devices: excluded by distinctAttribute gpu.example.com/rack of all \
+                "waits for devices that are excluded by distinctAttribute gpu.example.com/rack of all \
                  requests together with taints; without that constraint and without any taint a \
                  node has enough",
             ),

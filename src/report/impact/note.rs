@@ -142,7 +142,8 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         ),
         NotEvicted::HiddenByStaleReservation => (
             NoteCode::HiddenByStaleReservation,
-            "an outdated reservation hides the pod from the controller until the pod changes",
+            "an outdated entry precedes the pod in a claim's reservedFor, so the controller does not see \
+             the pod until it is updated",
         ),
     };
     code.note(message)
@@ -186,7 +187,7 @@ mod tests {
         NotPublished: the device is not published, and this version ignores unpublished devices
         ");
         insta::assert_snapshot!(told(NotEvicted::HiddenByStaleReservation), @"
-        HiddenByStaleReservation: an outdated reservation hides the pod from the controller until the pod changes
+        HiddenByStaleReservation: an outdated entry precedes the pod in a claim's reservedFor, so the controller does not see the pod until it is updated
         ");
     }
 

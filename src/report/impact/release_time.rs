@@ -361,7 +361,7 @@ mod tests {
                 5,
                 &[(NotReleased::PodReturns, 4), (NotReleased::PodStays, 1)]
             ),
-            "; none of the 5 devices is free then; not free: 1 (not every pod leaves), 4 (a replacement is scheduled here)"
+            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here)"
         );
         let why = |change: &dyn Fn(&mut Pod)| {
             let mut report = Example::new().report();

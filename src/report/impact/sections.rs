@@ -165,7 +165,7 @@ fn taints(taints: &[TaintImpact]) -> Table {
             Column::long("RULE").leaves(4),
             Column::long("SELECTOR"),
             Column::number("PUBLISHED").leaves(2),
-            Column::number("ALLOCATED").leaves(1),
+            Column::number("ALLOCATIONS").leaves(1),
             Column::number("PODS"),
             Column::number("NAMESPACES").leaves(3),
         ],

@@ -358,7 +358,7 @@ fn what_nobody_can_say_is_named_and_is_no_no() {
             panic!("{why}: {:?}", missing(&report));
         };
         assert!(
-            told.contains(why) && told.contains("(team-a/train-0-gpu)"),
+            told.contains(why) && told.contains("(claim team-a/train-0-gpu)"),
             "{told}"
         );
     }

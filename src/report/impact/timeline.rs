@@ -124,17 +124,14 @@ impl Timeline {
             }
             (false, _) => "; not all selected devices are known".to_owned(),
         };
-        let evicted = if self.delayed_until.is_zero() {
-            String::new()
+        let last = if self.delayed_until.is_zero() {
+            "The last evicted pod is".to_owned()
         } else {
             let delayed = human_duration(self.delayed_until);
-            format!("evicted after about {delayed} (controller rate limit) and ")
+            format!("The last pod is evicted after about {delayed} (controller rate limit) and")
         };
-        self.is_whole.then(|| {
-            format!(
-                "The last pod is {evicted}gone after about {gone}, at full grace period{releases}."
-            )
-        })
+        self.is_whole
+            .then(|| format!("{last} gone after about {gone}, at full grace period{releases}."))
     }
 
     /// The evictions as a picture, from now until the last pod is gone, and what becomes free by them.

@@ -471,7 +471,7 @@ impl NotReleased {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::PodStays => "not every pod leaves",
+            Self::PodStays => "a pod stays",
             Self::PodTerminating => "a pod is terminating",
             Self::PodStuck => "a pod cannot end",
             Self::PodReturns => "a replacement is scheduled here",

@@ -175,7 +175,7 @@ fn by_code<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
         let (first, more) = messages.split_first()?;
         Some(match more.len() {
             0 => first.clone(),
-            more => format!("{first} ({more} more like it)"),
+            more => format!("{first} ({more} more with this hazard)"),
         })
     });
     told.collect()

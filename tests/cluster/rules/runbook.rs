@@ -163,7 +163,7 @@ fn the_runbook_keeps_the_policy_of_a_team() {
     let device = world.device("gpu-0");
     run(&format!("neverTaint:\n- device: {device}\n"))
         .ended(4)
-        .saying("must not be tainted");
+        .saying("is protected (neverTaint)");
     assert_eq!(block_on(world.rules()).len(), 0);
     // It says why.
     run("require: [Reason]\n").ended(0);

@@ -60,7 +60,7 @@ pub fn room(
     let state = question.waiting.state();
     let mut result = RoomSearch::default();
     let Some(spec) = question.waiting.claim.spec.as_deref() else {
-        let why = Unknown::from("requests were not read".to_owned());
+        let why = Unknown::from("the requests were not read".to_owned());
         result.unknown.insert(why);
         return result;
     };
