@@ -315,13 +315,10 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     }
     let unread = is_unread.then(|| unread(reading)).flatten();
     let found = reasons.len();
-    let reasons = reasons
-        .into_iter()
-        .take(NAMED)
-        .map(|(reason, claims)| {
-            let why = format!("{reason} (claim {})", names_of(&claims));
-            Gap::of_replacements(&why)
-        });
+    let reasons = reasons.into_iter().take(NAMED).map(|(reason, claims)| {
+        let why = format!("{reason} (claim {})", names_of(&claims));
+        Gap::of_replacements(&why)
+    });
     let more = found.saturating_sub(NAMED);
     let more =
         (more > 0).then(|| Gap::of_replacements(&format!("for {}", counted(more, "other reason"))));

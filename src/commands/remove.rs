@@ -80,7 +80,7 @@ pub(super) struct RemoveArgs {
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
-    /// Expected batch of the selected rules, as set by `add --batch`
+    /// Expected batch of the rules, as set by `add --batch`
     ///
     /// Selects no rules: rules of other batches need confirmation or --others. To select the rules of a batch:
     /// -l devicetaint.dev/batch=NAME.

@@ -239,14 +239,14 @@ async fn a_policy_refuses_what_it_forbids_and_nothing_is_sent() {
     let add = "add gpu.example.com/node-1/gpu-1 a.example.com/k:None";
     let preview = "preview gpu.example.com/node-1/gpu-1 a.example.com/k:NoExecute";
     for (rest, line, wanted) in [
-        (never, add, "must not be tainted"),
-        (never, preview, "must not be tainted"),
+        (never, add, "is protected (neverTaint)"),
+        (never, preview, "is protected (neverTaint)"),
         (
             never,
             "escalate drain --to NoSchedule --yes",
-            "must not be tainted",
+            "is protected (neverTaint)",
         ),
-        (never, "preview --rule drain", "must not be tainted"),
+        (never, "preview --rule drain", "is protected (neverTaint)"),
         ("require: [Reason]\n", add, "needs a reason"),
         (
             "require: [Ticket]\n",

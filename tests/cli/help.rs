@@ -254,7 +254,8 @@ fn guards_are_explained() {
       pods.evicted          pods evicted now or later; % of the non-terminating pods
                             that use devices of the same drivers
       pods.evicted.now      pods evicted at once; % as for pods.evicted
-      pods.critical         evicted pods that the system needs; % as for pods.evicted
+      pods.critical         evicted pods that the system needs; % as for
+                            pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
                             was deleted; % as for pods.evicted
       jobs.failed           Jobs that fail permanently because their pods are

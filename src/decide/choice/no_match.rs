@@ -212,10 +212,8 @@ fn number_alone<'a>(
 /// A name of nothing at all.
 pub fn refuse_empty_names(names: &[String]) -> Result<(), Failure> {
     if names.iter().any(|name| name.trim().is_empty()) {
-        return Err(
-            Failure::usage("--columns has an empty attribute name")
-                .hint("use --columns model,memory"),
-        );
+        return Err(Failure::usage("--columns has an empty attribute name")
+            .hint("use --columns model,memory"));
     }
     Ok(())
 }
