@@ -28,6 +28,7 @@ mod oracle;
 #[path = "support/page.rs"]
 mod page;
 mod shells;
+mod unit_properties;
 #[path = "support/validated.rs"]
 mod validated;
 

@@ -16,6 +16,16 @@ use crate::model::{
 
 pub use crate::model::Pod;
 
+/// Whether long properties are tried as often as they can be: the second tier asks for it, with WHOLE in the environment.
+pub fn is_whole() -> bool {
+    std::env::var_os("WHOLE").is_some()
+}
+
+/// How many of `all` tries a property gets: a tenth in the first tier, which has to be quick.
+pub fn tries(all: u64) -> u64 {
+    if is_whole() { all } else { all.div_ceil(10) }
+}
+
 pub fn semantics(minor: u32) -> Semantics {
     Semantics::of(Minor { minor, patch: None }).unwrap()
 }

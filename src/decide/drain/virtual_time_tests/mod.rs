@@ -15,6 +15,7 @@ use crate::decide::drain::means::Means;
 use crate::decide::drain::order::{BudgetState, Harm};
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
 use crate::decide::drain::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
+use crate::engine::testing::tries;
 use crate::model::{Pod, Reading, Uid};
 use crate::report::testing::{pod as running, reading};
 
@@ -568,8 +569,9 @@ fn drain_together(seed: u64) -> usize {
 
 #[test]
 fn units_that_are_drained_at_the_same_time_violate_no_budget_either() {
-    let idle: usize = (1..=CLUSTERS / 5).map(drain_together).sum();
-    assert!(idle > 500, "{idle}");
+    let clusters = tries(CLUSTERS) / 5;
+    let idle: usize = (1..=clusters).map(drain_together).sum();
+    assert!(idle as u64 > clusters / 6, "{idle}");
 }
 
 /// One pod of a workload leaves after the other, and those whose loss does harm when all others are gone and replaced.
@@ -600,17 +602,19 @@ fn check_undone(mut simulation: Simulation, seed: u64) {
 
 #[test]
 fn no_budget_is_violated_unasked_and_nothing_is_idle_while_it_is_held() {
-    let half = CLUSTERS / 2;
+    let clusters = tries(CLUSTERS);
+    let half = clusters / 2;
     let ends: Vec<(UnitEnd, u64)> = std::thread::scope(|scope| {
-        let other = scope.spawn(move || (half + 1..=CLUSTERS).map(drain).collect::<Vec<_>>());
+        let other = scope.spawn(move || (half + 1..=clusters).map(drain).collect::<Vec<_>>());
         let mut ends: Vec<(UnitEnd, u64)> = (1..=half).map(drain).collect();
         ends.extend(other.join().expect("no law is broken"));
         ends
     });
     let idle = ends.iter().filter(|(end, _)| *end == UnitEnd::Idle);
     let restarted = idle.clone().filter(|(_, restarts)| *restarts > 0).count();
-    assert!(restarted > 200, "{restarted}");
+    assert!(restarted * 50 > ends.len(), "{restarted}");
     let idle = idle.count();
     // Both ends have to be reached often, or the laws are about nothing.
-    assert!(idle > 2_000 && ends.len() - idle > 500, "{idle}");
+    let others = ends.len() - idle;
+    assert!(idle * 5 > ends.len() && others * 20 > ends.len(), "{idle}");
 }
