@@ -161,8 +161,7 @@ pub struct UnreleasedLine<'a> {
 pub fn not_seen_released(left: &[UnreleasedLine<'_>]) -> Failure {
     let failure = Failure::new(
         ExitStatus::TimedOut,
-        "not released: the API shows the devices as free, but their nodes have not confirmed the \
-         release",
+        "not released: the nodes of the devices have not confirmed the release",
     );
     let failure = left.iter().fold(failure, |failure, left| {
         failure.detail(format!("left: {}", left.message))

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 
 use super::device_removal::RemovalObjection;
 use super::hardware::Hardware;
-use crate::model::{DeviceId, DeviceTaintRule, DriverName, InUse, Kind, PreparedClaim};
+use crate::model::{
+    DeviceId, DeviceTaintRule, DriverName, InUse, Kind, NamespacedName, PreparedClaim,
+};
 
 /// What is waited for to be given back.
 #[derive(Clone, Debug, Default)]
@@ -103,15 +105,16 @@ pub fn still_held(
     );
     held.sort();
     held.dedup();
-    let mut known: BTreeSet<DeviceId> = BTreeSet::new();
-    // What is in use is noted too; once is enough.
+    let mut known: BTreeSet<(DeviceId, Option<NamespacedName>)> = BTreeSet::new();
+    // What is in use is noted too; once is enough for each claim.
     held.retain(|(device, objection)| {
         let told = if let RemovalObjection::SameHardware { objection, .. } = objection {
             objection
         } else {
             objection
         };
-        known.insert(device.clone()) || is_use(told)
+        let claim = told.subject().claim.cloned();
+        known.insert((device.clone(), claim)) || is_use(told)
     });
     held
 }

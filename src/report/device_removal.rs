@@ -118,7 +118,7 @@ pub enum RemovalCode {
     Unread,
     /// Another name or a part of the same hardware is not safe to pull.
     SameHardware,
-    /// An allocated device is not published: it may be the same hardware.
+    /// A device that is allocated, or known to the kubelet, is not published: it may be the same hardware.
     MayBeSameHardware,
     /// No taint blocks new pods.
     NotTainted,
@@ -240,8 +240,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
             dra_manager_state could not be read".to_owned(),
         RemovalObjection::Unread(kind) => format!("{} could not be read", kind.plural()),
         RemovalObjection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
-        RemovalObjection::MayBeSameHardware { device } => format!("{device} is allocated but not \
-            published, and may be the same hardware: restart its driver"),
+        RemovalObjection::MayBeSameHardware { device } => format!("{device} is not published, and may \
+            be the same hardware: restart its driver"),
         RemovalObjection::NotTainted => "no taint blocks new pods, so it may be in use again at any time".to_owned(),
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
         RemovalObjection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new \

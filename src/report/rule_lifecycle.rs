@@ -115,21 +115,21 @@ fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> String {
     let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
     match blocker {
         TerminationBlocker::Driver { holders, since } if holders.is_empty() => format!(
-            "its containers ended {} ago and its devices have not been released by an unknown \
+            "its containers have ended, and its devices have not been released for {} by an unknown \
              driver",
             ago(since)
         ),
         TerminationBlocker::Driver { holders, since } => {
             let holders: Vec<String> = holders.iter().map(|one| holder(one, now)).collect();
             format!(
-                "its containers ended {} ago and its devices have not been released by {}: \
+                "its containers have ended, and its devices have not been released for {} by {}: \
                  {DRIVER_ADVICE}",
                 ago(since),
                 holders.join(", ")
             )
         }
         TerminationBlocker::Sandbox { since } => format!(
-            "its containers ended {} ago and its sandbox cannot be stopped: check the pod's \
+            "its containers have ended, and its sandbox has not been stopped for {}: check the pod's \
              events; the usual cause is the network plugin",
             ago(since)
         ),
