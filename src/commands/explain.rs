@@ -9,7 +9,7 @@ use super::flags::devices::SelectorArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
-use super::work::cluster_view::ClusterView;
+use super::work::cluster_view::{ClusterView, Pods, ReadState};
 use super::work::history::histories;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
@@ -149,7 +149,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     } else {
         Detail::Terms
     };
-    let view = ClusterView::open_for(&args.source.source(), context, detail).await?;
+    let view = ClusterView::open(&args.source.source(), context, detail).await?;
     let mut view = view.identifying(&args.filters.identity_attributes);
     let mut hypothesis = Vec::new();
     if let Some(choice) = choice {
@@ -363,7 +363,7 @@ impl ExplainedObjects {
 async fn with_everything(
     view: ClusterView,
     found: &ExplainedObjects,
-) -> Result<ClusterView, Failure> {
+) -> Result<ClusterView<Pods>, Failure> {
     let now = view.now;
     let mut rules: Vec<_> = found
         .rules
@@ -414,7 +414,7 @@ fn is_ungenerated(claim: &PodClaim) -> bool {
 }
 
 /// The devices that are published or allocated.
-fn known_devices(view: &ClusterView) -> Vec<DeviceId> {
+fn known_devices(view: &ClusterView<impl ReadState>) -> Vec<DeviceId> {
     let all = engine::devices(view.snapshot(), &view.semantics).devices;
     all.into_iter().map(|device| device.id).collect()
 }
@@ -423,7 +423,7 @@ fn known_devices(view: &ClusterView) -> Vec<DeviceId> {
 fn explain(
     found: &ExplainedObjects,
     hypothesis: &[ProposedTaint],
-    view: &ClusterView,
+    view: &ClusterView<Pods>,
 ) -> Result<(Vec<Explained>, Vec<Gap>), Failure> {
     let basis = view.basis();
     let mut explained = Vec::new();

@@ -10,7 +10,7 @@ use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
 use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
-use super::work::cluster_view::ClusterView;
+use super::work::cluster_view::{ClusterView, Disruption, ReadState};
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use crate::assess::plan::search_problem;
@@ -137,7 +137,7 @@ struct Question {
 
 /// The chosen plan.
 struct ChosenPlan {
-    view: ClusterView,
+    view: ClusterView<Disruption>,
     report: PlanReport,
     next: Option<NextStep>,
 }
@@ -251,7 +251,7 @@ async fn chosen(
     args: &PlanArgs,
     context: &Context,
 ) -> Result<ChosenPlan, Failure> {
-    let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms)
+    let view = ClusterView::open(&args.source.source(), context, Detail::Terms)
         .await?
         .identifying(&args.filters.identity_attributes);
     refuse_unread(&view.reading)?;
@@ -347,7 +347,7 @@ async fn space(
         view.snapshot(),
         &view.semantics,
     )?;
-    let space = plan_space(&question.request, units, &view.basis())?;
+    let space = plan_space(&question.request, units, &view.device_basis())?;
     Ok((view, space))
 }
 
@@ -372,14 +372,14 @@ async fn devices(
 /// The proposed taints of a choice of devices by name.
 fn proposed(
     choice: &Choice,
-    view: &ClusterView,
+    view: &ClusterView<impl ReadState>,
 ) -> Result<Vec<crate::engine::ProposedTaint>, Failure> {
     choice.proposed(&[], |name| view.rule(name), view.snapshot(), view.now)
 }
 
 /// The devices of the set as the assessment and the next command name them: nodes by their pools, if all devices of the
 /// pools are in the set.
-fn set(question: &Question, choice: Choice, view: &ClusterView) -> Choice {
+fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> Choice {
     match (question.request.size, choice.by) {
         (PlanSize::Nodes(_), ChoiceBasis::Selectors(selectors)) => {
             let (selectors, _) = collapsed(selectors, &view.reading, &view.semantics);
@@ -401,7 +401,7 @@ fn next_step(
     set: &Choice,
     assessed: &crate::report::ImpactReport,
     args: &PlanArgs,
-    view: &ClusterView,
+    view: &ClusterView<Disruption>,
 ) -> Option<NextStep> {
     let typed = Choice {
         by: set.by.clone(),

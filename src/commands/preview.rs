@@ -15,7 +15,7 @@ use super::flags::source::SourceArgs;
 use super::profile::{Clusters, CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::signal::Signals;
 use super::work::changer::Changer;
-use super::work::cluster_view::{ClusterView, ViewWarnings};
+use super::work::cluster_view::{ClusterView, Disruption, ViewWarnings};
 use super::work::clusters;
 use super::work::hypothesis::Hypothesis;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
@@ -24,7 +24,7 @@ use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication, changer};
 use super::work::source;
-use crate::assess::{Basis, Guard};
+use crate::assess::Guard;
 use crate::cluster::{self, Detail, Rules};
 use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, Purpose};
@@ -136,7 +136,7 @@ struct PreviewRequest {
 
 /// What was asked, what was found, and the answer.
 struct PreviewAnswer {
-    view: ClusterView,
+    view: ClusterView<Disruption>,
     /// The choice as it was typed, with words that are numbers of hardware as that.
     typed: Choice,
     /// The choice, with devices by their names.
@@ -178,11 +178,7 @@ impl PreviewAnswer {
             evicts_extended_resources: !semantics.evicts_extended_resources,
             ..*semantics
         };
-        let basis = Basis {
-            semantics: &other,
-            ..self.view.basis()
-        };
-        basis.report(&self.proposed, &[])
+        self.view.report_under(&other, &self.proposed)
     }
 }
 
@@ -342,7 +338,7 @@ async fn view(
     } = request;
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
-    let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms)
+    let view = ClusterView::open(&args.source.source(), context, Detail::Terms)
         .await?
         .identifying(&args.filters.identity_attributes);
     let missing = args.allow_missing.into();

@@ -31,10 +31,9 @@ use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Chooser, RuleArguments, RuleWords};
-use crate::engine;
-use crate::engine::ProposedTaint;
 use crate::engine::holders::staying;
 use crate::engine::settle::{Goal, Patience};
+use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::SOCKET;
 use crate::model::{DeviceTaintRule, NodeName};
@@ -316,9 +315,9 @@ impl WaitArgs {
             Goal::Observed | Goal::Deleted => {
                 return Ok((wait.for_rules(live, context).await?, None));
             }
-            Goal::Evicted => ClusterView::of(live.clone(), version).await?,
+            Goal::Evicted => ClusterView::of(live.clone(), version, Detail::Names).await?,
             // Counters and numbers say which devices are the same hardware.
-            Goal::Idle => ClusterView::of_for(live.clone(), version, Detail::Attributes).await?,
+            Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
         };
         let nodes = places_of(wait.rules, &view);
         Ok((wait.for_pods(view, context).await?, Some(nodes)))
@@ -357,7 +356,7 @@ impl WaitArgs {
             ));
             found.rules.push(gone_rule(&name));
         }
-        let view = ClusterView::of(live.clone(), version).await?;
+        let view = ClusterView::of(live.clone(), version, Detail::Names).await?;
         let wait = Recover {
             rules: &found.rules,
             patience: self.patience(),
@@ -425,7 +424,7 @@ impl WaitArgs {
         context: &Context,
     ) -> Result<Verifier, Failure> {
         let view =
-            ClusterView::of_for(live.clone(), self.version.version(), Detail::Attributes).await?;
+            ClusterView::of(live.clone(), self.version.version(), Detail::Attributes).await?;
         let proposed: Vec<ProposedTaint> = awaited
             .rules
             .iter()
