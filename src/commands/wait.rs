@@ -1,5 +1,6 @@
 //! `wait`: until a rule has done what it does.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,10 +34,10 @@ use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Chooser, RuleArguments, RuleWords};
 use crate::engine::holders::staying;
 use crate::engine::settle::{Goal, Patience};
-use crate::engine::{self, ProposedTaint};
+use crate::engine::{self, DeviceState, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::SOCKET;
-use crate::model::{DeviceTaintRule, NodeName};
+use crate::model::{DeviceId, DeviceTaintRule, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
@@ -274,14 +275,33 @@ struct WaitTime {
 }
 
 /// On which nodes the devices are that `rules` select, as far as the API says.
-fn places_of(rules: &[DeviceTaintRule], view: &ClusterView) -> DeviceNodes {
+async fn places_of(rules: &[DeviceTaintRule], view: &ClusterView) -> DeviceNodes {
     let proposed: Vec<ProposedTaint> = rules
         .iter()
         .map(|rule| ProposedTaint::of_rule(rule, view.now))
         .collect();
     let selected = view.selected(&proposed).devices;
     let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-    DeviceNodes::of(&inventory, &selected, &view.snapshot().pods)
+    let is_used_anywhere = |state: &&DeviceState<'_>| {
+        selected.contains(&state.id) && state.node.is_none() && !state.claims.is_empty()
+    };
+    let elsewhere: BTreeSet<&DeviceId> = inventory
+        .iter()
+        .filter(is_used_anywhere)
+        .map(|state| &state.id)
+        .collect();
+    // Only pods show where such devices are. The wait itself does not need that, so a failure only costs the hint.
+    let with_pods = match elsewhere.is_empty() {
+        true => None,
+        false => {
+            let view = view.clone();
+            Box::pin(view.with_pods(|id| elsewhere.contains(id)))
+                .await
+                .ok()
+        }
+    };
+    let pods = with_pods.as_ref().map_or(&[][..], ClusterView::pods);
+    DeviceNodes::of(&inventory, &selected, pods)
 }
 
 impl WaitArgs {
@@ -319,7 +339,7 @@ impl WaitArgs {
             // Counters and numbers say which devices are the same hardware.
             Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
         };
-        let nodes = places_of(wait.rules, &view);
+        let nodes = places_of(wait.rules, &view).await;
         Ok((wait.for_pods(view, context).await?, Some(nodes)))
     }
 
