@@ -44,7 +44,7 @@ impl<'a> Basis<'a> {
         })
     }
 
-    /// The same, if Kubernetes behaved otherwise.
+    /// This basis, if Kubernetes behaved as `semantics` say.
     #[must_use]
     pub fn with_semantics(self, semantics: &'a Semantics) -> Self {
         Self(DeviceBasis {

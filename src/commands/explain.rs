@@ -9,7 +9,7 @@ use super::flags::devices::SelectorArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
-use super::work::cluster_view::{ClusterView, Pods, ReadState};
+use super::work::cluster_view::{ClusterView, Pods};
 use super::work::history::histories;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
@@ -243,7 +243,7 @@ async fn find(
                     // Last, since it reads the attributes of all devices: most words are names.
                     (None, false) => match view.by_number(name).await? {
                         devices if devices.is_empty() => {
-                            return Err(neither(name, &known_devices(view), &view.reading));
+                            return Err(neither(name, &view.known_devices(), &view.reading));
                         }
                         devices => found.devices.extend(devices),
                     },
@@ -413,12 +413,6 @@ fn is_ungenerated(claim: &PodClaim) -> bool {
     }
 }
 
-/// The devices that are published or allocated.
-fn known_devices(view: &ClusterView<impl ReadState>) -> Vec<DeviceId> {
-    let all = engine::devices(view.snapshot(), &view.semantics).devices;
-    all.into_iter().map(|device| device.id).collect()
-}
-
 /// Explains everything that was found.
 fn explain(
     found: &ExplainedObjects,
@@ -439,7 +433,7 @@ fn explain(
     }));
     for id in &found.devices {
         let one = explain_device(id, hypothesis, &basis);
-        explained.push(one.ok_or_else(|| no_device(id, &known_devices(view), &view.reading))?);
+        explained.push(one.ok_or_else(|| no_device(id, &view.known_devices(), &view.reading))?);
     }
     for rule in &found.rules {
         let (one, unevaluated) = explain_rule(rule, &basis);

@@ -26,7 +26,6 @@ use crate::decide::choice::{
     with_drivers_away,
 };
 use crate::decide::unreleased_devices::{self, RecordReader};
-use crate::engine;
 use crate::engine::device_removal::{
     KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
 };
@@ -404,11 +403,7 @@ impl ChosenDevices {
         let away: Vec<DriverName> = not_running(found).into_iter().collect();
         let missing = self.shown.refuse_missing(known.iter(), &view.reading);
         missing.map_err(|failure| {
-            let all: Vec<DeviceId> = engine::devices(view.snapshot(), &view.semantics)
-                .devices
-                .into_iter()
-                .map(|state| state.id)
-                .collect();
+            let all = view.known_devices();
             // A device that exists elsewhere is another mistake than one that is misspelt.
             match self.shown.refuse_missing(all.iter(), &view.reading) {
                 Ok(()) => elsewhere(),

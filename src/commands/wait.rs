@@ -1,6 +1,5 @@
 //! `wait`: until a rule has done what it does.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use super::profile::CommandProfile;
 use super::signal;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
+use super::work::device_nodes::device_nodes;
 use super::work::events::{self, Results, Stdout};
 use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
@@ -32,12 +32,12 @@ use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Chooser, RuleArguments, RuleWords};
+use crate::engine::ProposedTaint;
 use crate::engine::holders::staying;
 use crate::engine::settle::{Goal, Patience};
-use crate::engine::{self, DeviceState, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::SOCKET;
-use crate::model::{DeviceId, DeviceTaintRule, NodeName};
+use crate::model::{DeviceTaintRule, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
@@ -274,36 +274,6 @@ struct WaitTime {
     end: Instant,
 }
 
-/// On which nodes the devices are that `rules` select, as far as the API says.
-async fn places_of(rules: &[DeviceTaintRule], view: &ClusterView) -> DeviceNodes {
-    let proposed: Vec<ProposedTaint> = rules
-        .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, view.now))
-        .collect();
-    let selected = view.selected(&proposed).devices;
-    let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-    let is_used_anywhere = |state: &&DeviceState<'_>| {
-        selected.contains(&state.id) && state.node.is_none() && !state.claims.is_empty()
-    };
-    let elsewhere: BTreeSet<&DeviceId> = inventory
-        .iter()
-        .filter(is_used_anywhere)
-        .map(|state| &state.id)
-        .collect();
-    // Only pods show where such devices are. The wait itself does not need that, so a failure only costs the hint.
-    let with_pods = match elsewhere.is_empty() {
-        true => None,
-        false => {
-            let view = view.clone();
-            Box::pin(view.with_pods(|id| elsewhere.contains(id)))
-                .await
-                .ok()
-        }
-    };
-    let pods = with_pods.as_ref().map_or(&[][..], ClusterView::pods);
-    DeviceNodes::of(&inventory, &selected, pods)
-}
-
 impl WaitArgs {
     /// Whether pods are made, and removed in the end.
     fn makes_a_pod(&self) -> bool {
@@ -339,7 +309,7 @@ impl WaitArgs {
             // Counters and numbers say which devices are the same hardware.
             Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
         };
-        let nodes = places_of(wait.rules, &view).await;
+        let nodes = device_nodes(wait.rules, &view).await;
         Ok((wait.for_pods(view, context).await?, Some(nodes)))
     }
 

@@ -97,7 +97,7 @@ impl<Read: ReadState> ClusterView<Read> {
         }
     }
 
-    /// The same, of which more, or less, is known to have been read.
+    /// The view in another state, once more was read, or nothing is asked about pods.
     pub(super) fn into_state<Now: ReadState>(self) -> ClusterView<Now> {
         let Self { semantics, now, .. } = self;
         ClusterView::new(
@@ -177,12 +177,18 @@ impl<Read: ReadState> ClusterView<Read> {
         self.device_basis().selected(proposed)
     }
 
-    /// The same devices with those who hold them, and the taints that they have beside the `proposed` ones.
+    /// The devices that the `proposed` taints select, with those who hold them and the taints that they have already.
     pub(crate) fn tainted_devices<'a>(
         &'a self,
         proposed: &'a [ProposedTaint],
     ) -> Vec<DeviceImpact<'a>> {
         engine::tainted_devices(self.snapshot(), proposed, self.now, &self.semantics)
+    }
+
+    /// The devices that are published or allocated.
+    pub(crate) fn known_devices(&self) -> Vec<DeviceId> {
+        let all = engine::devices(self.snapshot(), &self.semantics).devices;
+        all.into_iter().map(|device| device.id).collect()
     }
 
     /// Whether all claims are known: without them nobody can say which device is in use.
