@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
+use super::flags::device_choice::DeviceChoiceArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
@@ -65,14 +64,7 @@ pub(super) struct ExplainArgs {
     labels: Option<LabelSelector>,
 
     #[command(flatten)]
-    selector: SelectorArgs,
-
-    #[command(flatten)]
-    filters: DeviceFilterArgs,
-
-    /// Every device of every driver
-    #[arg(long, help_heading = "Devices")]
-    all_devices: bool,
+    devices: DeviceChoiceArgs,
 
     /// Existing rule, by name; effect None is treated as NoExecute; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
@@ -150,7 +142,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
         Detail::Terms
     };
     let view = ClusterView::open(&args.source.source(), context, detail).await?;
-    let mut view = view.identifying(&args.filters.identity_attributes);
+    let mut view = view.identifying(&args.devices.filters.identity_attributes);
     let mut hypothesis = Vec::new();
     if let Some(choice) = choice {
         let missing = args.allow_missing.into();
@@ -189,13 +181,11 @@ impl ExplainArgs {
         subjects: &ExplainTargets,
         context: &Context,
     ) -> Result<Option<Choice>, Failure> {
+        let namespace = context.namespace.as_deref();
         let typed = DeviceArguments {
-            arguments: subjects.rest.clone(),
-            flags: self.selector.selector()?,
-            all_devices: self.all_devices,
-            filters: self.filters.filters(context.namespace.as_deref()),
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
+            ..self.devices.typed(&subjects.rest, namespace)?
         };
         if typed.is_empty() {
             return Ok(None);

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
+use super::flags::device_choice::DeviceChoiceArgs;
 use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
@@ -92,14 +91,7 @@ pub(super) struct PlanArgs {
     spread: Option<Spread>,
 
     #[command(flatten)]
-    selector: SelectorArgs,
-
-    #[command(flatten)]
-    filters: DeviceFilterArgs,
-
-    /// Every device of every driver
-    #[arg(long, help_heading = "Devices")]
-    all_devices: bool,
+    devices: DeviceChoiceArgs,
 
     /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
     ///
@@ -188,13 +180,8 @@ impl PlanArgs {
             keeps: keeps.transpose()?,
         };
         request.check()?;
-        let typed = DeviceArguments {
-            arguments: self.targets.clone(),
-            flags: self.selector.selector()?,
-            all_devices: self.all_devices,
-            filters: self.filters.filters(context.namespace.as_deref()),
-            ..DeviceArguments::default()
-        };
+        let namespace = context.namespace.as_deref();
+        let typed = self.devices.typed(&self.targets, namespace)?;
         Ok(Question {
             request,
             choice: Choice::parse(&typed, Purpose::Plan)?,
@@ -210,7 +197,7 @@ impl PlanArgs {
         let typed = DeviceArguments {
             arguments: self.exclude.clone(),
             filters: DeviceFilterFlags {
-                identity_attributes: self.filters.identity_attributes.clone(),
+                identity_attributes: self.devices.filters.identity_attributes.clone(),
                 ..DeviceFilterFlags::default()
             },
             ..DeviceArguments::default()
@@ -253,7 +240,7 @@ async fn chosen(
 ) -> Result<ChosenPlan, Failure> {
     let view = ClusterView::open(&args.source.source(), context, Detail::Terms)
         .await?
-        .identifying(&args.filters.identity_attributes);
+        .identifying(&args.devices.filters.identity_attributes);
     refuse_unread(&view.reading)?;
     let (view, space) = Box::pin(space(question, view, context)).await?;
     for note in &space.notes {
@@ -291,7 +278,7 @@ async fn chosen(
     let hardware = identities(
         &self::proposed(&named, &view)?,
         view.snapshot(),
-        &args.filters.identity_attributes,
+        &args.devices.filters.identity_attributes,
     );
     let set = set(question, named, &view);
     let proposed = self::proposed(&set, &view)?;
@@ -423,7 +410,7 @@ fn next_step(
         guards: &args.abort_if,
         files: &[],
         policies: &Policies::default(),
-        identity_attributes: &args.filters.identity_attributes,
+        identity_attributes: &args.devices.filters.identity_attributes,
         absent: UnmatchedNames::Refused,
     };
     next(&looked, &kept)

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::flags::arrangement::ArrangementArgs;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
+use super::flags::device_choice::DeviceChoiceArgs;
 use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::publish::PublishArgs;
@@ -58,14 +57,7 @@ pub(super) struct PreviewArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    selector: SelectorArgs,
-
-    #[command(flatten)]
-    filters: DeviceFilterArgs,
-
-    /// Every device of every driver
-    #[arg(long, help_heading = "Devices")]
-    all_devices: bool,
+    devices: DeviceChoiceArgs,
 
     /// Existing rule, by name; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
@@ -164,7 +156,7 @@ impl PreviewAnswer {
             guards: &args.abort_if,
             files: &args.policy,
             policies: &request.policies,
-            identity_attributes: &args.filters.identity_attributes,
+            identity_attributes: &args.devices.filters.identity_attributes,
             absent: args.allow_missing.into(),
         };
         next(&looked, &kept)
@@ -340,7 +332,7 @@ async fn view(
     let manifests = manifests.as_slice();
     let view = ClusterView::open(&args.source.source(), context, Detail::Terms)
         .await?
-        .identifying(&args.filters.identity_attributes);
+        .identifying(&args.devices.filters.identity_attributes);
     let missing = args.allow_missing.into();
     let hypothesis = Hypothesis::new(view, choice, manifests, missing, context).await?;
     let Hypothesis {
@@ -392,13 +384,11 @@ fn asked(
 impl PreviewArgs {
     /// What is asked; everything that can be wrong without reading a cluster is found here.
     async fn request(&self, context: &Context) -> Result<PreviewRequest, Failure> {
+        let namespace = context.namespace.as_deref();
         let typed = DeviceArguments {
-            arguments: self.targets.clone(),
-            flags: self.selector.selector()?,
-            all_devices: self.all_devices,
-            filters: self.filters.filters(context.namespace.as_deref()),
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
+            ..self.devices.typed(&self.targets, namespace)?
         };
         let choice = Choice::parse(&typed, Purpose::Assess)?;
         let mut guards = guards::parse(&self.abort_if)?;
