@@ -157,11 +157,7 @@ fn plan_sets(mut cluster: Snapshot) {
         gaps: Vec::new(),
     };
     let semantics = Semantics::newest();
-    let basis = Basis {
-        reading: &reading,
-        semantics: &semantics,
-        now: start(),
-    };
+    let basis = Basis::new(&reading, &semantics, start());
     let slices = &reading.snapshot.slices;
     let of_slice = |slice: &ResourceSlice| -> Vec<DeviceId> {
         slice

@@ -1,14 +1,17 @@
 //! What every answer is based on, besides its own subject.
 
+use std::ops::Deref;
+
 use jiff::Timestamp;
 
 use super::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::Semantics;
 use crate::model::Reading;
 
-/// What every answer is based on, besides its own subject.
+/// What answers about devices, claims and rules are based on. Pods need not have been read, so it has no
+/// verdicts on them: [`Basis`] has.
 #[derive(Clone, Copy, Debug)]
-pub struct Basis<'a> {
+pub struct DeviceBasis<'a> {
     /// The snapshot and where it is from.
     pub reading: &'a Reading,
     /// The Kubernetes behaviour that was applied.
@@ -17,11 +20,44 @@ pub struct Basis<'a> {
     pub now: Timestamp,
 }
 
-impl Basis<'_> {
+/// What answers about pods are based on too: the pods of the devices in question were read.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis<'a>(DeviceBasis<'a>);
+
+impl DeviceBasis<'_> {
     /// Whether all claims are known: without them nobody can say which device is in use.
     #[must_use]
     pub fn knows_usage(&self) -> bool {
         ReportCompleteness::new(&self.reading.gaps, self.semantics)
             .is_complete(CountSubject::Allocated)
+    }
+}
+
+impl<'a> Basis<'a> {
+    /// The basis of answers for the instant `now`; `reading` has the pods of the devices in question.
+    #[must_use]
+    pub fn new(reading: &'a Reading, semantics: &'a Semantics, now: Timestamp) -> Self {
+        Self(DeviceBasis {
+            reading,
+            semantics,
+            now,
+        })
+    }
+
+    /// This basis, if Kubernetes behaved as `semantics` say.
+    #[must_use]
+    pub fn with_semantics(self, semantics: &'a Semantics) -> Self {
+        Self(DeviceBasis {
+            semantics,
+            ..self.0
+        })
+    }
+}
+
+impl<'a> Deref for Basis<'a> {
+    type Target = DeviceBasis<'a>;
+
+    fn deref(&self) -> &DeviceBasis<'a> {
+        &self.0
     }
 }

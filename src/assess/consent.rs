@@ -137,11 +137,7 @@ mod tests {
 
     fn needed_at(minor: Minor, impact: &Impact<'_>, example: &Example) -> Consent {
         let semantics = Semantics::of(minor).unwrap();
-        let basis = Basis {
-            reading: &example.reading,
-            semantics: &semantics,
-            now: testing::now(),
-        };
+        let basis = Basis::new(&example.reading, &semantics, testing::now());
         let disruption_facts = DisruptionFacts::of(impact, &basis);
         let assessed = Assessed::new(impact, &disruption_facts, &basis, &Limits::default());
         assessed.assessment.consent

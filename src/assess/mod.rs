@@ -33,7 +33,7 @@ mod taint_counts;
 mod totals;
 
 pub use assessment::{Assessed, Assessment};
-pub use basis::Basis;
+pub use basis::{Basis, DeviceBasis};
 pub use closed_nodes::closed_line;
 pub use completeness::{CountSubject, ReportCompleteness};
 pub use consent::{Consent, WhyCount};

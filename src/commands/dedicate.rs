@@ -444,7 +444,12 @@ impl DedicationPolicies<'_> {
             .map(|step| ProposedRule::from(step).proposed(mutation.view.now))
             .collect();
         let devices = mutation.view.selected(&proposed).devices;
-        let notes = notes(&self.terms, &devices, namespaces, &mutation.view.basis());
+        let notes = notes(
+            &self.terms,
+            &devices,
+            namespaces,
+            &mutation.view.device_basis(),
+        );
         for note in notes {
             self.context.printer.note(&note);
         }

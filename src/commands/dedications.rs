@@ -96,7 +96,7 @@ pub(super) async fn describe(args: DescribeArgs, context: &Context) -> Result<Ex
 impl DedicationView {
     async fn open(version: Version, context: &Context) -> Result<Self, Failure> {
         let live = connect(context).await?;
-        let view = ClusterView::of_for(live.clone(), version, Detail::Terms).await?;
+        let view = ClusterView::of(live.clone(), version, Detail::Terms).await?;
         let view = view.with_templates().await?;
         let objects = PolicyObjects::of(&live).await?;
         let policies = objects.all().await?;
@@ -115,7 +115,7 @@ impl DedicationView {
     }
 
     fn answer(&self, names: &[String], extent: Extent) -> Result<DedicationList, Failure> {
-        let basis = self.view.basis();
+        let basis = self.view.device_basis();
         let rules = self.view.rules()?;
         let mut warnings: Vec<Warning> = Vec::new();
         let dedications = names.iter().map(|name| {

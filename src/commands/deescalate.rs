@@ -25,7 +25,7 @@ use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::resolve_rules::{by_name, selected_rules};
 use super::work::rules_on::chosen_in;
 use super::work::stopped::{is_about_one_rule, stopped};
-use crate::cluster::{ApiClient, Purpose, Rules, ServedKinds, discover, user_name};
+use crate::cluster::{ApiClient, Detail, Purpose, Rules, ServedKinds, discover, user_name};
 use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
@@ -263,7 +263,8 @@ impl DeescalateArgs {
         }
         let view = match (reached.live(), by_name) {
             (Ok(live), found) => {
-                let view = Box::pin(ClusterView::of(live, self.version.version())).await;
+                let view =
+                    Box::pin(ClusterView::of(live, self.version.version(), Detail::Names)).await;
                 match (view, found) {
                     (Ok(view), _) => view,
                     // Without devices it stays at what the names have found.

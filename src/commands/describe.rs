@@ -5,14 +5,14 @@ use super::flags::output::PageArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
 use super::profile::CommandProfile;
-use super::work::cluster_view::ClusterView;
+use super::work::cluster_view::{ClusterView, Pods};
 use super::work::connect::Live;
 use super::work::history::histories as histories_of;
 use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
 use crate::assess::ReportCompleteness;
-use crate::cluster::{ClusterError, Purpose, ReadResult, eviction_events, rule_events};
+use crate::cluster::{ClusterError, Detail, Purpose, ReadResult, eviction_events, rule_events};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::timed_effect;
 use crate::decide::unreleased_devices::{self, RecordReader};
@@ -74,7 +74,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let typed = args.rules.typed(SiblingRules::Selected);
     // What can be wrong without a cluster is found before it is asked.
     typed.chooser()?;
-    let view = ClusterView::open(&args.source.source(), context).await?;
+    let view = ClusterView::open(&args.source.source(), context, Detail::Names).await?;
     // Rules that cannot be read end the command before devices are read for the choice.
     view.rules()?;
     let (view, chooser) = Box::pin(chosen_in(&typed, view, context)).await?;
@@ -146,7 +146,7 @@ struct DescribedRule<'a> {
 fn describe(
     question: &DescribedRule<'_>,
     beside: &DescribeContext,
-    view: &ClusterView,
+    view: &ClusterView<Pods>,
 ) -> RuleDescription {
     let DescribedRule { rule, impact } = question;
     let around = beside.nodes.around(&view.reading.snapshot.claims);
@@ -191,7 +191,7 @@ struct DescribeContext {
 
 impl DescribeContext {
     /// Events, and how the nodes are of pods that should have ended, as far as they are known.
-    async fn of(questions: &[DescribedRule<'_>], view: &ClusterView) -> Self {
+    async fn of(questions: &[DescribedRule<'_>], view: &ClusterView<Pods>) -> Self {
         // Nodes are read only of pods that should have ended: a first pass without nodes finds these.
         let nothing = NodesKnown::default();
         let around = nothing.around(&view.reading.snapshot.claims);

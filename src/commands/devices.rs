@@ -15,7 +15,7 @@ use super::work::events::{self, Results};
 use super::work::follow::{FollowedQuestion, answer, follow};
 use super::work::output_request::OutputRequest;
 use super::work::present::{page, present};
-use crate::assess::Basis;
+use crate::assess::{Basis, DeviceBasis};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
@@ -215,7 +215,7 @@ impl DevicesArgs {
         };
         // Read at once: slices that are read again are another round of questions.
         let columns = self.columns();
-        let view = ClusterView::open_for(&self.source.source(), context, Detail::Attributes)
+        let view = ClusterView::open(&self.source.source(), context, Detail::Attributes)
             .await?
             .identifying(&self.filters.identity_attributes);
         let (view, numbers) = view.numbers_among(&shown).await?;
@@ -291,7 +291,7 @@ impl FollowedQuestion for Listed {
     type Answer = DeviceReport;
 
     /// Who uses a device is named in the claims.
-    fn needs_pods_of(&self, _basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>> {
+    fn needs_pods_of(&self, _basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>> {
         None
     }
 

@@ -7,6 +7,7 @@ use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
 use super::work::mutation_context::MutationContext;
 use super::work::present::present;
+use crate::cluster::Detail;
 use crate::decide::drain::{DrainState, drains};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Gap;
@@ -34,7 +35,7 @@ pub(super) struct StatusArgs {
 
 pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;
-    let view = Box::pin(ClusterView::of(live, args.version.version())).await?;
+    let view = Box::pin(ClusterView::of(live, args.version.version(), Detail::Names)).await?;
     let mut found = drains(view.rules()?);
     for name in &args.names {
         if !found.iter().any(|drain| drain.name == *name) {
@@ -77,7 +78,7 @@ pub(super) async fn print(
 }
 
 fn list(found: &[DrainState], view: &ClusterView) -> DrainList {
-    let basis = view.basis();
+    let basis = view.device_basis();
     let drains = found.iter().map(|drain| reported(drain, &basis));
     let gaps = view.reading.gaps.iter().map(|gap: &Gap| Incomplete {
         missing: gap.what.clone(),

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
+use super::flags::device_choice::DeviceChoiceArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
-use super::work::cluster_view::ClusterView;
+use super::work::cluster_view::{ClusterView, Pods};
 use super::work::history::histories;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
@@ -65,14 +64,7 @@ pub(super) struct ExplainArgs {
     labels: Option<LabelSelector>,
 
     #[command(flatten)]
-    selector: SelectorArgs,
-
-    #[command(flatten)]
-    filters: DeviceFilterArgs,
-
-    /// Every device of every driver
-    #[arg(long, help_heading = "Devices")]
-    all_devices: bool,
+    devices: DeviceChoiceArgs,
 
     /// Existing rule, by name; effect None is treated as NoExecute; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
@@ -149,8 +141,8 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     } else {
         Detail::Terms
     };
-    let view = ClusterView::open_for(&args.source.source(), context, detail).await?;
-    let mut view = view.identifying(&args.filters.identity_attributes);
+    let view = ClusterView::open(&args.source.source(), context, detail).await?;
+    let mut view = view.identifying(&args.devices.filters.identity_attributes);
     let mut hypothesis = Vec::new();
     if let Some(choice) = choice {
         let missing = args.allow_missing.into();
@@ -189,13 +181,11 @@ impl ExplainArgs {
         subjects: &ExplainTargets,
         context: &Context,
     ) -> Result<Option<Choice>, Failure> {
+        let namespace = context.namespace.as_deref();
         let typed = DeviceArguments {
-            arguments: subjects.rest.clone(),
-            flags: self.selector.selector()?,
-            all_devices: self.all_devices,
-            filters: self.filters.filters(context.namespace.as_deref()),
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
+            ..self.devices.typed(&subjects.rest, namespace)?
         };
         if typed.is_empty() {
             return Ok(None);
@@ -243,7 +233,7 @@ async fn find(
                     // Last, since it reads the attributes of all devices: most words are names.
                     (None, false) => match view.by_number(name).await? {
                         devices if devices.is_empty() => {
-                            return Err(neither(name, &known_devices(view), &view.reading));
+                            return Err(neither(name, &view.known_devices(), &view.reading));
                         }
                         devices => found.devices.extend(devices),
                     },
@@ -363,7 +353,7 @@ impl ExplainedObjects {
 async fn with_everything(
     view: ClusterView,
     found: &ExplainedObjects,
-) -> Result<ClusterView, Failure> {
+) -> Result<ClusterView<Pods>, Failure> {
     let now = view.now;
     let mut rules: Vec<_> = found
         .rules
@@ -413,17 +403,11 @@ fn is_ungenerated(claim: &PodClaim) -> bool {
     }
 }
 
-/// The devices that are published or allocated.
-fn known_devices(view: &ClusterView) -> Vec<DeviceId> {
-    let all = engine::devices(view.snapshot(), &view.semantics).devices;
-    all.into_iter().map(|device| device.id).collect()
-}
-
 /// Explains everything that was found.
 fn explain(
     found: &ExplainedObjects,
     hypothesis: &[ProposedTaint],
-    view: &ClusterView,
+    view: &ClusterView<Pods>,
 ) -> Result<(Vec<Explained>, Vec<Gap>), Failure> {
     let basis = view.basis();
     let mut explained = Vec::new();
@@ -439,7 +423,7 @@ fn explain(
     }));
     for id in &found.devices {
         let one = explain_device(id, hypothesis, &basis);
-        explained.push(one.ok_or_else(|| no_device(id, &known_devices(view), &view.reading))?);
+        explained.push(one.ok_or_else(|| no_device(id, &view.known_devices(), &view.reading))?);
     }
     for rule in &found.rules {
         let (one, unevaluated) = explain_rule(rule, &basis);

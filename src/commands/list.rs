@@ -17,16 +17,16 @@ use super::work::events::{self, Results};
 use super::work::follow::{FollowedQuestion, answer, answer_once, follow};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
-use crate::assess::{Basis, ReportCompleteness};
-use crate::cluster::Purpose;
+use crate::assess::{Basis, DeviceBasis, ReportCompleteness};
+use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::identity::{self, NotedHardware};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{RuleArguments, RuleWords, timed_effect, unreleased_devices};
+use crate::engine::ProposedTaint;
 use crate::engine::beside::pods_beside;
-use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
@@ -134,7 +134,7 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     if args.watch {
         return follow(&question, view, wanted, context).await;
     }
-    let next = timed_effect::next_line(&question.shown(&view.basis()), view.now);
+    let next = timed_effect::next_line(&question.shown(&view.device_basis()), view.now);
     let status = answer_once(&question, view, wanted, context).await?;
     // Beside the table, which scripts cut.
     if let Some(line) = next {
@@ -155,7 +155,7 @@ struct Listed<'a> {
 }
 
 impl Listed<'_> {
-    fn shown(&self, basis: &Basis<'_>) -> Vec<DeviceTaintRule> {
+    fn shown(&self, basis: &DeviceBasis<'_>) -> Vec<DeviceTaintRule> {
         let rules = basis.reading.snapshot.rules.iter();
         rules
             .filter(|rule| self.args.wants(rule, self.names.as_deref(), basis.now))
@@ -184,10 +184,9 @@ fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
 impl FollowedQuestion for Listed<'_> {
     type Answer = RuleList;
 
-    fn needs_pods_of(&self, basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>> {
+    fn needs_pods_of(&self, basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>> {
         let proposed = proposed(&self.shown(basis), basis.now);
-        let snapshot = &basis.reading.snapshot;
-        Some(engine::selection(snapshot, &proposed, basis.semantics).devices)
+        Some(basis.selected(&proposed).devices)
     }
 
     fn needs_attributes(&self) -> bool {
@@ -204,8 +203,7 @@ impl FollowedQuestion for Listed<'_> {
         ));
         oddities.extend(timed_effect::warnings(&shown, basis.now));
         let proposed = proposed(&shown, basis.now);
-        let snapshot = &basis.reading.snapshot;
-        let impact = engine::preview(snapshot, &proposed, basis.now, basis.semantics);
+        let impact = basis.impact(&proposed);
         let headers = if self.args.no_headers {
             Headers::Left
         } else {
@@ -218,12 +216,12 @@ impl FollowedQuestion for Listed<'_> {
         };
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let completeness = ReportCompleteness::new(gaps, basis.semantics);
-        let beside = pods_beside(snapshot, &proposed, &impact, basis.semantics);
+        let beside = pods_beside(&basis.reading.snapshot, &proposed, &impact, basis.semantics);
         let rows = rows(shown.clone(), &impact, &beside, &completeness);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         let list = if self.args.output.output == Format::Html {
             let as_they_are = evicting(&shown, basis.now);
-            let impact = engine::preview(snapshot, &as_they_are, basis.now, basis.semantics);
+            let impact = basis.impact(&as_they_are);
             list.with_evictions(&impact)
         } else {
             list
@@ -243,7 +241,10 @@ impl ListArgs {
         let (view, objects) = if self.wants_objects() {
             ClusterView::open_with_objects(&source, context).await?
         } else {
-            (ClusterView::open(&source, context).await?, BTreeMap::new())
+            (
+                ClusterView::open(&source, context, Detail::Names).await?,
+                BTreeMap::new(),
+            )
         };
         // Rules that could not be read must not look like none.
         view.rules()?;
@@ -254,7 +255,7 @@ impl ListArgs {
             objects,
             notes_hardware: false,
         };
-        let shown = question.shown(&view.basis());
+        let shown = question.shown(&view.device_basis());
         let notes_hardware = shown.iter().any(|rule| NotedHardware::on(rule).is_some());
         let view = view.with_identities_of(&shown).await?;
         let question = Listed {

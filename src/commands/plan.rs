@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
+use super::flags::device_choice::DeviceChoiceArgs;
 use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
 use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
-use super::work::cluster_view::ClusterView;
+use super::work::cluster_view::{ClusterView, Disruption, ReadState};
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use crate::assess::plan::search_problem;
@@ -92,14 +91,7 @@ pub(super) struct PlanArgs {
     spread: Option<Spread>,
 
     #[command(flatten)]
-    selector: SelectorArgs,
-
-    #[command(flatten)]
-    filters: DeviceFilterArgs,
-
-    /// Every device of every driver
-    #[arg(long, help_heading = "Devices")]
-    all_devices: bool,
+    devices: DeviceChoiceArgs,
 
     /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
     ///
@@ -137,7 +129,7 @@ struct Question {
 
 /// The chosen plan.
 struct ChosenPlan {
-    view: ClusterView,
+    view: ClusterView<Disruption>,
     report: PlanReport,
     next: Option<NextStep>,
 }
@@ -188,13 +180,8 @@ impl PlanArgs {
             keeps: keeps.transpose()?,
         };
         request.check()?;
-        let typed = DeviceArguments {
-            arguments: self.targets.clone(),
-            flags: self.selector.selector()?,
-            all_devices: self.all_devices,
-            filters: self.filters.filters(context.namespace.as_deref()),
-            ..DeviceArguments::default()
-        };
+        let namespace = context.namespace.as_deref();
+        let typed = self.devices.typed(&self.targets, namespace)?;
         Ok(Question {
             request,
             choice: Choice::parse(&typed, Purpose::Plan)?,
@@ -210,7 +197,7 @@ impl PlanArgs {
         let typed = DeviceArguments {
             arguments: self.exclude.clone(),
             filters: DeviceFilterFlags {
-                identity_attributes: self.filters.identity_attributes.clone(),
+                identity_attributes: self.devices.filters.identity_attributes.clone(),
                 ..DeviceFilterFlags::default()
             },
             ..DeviceArguments::default()
@@ -251,9 +238,9 @@ async fn chosen(
     args: &PlanArgs,
     context: &Context,
 ) -> Result<ChosenPlan, Failure> {
-    let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms)
+    let view = ClusterView::open(&args.source.source(), context, Detail::Terms)
         .await?
-        .identifying(&args.filters.identity_attributes);
+        .identifying(&args.devices.filters.identity_attributes);
     refuse_unread(&view.reading)?;
     let (view, space) = Box::pin(space(question, view, context)).await?;
     for note in &space.notes {
@@ -291,7 +278,7 @@ async fn chosen(
     let hardware = identities(
         &self::proposed(&named, &view)?,
         view.snapshot(),
-        &args.filters.identity_attributes,
+        &args.devices.filters.identity_attributes,
     );
     let set = set(question, named, &view);
     let proposed = self::proposed(&set, &view)?;
@@ -347,7 +334,7 @@ async fn space(
         view.snapshot(),
         &view.semantics,
     )?;
-    let space = plan_space(&question.request, units, &view.basis())?;
+    let space = plan_space(&question.request, units, &view.device_basis())?;
     Ok((view, space))
 }
 
@@ -372,14 +359,14 @@ async fn devices(
 /// The proposed taints of a choice of devices by name.
 fn proposed(
     choice: &Choice,
-    view: &ClusterView,
+    view: &ClusterView<impl ReadState>,
 ) -> Result<Vec<crate::engine::ProposedTaint>, Failure> {
     choice.proposed(&[], |name| view.rule(name), view.snapshot(), view.now)
 }
 
 /// The devices of the set as the assessment and the next command name them: nodes by their pools, if all devices of the
 /// pools are in the set.
-fn set(question: &Question, choice: Choice, view: &ClusterView) -> Choice {
+fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> Choice {
     match (question.request.size, choice.by) {
         (PlanSize::Nodes(_), ChoiceBasis::Selectors(selectors)) => {
             let (selectors, _) = collapsed(selectors, &view.reading, &view.semantics);
@@ -401,7 +388,7 @@ fn next_step(
     set: &Choice,
     assessed: &crate::report::ImpactReport,
     args: &PlanArgs,
-    view: &ClusterView,
+    view: &ClusterView<Disruption>,
 ) -> Option<NextStep> {
     let typed = Choice {
         by: set.by.clone(),
@@ -423,7 +410,7 @@ fn next_step(
         guards: &args.abort_if,
         files: &[],
         policies: &Policies::default(),
-        identity_attributes: &args.filters.identity_attributes,
+        identity_attributes: &args.devices.filters.identity_attributes,
         absent: UnmatchedNames::Refused,
     };
     next(&looked, &kept)

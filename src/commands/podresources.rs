@@ -14,7 +14,7 @@ use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{Clusters, CommandProfile, NamespaceFilter};
 use super::signal;
-use super::work::cluster_view::{ClusterView, ViewWarnings};
+use super::work::cluster_view::{ClusterView, Pods, ViewWarnings};
 use super::work::debug_pod;
 use super::work::kubelet::{lister, noted, refused};
 use super::work::kubelet_node::{AskedKubelet, NodeTrust, shown_node};
@@ -26,7 +26,6 @@ use crate::decide::choice::{
     with_drivers_away,
 };
 use crate::decide::unreleased_devices::{self, RecordReader};
-use crate::engine;
 use crate::engine::device_removal::{
     KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
 };
@@ -399,16 +398,12 @@ impl ChosenDevices {
 
     /// Keeps those of the devices that were chosen. A number of hardware that several devices have is that of all of
     /// them: they are pulled together.
-    fn keep(&self, found: &mut Vec<RemovalCheck>, view: &ClusterView) -> Result<(), Failure> {
+    fn keep(&self, found: &mut Vec<RemovalCheck>, view: &ClusterView<Pods>) -> Result<(), Failure> {
         let known: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
         let away: Vec<DriverName> = not_running(found).into_iter().collect();
         let missing = self.shown.refuse_missing(known.iter(), &view.reading);
         missing.map_err(|failure| {
-            let all: Vec<DeviceId> = engine::devices(view.snapshot(), &view.semantics)
-                .devices
-                .into_iter()
-                .map(|state| state.id)
-                .collect();
+            let all = view.known_devices();
             // A device that exists elsewhere is another mistake than one that is misspelt.
             match self.shown.refuse_missing(all.iter(), &view.reading) {
                 Ok(()) => elsewhere(),
@@ -446,7 +441,7 @@ fn elsewhere() -> Failure {
 
 /// What all witnesses have said at one moment.
 struct KubeletAnswers {
-    view: ClusterView,
+    view: ClusterView<Pods>,
     found: Vec<RemovalCheck>,
     warnings: Vec<Oddity>,
 }
@@ -508,7 +503,7 @@ impl CheckArgs {
         context: &Context,
     ) -> Result<KubeletAnswers, Failure> {
         let (in_use, prepared) = listed.facts();
-        let view = ClusterView::open_for(&self.source.source(), context, Detail::Terms).await?;
+        let view = ClusterView::open(&self.source.source(), context, Detail::Terms).await?;
         let view = view.with_attributes(&[Kind::DeviceClass]).await?;
         let view = view.identifying(&self.filters.identity_attributes);
         let (view, chosen) = chosen.with_numbers(view).await?;

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::flags::arrangement::ArrangementArgs;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
+use super::flags::device_choice::DeviceChoiceArgs;
 use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::publish::PublishArgs;
@@ -15,7 +14,7 @@ use super::flags::source::SourceArgs;
 use super::profile::{Clusters, CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::signal::Signals;
 use super::work::changer::Changer;
-use super::work::cluster_view::{ClusterView, ViewWarnings};
+use super::work::cluster_view::{ClusterView, Disruption, ViewWarnings};
 use super::work::clusters;
 use super::work::hypothesis::Hypothesis;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
@@ -24,7 +23,7 @@ use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication, changer};
 use super::work::source;
-use crate::assess::{Basis, Guard};
+use crate::assess::Guard;
 use crate::cluster::{self, Detail, Rules};
 use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, Purpose};
@@ -58,14 +57,7 @@ pub(super) struct PreviewArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    selector: SelectorArgs,
-
-    #[command(flatten)]
-    filters: DeviceFilterArgs,
-
-    /// Every device of every driver
-    #[arg(long, help_heading = "Devices")]
-    all_devices: bool,
+    devices: DeviceChoiceArgs,
 
     /// Existing rule, by name; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
@@ -136,7 +128,7 @@ struct PreviewRequest {
 
 /// What was asked, what was found, and the answer.
 struct PreviewAnswer {
-    view: ClusterView,
+    view: ClusterView<Disruption>,
     /// The choice as it was typed, with words that are numbers of hardware as that.
     typed: Choice,
     /// The choice, with devices by their names.
@@ -164,7 +156,7 @@ impl PreviewAnswer {
             guards: &args.abort_if,
             files: &args.policy,
             policies: &request.policies,
-            identity_attributes: &args.filters.identity_attributes,
+            identity_attributes: &args.devices.filters.identity_attributes,
             absent: args.allow_missing.into(),
         };
         next(&looked, &kept)
@@ -178,11 +170,7 @@ impl PreviewAnswer {
             evicts_extended_resources: !semantics.evicts_extended_resources,
             ..*semantics
         };
-        let basis = Basis {
-            semantics: &other,
-            ..self.view.basis()
-        };
-        basis.report(&self.proposed, &[])
+        self.view.report_under(&other, &self.proposed)
     }
 }
 
@@ -342,9 +330,9 @@ async fn view(
     } = request;
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
-    let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms)
+    let view = ClusterView::open(&args.source.source(), context, Detail::Terms)
         .await?
-        .identifying(&args.filters.identity_attributes);
+        .identifying(&args.devices.filters.identity_attributes);
     let missing = args.allow_missing.into();
     let hypothesis = Hypothesis::new(view, choice, manifests, missing, context).await?;
     let Hypothesis {
@@ -396,13 +384,11 @@ fn asked(
 impl PreviewArgs {
     /// What is asked; everything that can be wrong without reading a cluster is found here.
     async fn request(&self, context: &Context) -> Result<PreviewRequest, Failure> {
+        let namespace = context.namespace.as_deref();
         let typed = DeviceArguments {
-            arguments: self.targets.clone(),
-            flags: self.selector.selector()?,
-            all_devices: self.all_devices,
-            filters: self.filters.filters(context.namespace.as_deref()),
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
+            ..self.devices.typed(&self.targets, namespace)?
         };
         let choice = Choice::parse(&typed, Purpose::Assess)?;
         let mut guards = guards::parse(&self.abort_if)?;

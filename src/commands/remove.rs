@@ -19,7 +19,7 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
 use super::work::rules_on::meant_on;
 use super::work::stopped::stopped;
-use crate::cluster::{Purpose, read_nodes};
+use crate::cluster::{Detail, Purpose, read_nodes};
 use crate::decide::blast_radius::RemovalApproval;
 use crate::decide::chooser::Absence;
 use crate::decide::identity::NotedHardware;
@@ -30,9 +30,9 @@ use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{
     Proposal, Requester, RuleArguments, RuleWords, SelectedRules, unreleased_devices,
 };
-use crate::engine::ProposedTaint;
 use crate::engine::allocator::may_be_used_under_other_names;
 use crate::engine::rule_lifecycle::{blocks, release};
+use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind};
 use crate::naming::duration::parse_duration;
@@ -251,7 +251,7 @@ impl RemoveArgs {
     async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
         let mut warnings = unreleased_devices::warnings(rules, None, RecordReader::Api);
         if rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
-            let view = ClusterView::of(live.clone(), self.version.version());
+            let view = ClusterView::of(live.clone(), self.version.version(), Detail::Names);
             let view = match view.await {
                 Ok(view) => view.with_identities_of(rules).await,
                 Err(failure) => Err(failure),
@@ -381,9 +381,9 @@ async fn tell_released(
         .into_iter()
         .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
         .collect();
-    let impact = mutation.view.impact(&proposed);
+    let devices = mutation.view.tainted_devices(&proposed);
     let Live { client, served } = &mutation.live;
-    let nodes = read_nodes(client, served, &impact.nodes()).await;
+    let nodes = read_nodes(client, served, &nodes_of(&devices)).await;
     let nodes = nodes.as_deref().ok();
     let deciding = [
         Kind::ResourceSlice,
@@ -392,7 +392,7 @@ async fn tell_released(
     ];
     let is_unread = |kind: &Kind| mutation.view.reading.without(*kind).is_some();
     let unread: BTreeSet<Kind> = deciding.into_iter().filter(is_unread).collect();
-    let released = release(&impact, mutation.view.snapshot(), nodes);
+    let released = release(&devices, mutation.view.snapshot(), nodes);
     let recorded = unreleased_devices::recorded(mutation.view.snapshot());
     for line in release_lines(&released, &recorded, &unread) {
         changer.note(line);

@@ -15,7 +15,7 @@ use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect, failed};
 use super::work::consent::{ask, introduce};
 use super::work::pipeline::asking;
-use crate::cluster::{Purpose, read_named_workloads, read_nodes, user_name};
+use crate::cluster::{Detail, Purpose, read_named_workloads, read_nodes, user_name};
 use crate::completion::Values;
 use crate::decide::Requester;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
@@ -25,8 +25,8 @@ use crate::decide::drain::{
     withdraw,
 };
 use crate::decide::others::others;
-use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::release;
+use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, Reading, Source};
 use crate::naming::duration::parse_duration;
@@ -95,7 +95,7 @@ impl RestoreArgs {
 pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;
     let version = args.version.version();
-    let view = Box::pin(ClusterView::of(live.clone(), version)).await?;
+    let view = Box::pin(ClusterView::of(live.clone(), version, Detail::Names)).await?;
     let known = drains(view.rules()?);
     let target = RestoreTarget { name: &args.target };
     let (drain, units) = restorable(target, &known)?;
@@ -147,7 +147,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         .collect();
     let devices: BTreeSet<DeviceId> = restored
         .iter()
-        .flat_map(|unit| devices_of(unit, &view.basis()))
+        .flat_map(|unit| devices_of(unit, &view.device_basis()))
         .collect();
     let removed: Vec<DeviceTaintRule> = restored.into_iter().flat_map(|unit| unit.rules).collect();
     let workloads = recorded_workloads(&removed);
@@ -286,12 +286,12 @@ impl Restored<'_> {
         let mut progress = StatusLine::new(&self.context.printer);
         loop {
             view = Box::pin(view.again()).await?;
-            let impact = view.impact(taints);
-            let nodes = read_nodes(&self.live.client, &self.live.served, &impact.nodes()).await;
+            let tainted = view.tainted_devices(taints);
+            let nodes = read_nodes(&self.live.client, &self.live.served, &nodes_of(&tainted)).await;
             // The state of a node that cannot be read is unknown. The rules are removed already, so this is
             // no failure.
             let nodes = nodes.as_deref().ok();
-            let released = release(&impact, view.snapshot(), nodes);
+            let released = release(&tainted, view.snapshot(), nodes);
             let kept = kept_back(&released, devices);
             if kept.is_empty() {
                 return Ok(());

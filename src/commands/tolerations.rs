@@ -88,11 +88,11 @@ pub(super) async fn run(args: TolerationsArgs, context: &Context) -> Result<Exit
         // The lines of a taint are known without a cluster.
         Some(taint) if !args.who => args.print(&[taint], context),
         Some(taint) => {
-            let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms).await?;
+            let view = ClusterView::open(&args.source.source(), context, Detail::Terms).await?;
             args.who(vec![taint], view, context).await
         }
         None => {
-            let view = ClusterView::open_for(&args.source.source(), context, Detail::Terms).await?;
+            let view = ClusterView::open(&args.source.source(), context, Detail::Terms).await?;
             let rules = view.rules()?;
             let taints = taints_meant(&args.target, rules, view.snapshot(), &view.semantics)?;
             if args.who {
@@ -148,7 +148,7 @@ impl TolerationsArgs {
             .iter()
             .map(|taint| TaintView::of_rule(taint, None))
             .collect();
-        let basis = view.basis();
+        let basis = view.device_basis();
         let mut gaps = view.reading.gaps.clone();
         let unread = view.reading.without(Kind::ResourceClaimTemplate);
         gaps.extend(unread.filter(|gap| gaps.iter().all(|other| other.what != gap.what)));

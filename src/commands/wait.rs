@@ -16,6 +16,7 @@ use super::profile::CommandProfile;
 use super::signal;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
+use super::work::device_nodes::device_nodes;
 use super::work::events::{self, Results, Stdout};
 use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
@@ -31,7 +32,6 @@ use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Chooser, RuleArguments, RuleWords};
-use crate::engine;
 use crate::engine::ProposedTaint;
 use crate::engine::holders::staying;
 use crate::engine::settle::{Goal, Patience};
@@ -274,17 +274,6 @@ struct WaitTime {
     end: Instant,
 }
 
-/// On which nodes the devices are that `rules` select, as far as the API says.
-fn places_of(rules: &[DeviceTaintRule], view: &ClusterView) -> DeviceNodes {
-    let proposed: Vec<ProposedTaint> = rules
-        .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, view.now))
-        .collect();
-    let selected = view.selected(&proposed).devices;
-    let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-    DeviceNodes::of(&inventory, &selected, &view.snapshot().pods)
-}
-
 impl WaitArgs {
     /// Whether pods are made, and removed in the end.
     fn makes_a_pod(&self) -> bool {
@@ -316,11 +305,11 @@ impl WaitArgs {
             Goal::Observed | Goal::Deleted => {
                 return Ok((wait.for_rules(live, context).await?, None));
             }
-            Goal::Evicted => ClusterView::of(live.clone(), version).await?,
+            Goal::Evicted => ClusterView::of(live.clone(), version, Detail::Names).await?,
             // Counters and numbers say which devices are the same hardware.
-            Goal::Idle => ClusterView::of_for(live.clone(), version, Detail::Attributes).await?,
+            Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
         };
-        let nodes = places_of(wait.rules, &view);
+        let nodes = device_nodes(wait.rules, &view).await;
         Ok((wait.for_pods(view, context).await?, Some(nodes)))
     }
 
@@ -357,7 +346,7 @@ impl WaitArgs {
             ));
             found.rules.push(gone_rule(&name));
         }
-        let view = ClusterView::of(live.clone(), version).await?;
+        let view = ClusterView::of(live.clone(), version, Detail::Names).await?;
         let wait = Recover {
             rules: &found.rules,
             patience: self.patience(),
@@ -425,7 +414,7 @@ impl WaitArgs {
         context: &Context,
     ) -> Result<Verifier, Failure> {
         let view =
-            ClusterView::of_for(live.clone(), self.version.version(), Detail::Attributes).await?;
+            ClusterView::of(live.clone(), self.version.version(), Detail::Attributes).await?;
         let proposed: Vec<ProposedTaint> = awaited
             .rules
             .iter()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::choice::ShownDevices;
-use crate::assess::Basis;
+use crate::assess::DeviceBasis;
 use crate::engine::allocator::{blocked_partitions, used_under_other_names};
 use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
@@ -39,7 +39,7 @@ pub enum UsageKnowledge {
 impl UsageKnowledge {
     /// What is known of what was read.
     #[must_use]
-    pub fn of(basis: &Basis<'_>) -> Self {
+    pub fn of(basis: &DeviceBasis<'_>) -> Self {
         if basis.knows_usage() {
             Self::Known
         } else {
@@ -84,7 +84,7 @@ impl ListFilter {
     /// The devices of an inventory that are listed. One that nobody holds is not free if the allocator would
     /// give it to nobody, since other parts of the same hardware are in use, or if the hardware is in use under the
     /// name of another driver.
-    pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &Basis<'_>) {
+    pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &DeviceBasis<'_>) {
         let usage = UsageKnowledge::of(basis);
         let mut in_use = BTreeSet::new();
         if self.free {
@@ -226,7 +226,7 @@ mod tests {
                 reading.snapshot.claims = vec![testing::claim(&testing::pod("ml", "train"))];
             }
             let semantics = testing::semantics(37);
-            let basis = Basis {
+            let basis = DeviceBasis {
                 reading: &reading,
                 semantics: &semantics,
                 now: testing::now(),

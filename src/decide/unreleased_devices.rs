@@ -550,7 +550,10 @@ mod tests {
         }];
         let patch = note(&rule, &seen, &Hardware::default(), now());
         let rules = [patched(rule, &patch.expect("a note"))];
-        assert_eq!(recorded_on(&rules, &"node-7".into()), [device.clone()]);
+        assert_eq!(
+            recorded_on(&rules, &"node-7".into()),
+            std::slice::from_ref(&device)
+        );
         assert_eq!(recorded_on(&rules, &"node-8".into()), []);
         let snapshot = Snapshot {
             rules: rules.to_vec(),

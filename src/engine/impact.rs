@@ -118,13 +118,11 @@ pub struct PodImpact<'a> {
     pub tolerates_schedule_only: bool,
 }
 
-impl Impact<'_> {
-    /// The nodes of the selected devices, as far as devices name one.
-    #[must_use]
-    pub fn nodes(&self) -> BTreeSet<NodeName> {
-        let nodes = self.devices.iter().filter_map(|device| device.node);
-        nodes.cloned().collect()
-    }
+/// The nodes of these devices, as far as devices name one.
+#[must_use]
+pub fn nodes_of(devices: &[DeviceImpact<'_>]) -> BTreeSet<NodeName> {
+    let nodes = devices.iter().filter_map(|device| device.node);
+    nodes.cloned().collect()
 }
 
 impl PodImpact<'_> {

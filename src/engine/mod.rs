@@ -87,10 +87,10 @@ pub use devices::complete_pools;
 pub use disruption::{Disruption, disruption};
 pub use impact::{
     Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,
-    ProposedTaint, RuleImpact, Verdict,
+    ProposedTaint, RuleImpact, Verdict, nodes_of,
 };
 pub use inventory::{Consumer, DeviceState, Inventory, devices, taints_on};
-pub use preview::preview;
+pub use preview::{preview, tainted_devices};
 pub use selection::{Selection, selected_of, selection};
 pub use selector_scope::SelectorScope;
 pub use semantics::Semantics;

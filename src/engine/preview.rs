@@ -64,6 +64,23 @@ pub fn preview<'a>(
     }
 }
 
+/// The devices that the `proposed` taints select, as [`preview`] gives them; pods are not looked at.
+///
+/// Costs O(rules + devices + claims).
+#[must_use]
+pub fn tainted_devices<'a>(
+    snapshot: &'a Snapshot,
+    proposed: &'a [ProposedTaint],
+    now: Timestamp,
+    semantics: &Semantics,
+) -> Vec<DeviceImpact<'a>> {
+    let rules = RuleIndex::new(rules_of(snapshot, proposed), &snapshot.classes, semantics);
+    let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
+    let claims = ClaimTable::new(&devices, &rules, now);
+    let selected = devices.sorted(|entry| is_selected(entry, proposed));
+    selected_devices(&selected, &devices, &claims, &rules)
+}
+
 /// The proposed taints in their order, then the rules that exist beside them.
 fn rules_of<'a>(snapshot: &'a Snapshot, proposed: &'a [ProposedTaint]) -> Vec<RuleTaint<'a>> {
     let asked = proposed_rules(proposed);

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::allocator::{blocked_partitions, used_under_other_names, users_beside};
 use super::closed_nodes::hindering_taints;
-use super::impact::{Cause, DeviceTaint, Impact, PodImpact, Verdict};
+use super::impact::{Cause, DeviceImpact, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
 use crate::model::{
     DeviceId, DeviceTaintRule, Effect, NamespacedName, Node, NodeHealth, NodeName, Pod,
@@ -255,19 +255,19 @@ pub enum NodeSchedulability {
     Unknown,
 }
 
-/// What becomes of the published devices of `impact` when its proposed taints, which block
-/// allocation, are gone; `nodes` are theirs, where they could be read.
+/// What becomes of the published ones of these devices when the proposed taints that select them, and
+/// block allocation, are gone; `nodes` are theirs, where they could be read.
 #[must_use]
 pub fn release<'a>(
-    impact: &Impact<'a>,
+    devices: &[DeviceImpact<'a>],
     snapshot: &Snapshot,
     nodes: Option<&[Node]>,
 ) -> Vec<DeviceRelease<'a>> {
-    let devices = impact.devices.iter().map(|device| &device.id).collect();
-    let beside = users_beside(snapshot, &devices);
+    let names = devices.iter().map(|device| &device.id).collect();
+    let beside = users_beside(snapshot, &names);
     let blocked = blocked_partitions(snapshot);
-    let elsewhere = used_under_other_names(snapshot, &devices);
-    let published = impact.devices.iter().filter(|device| device.published);
+    let elsewhere = used_under_other_names(snapshot, &names);
+    let published = devices.iter().filter(|device| device.published);
     published
         .map(|device| {
             let taints = device.taints.iter().copied();

@@ -542,11 +542,8 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
 
 fn shown_devices(devices: &[DeviceState<'_>], format: Format) -> String {
     let reading = testing::reading();
-    let basis = Basis {
-        reading: &reading,
-        semantics: &testing::semantics(37),
-        now: testing::now(),
-    };
+    let semantics = testing::semantics(37);
+    let basis = Basis::new(&reading, &semantics, testing::now());
     let report = DeviceReport::new(devices, &[], &basis);
     shown(&report, format)
 }

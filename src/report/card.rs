@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::table::NONE;
 use super::taint::Taint;
 use super::time::Time;
-use crate::assess::Basis;
+use crate::assess::DeviceBasis;
 use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
 use crate::engine::hardware::{Alias, HardwareLink, HardwareNumber, texts};
 use crate::engine::peers::peers;
@@ -76,7 +76,7 @@ impl Card {
         testimony: &RemovalCheck,
         state: Option<&DeviceState<'_>>,
         taints: &[DeviceTaint<'_>],
-        basis: &Basis<'_>,
+        basis: &DeviceBasis<'_>,
     ) -> Self {
         let device = state.and_then(|state| state.device);
         let number = |number| device.and_then(|device| number_of(device, number));

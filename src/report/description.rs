@@ -656,11 +656,9 @@ mod tests {
             warnings: &[],
             completeness: &ReportCompleteness::new(gaps, &testing::semantics(37)),
         };
-        let basis = Basis {
-            reading: &testing::reading(),
-            semantics: &testing::semantics(37),
-            now: testing::now(),
-        };
+        let reading = testing::reading();
+        let semantics = testing::semantics(37);
+        let basis = Basis::new(&reading, &semantics, testing::now());
         RuleDescription::new(&subject, Vec::new(), &basis)
     }
 

@@ -78,7 +78,7 @@ fn differences(old: &DeviceRow, new: &DeviceRow) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::Basis;
+    use crate::assess::DeviceBasis;
     use crate::engine;
     use crate::model::{Reading, Snapshot};
     use crate::report::testing;
@@ -98,7 +98,7 @@ mod tests {
             ..testing::reading()
         };
         let semantics = testing::semantics(37);
-        let basis = Basis {
+        let basis = DeviceBasis {
             reading: &reading,
             semantics: &semantics,
             now: testing::now(),

@@ -9,7 +9,7 @@ use super::casing::words;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::reference::ObjectReference;
 use super::table::{Column, Section, Table, Tone, View, optional};
-use crate::assess::{Basis, ReportCompleteness};
+use crate::assess::{DeviceBasis, ReportCompleteness};
 use crate::engine::device_removal::{RemovalCheck, RemovalObjection};
 use crate::engine::{devices, taints_on};
 use crate::model::DeviceId;
@@ -264,7 +264,7 @@ fn parts_not_tainted(devices: &[DeviceId]) -> String {
 impl DeviceRemovalReport {
     /// What was found about the devices of `node`.
     #[must_use]
-    pub fn new(node: &str, checks: &[RemovalCheck], basis: &Basis<'_>) -> Self {
+    pub fn new(node: &str, checks: &[RemovalCheck], basis: &DeviceBasis<'_>) -> Self {
         let completeness = ReportCompleteness::new(&basis.reading.gaps, basis.semantics);
         let inventory = devices(&basis.reading.snapshot, basis.semantics).devices;
         let state = |id: &DeviceId| inventory.iter().find(|state| state.id == *id);
@@ -422,7 +422,7 @@ mod tests {
         reading.known.insert(crate::model::Kind::ResourceSlice);
         reading.snapshot.slices = vec![testing::slice(vec![testing::published("gpu-0", &[])])];
         let told = |reading: &crate::model::Reading, device: &str| {
-            let basis = Basis {
+            let basis = DeviceBasis {
                 reading,
                 semantics: &semantics,
                 now: testing::now(),
@@ -464,7 +464,7 @@ mod tests {
         };
         let reading = testing::reading();
         let semantics = testing::semantics(37);
-        let basis = Basis {
+        let basis = DeviceBasis {
             reading: &reading,
             semantics: &semantics,
             now: testing::now(),

@@ -15,7 +15,7 @@ use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::reference::ObjectReference;
 use super::table::{Section, Shown, View};
 use super::taint::Taint;
-use crate::assess::{Basis, CountSubject, ReportCompleteness};
+use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
 use crate::engine::allocator::{blocked_partitions, used_under_other_names, users_beside};
 use crate::engine::unpublished_devices::away;
 use crate::engine::{Consumer, DeviceState, Origin};
@@ -85,7 +85,7 @@ fn free(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Opti
 }
 
 /// That drivers are away whose devices are listed since claims hold them.
-fn away_warnings(devices: &[&DeviceState<'_>], basis: &Basis<'_>) -> Vec<model::Warning> {
+fn away_warnings(devices: &[&DeviceState<'_>], basis: &DeviceBasis<'_>) -> Vec<model::Warning> {
     let unpublished = devices.iter().filter(|state| !state.published);
     // The plugin of a driver runs on each node by itself: without a node, nothing tells which of them is away.
     let local = unpublished.filter_map(|state| Some((&state.id, state.node?)));
@@ -112,7 +112,7 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &Basis<'_>) -> Vec<model::
 impl DeviceReport {
     /// The report on these devices, ordered by name; `gaps` are what the engine could not evaluate.
     #[must_use]
-    pub fn new(devices: &[DeviceState<'_>], gaps: &[Gap], basis: &Basis<'_>) -> Self {
+    pub fn new(devices: &[DeviceState<'_>], gaps: &[Gap], basis: &DeviceBasis<'_>) -> Self {
         let mut devices: Vec<_> = devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
         // Who uses a device is named in the claims, so that no pod is needed.
@@ -383,7 +383,7 @@ mod tests {
             ..testing::reading()
         };
         let semantics = testing::semantics(37);
-        let basis = Basis {
+        let basis = DeviceBasis {
             reading: &reading,
             semantics: &semantics,
             now: testing::now(),

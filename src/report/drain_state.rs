@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::drains::{Drain, DrainUnit};
 use super::reference::ObjectReference;
 use super::time::Time;
-use crate::assess::Basis;
+use crate::assess::DeviceBasis;
 use crate::decide::drain::{
     DrainState, UnitProgress, UnitStage, UnitState, devices_of, requesters,
 };
@@ -17,7 +17,7 @@ use crate::naming::age::human_duration;
 
 /// The drain, with the claims and pods that hold its devices now.
 #[must_use]
-pub fn reported(drain: &DrainState, basis: &Basis<'_>) -> Drain {
+pub fn reported(drain: &DrainState, basis: &DeviceBasis<'_>) -> Drain {
     Drain {
         name: drain.name.clone(),
         created_by: drain.created_by().map(str::to_owned),
@@ -71,7 +71,7 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
     )
 }
 
-fn of_unit(unit: &UnitState, basis: &Basis<'_>) -> DrainUnit {
+fn of_unit(unit: &UnitState, basis: &DeviceBasis<'_>) -> DrainUnit {
     let devices = devices_of(unit, basis);
     let messages = match &unit.progress {
         UnitProgress::Reversed(why) => vec![why.clone()],
@@ -143,7 +143,7 @@ mod tests {
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         let semantics = semantics(37);
         let stages = |reading: &Reading| {
-            let basis = Basis {
+            let basis = DeviceBasis {
                 reading,
                 semantics: &semantics,
                 now: now(),
@@ -179,7 +179,7 @@ mod tests {
         reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "web-1"))];
         let semantics = semantics(37);
         let shown = |reading: &Reading| {
-            let basis = Basis {
+            let basis = DeviceBasis {
                 reading,
                 semantics: &semantics,
                 now: now(),
@@ -219,7 +219,7 @@ mod tests {
         let notes = notes.map(|(key, text)| (key.to_owned(), text));
         rule.metadata.annotations.extend(notes);
         let (reading, semantics) = (reading(), semantics(37));
-        let basis = Basis {
+        let basis = DeviceBasis {
             reading: &reading,
             semantics: &semantics,
             now: now(),

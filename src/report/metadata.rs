@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::casing::pascal_case;
 use super::time::Time;
-use crate::assess::{Basis, ReportCompleteness};
+use crate::assess::{DeviceBasis, ReportCompleteness};
 use crate::model;
 pub use crate::model::API_VERSION;
 
@@ -40,7 +40,7 @@ pub struct Metadata {
 impl Metadata {
     /// The metadata of a report on what was read.
     #[must_use]
-    pub fn new(basis: &Basis<'_>) -> Self {
+    pub fn new(basis: &DeviceBasis<'_>) -> Self {
         let reading = basis.reading;
         let read = Self {
             data_source: Some(DataSource::Files),

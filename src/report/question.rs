@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::impact::ImpactReport;
-use crate::assess::Basis;
-use crate::assess::Limits;
-use crate::assess::{Guard, Wholes};
+use crate::assess::{Basis, DeviceBasis, Guard, Limits, Wholes};
 use crate::engine::{self, Impact, ProposedTaint, Selection};
 use crate::model::{DeviceId, DriverName};
 
-impl<'a> Basis<'a> {
+impl DeviceBasis<'_> {
     /// The devices that the `proposed` taints select; which they are does not depend on pods.
     #[must_use]
     pub fn selected(&self, proposed: &[ProposedTaint]) -> Selection {
@@ -39,7 +37,9 @@ impl<'a> Basis<'a> {
             .cloned()
             .collect()
     }
+}
 
+impl<'a> Basis<'a> {
     /// What the `proposed` taints do.
     #[must_use]
     pub fn impact(&self, proposed: &'a [ProposedTaint]) -> Impact<'a> {

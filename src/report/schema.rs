@@ -256,11 +256,8 @@ mod tests {
             assert_eq!(errors::<ImpactReport>(&report), Vec::<String>::new());
         }
         let reading = testing::reading();
-        let basis = Basis {
-            reading: &reading,
-            semantics: &testing::semantics(37),
-            now: testing::now(),
-        };
+        let semantics = testing::semantics(37);
+        let basis = Basis::new(&reading, &semantics, testing::now());
         let devices = DeviceReport::new(&[], &[], &basis);
         assert_eq!(errors::<DeviceReport>(&devices), Vec::<String>::new());
     }

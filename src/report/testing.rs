@@ -74,11 +74,8 @@ impl Example {
     }
 
     pub fn report_within(&self, limits: &Limits<'_>) -> ImpactReport {
-        let basis = Basis {
-            reading: &self.reading,
-            semantics: &semantics(37),
-            now: now(),
-        };
+        let semantics = semantics(37);
+        let basis = Basis::new(&self.reading, &semantics, now());
         ImpactReport::new(&self.impact(), &basis, limits)
     }
 

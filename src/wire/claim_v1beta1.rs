@@ -1,42 +1,16 @@
-//! `ResourceClaim` as served by `resource.k8s.io/v1beta1`.
+//! Requests of a `ResourceClaim` as served by `resource.k8s.io/v1beta1`.
 //!
 //! Served since 1.32, and what the control plane of 1.33 reads. Differs from v1 in that a request that
 //! asks for exactly one thing says so itself, and not under `exactly`, with other protobuf numbers. Drop
 //! this file when the oldest supported Kubernetes no longer serves it (see `model::kind`).
 
 use super::capacity::CapacityRequirements;
-use super::claim::{self, ResourceClaimStatus};
 use super::class::DeviceSelector;
 use super::message::message;
-use super::meta::ObjectMeta;
-use super::request::{self, DerivedAttribute, DeviceConstraint};
+use super::request::{self, DerivedAttribute};
 use super::taint::DeviceToleration;
 
 message! {
-    /// Who holds which devices, and who asks for which.
-    pub struct ResourceClaim {
-        /// Who it is.
-        metadata: optional ObjectMeta = 1,
-        /// What is asked for.
-        spec: optional ResourceClaimSpec = 2,
-        /// What was given.
-        status: optional ResourceClaimStatus = 3,
-    }
-
-    /// `ResourceClaimSpec`.
-    pub struct ResourceClaimSpec {
-        /// What is asked for.
-        devices: optional DeviceClaim = 1,
-    }
-
-    /// `DeviceClaim`.
-    pub struct DeviceClaim {
-        /// All have to be served.
-        requests: repeated DeviceRequest = 1,
-        /// What has to hold between the devices.
-        constraints: repeated DeviceConstraint = 2,
-    }
-
     /// `DeviceRequest`: exactly this, or the first of the alternatives.
     pub struct DeviceRequest {
         /// Unique within the claim.
@@ -79,27 +53,6 @@ message! {
         capacity: optional CapacityRequirements = 8,
         /// Attributes that the scheduler works out.
         derived_attributes: repeated DerivedAttribute = 9,
-    }
-}
-
-impl From<ResourceClaim> for claim::ResourceClaim {
-    fn from(claim: ResourceClaim) -> Self {
-        Self {
-            metadata: claim.metadata,
-            spec: claim.spec.map(Into::into),
-            status: claim.status,
-        }
-    }
-}
-
-impl From<ResourceClaimSpec> for request::ResourceClaimSpec {
-    fn from(spec: ResourceClaimSpec) -> Self {
-        Self {
-            devices: spec.devices.map(|devices| request::DeviceClaim {
-                requests: devices.requests.into_iter().map(Into::into).collect(),
-                constraints: devices.constraints,
-            }),
-        }
     }
 }
 

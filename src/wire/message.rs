@@ -1,9 +1,17 @@
 //! Wire structs, written as Kubernetes' `.proto` files write them.
 
+use std::fmt::Debug;
+
+/// What a struct may hold as its parameter.
+pub trait Part: prost::Message + Default + Debug {}
+
+impl<T: prost::Message + Default + Debug> Part for T {}
+
 /// Makes structs that are decoded from protobuf, and from JSON and YAML under the names of the API.
 ///
 /// A field is `name: optional TYPE = TAG` or `name: repeated TYPE = TAG`, where TYPE is a scalar of protobuf or
-/// another such struct. In JSON, a list that is `null` is an empty one, as in Go. A field that is something else
+/// another such struct. A struct that is the same in all versions but for what it holds has that as a parameter,
+/// `struct NAME<OF = USUAL>`. In JSON, a list that is `null` is an empty one, as in Go. A field that is something else
 /// is written with its own attributes, from `pub` on.
 macro_rules! message {
     (@fields [$($head:tt)*] [$($done:tt)*]) => {
@@ -49,8 +57,11 @@ macro_rules! message {
     (@add $head:tt [$($done:tt)*] [$($field:tt)*] $($rest:tt)*) => {
         message!(@fields $head [$($done)* $($field)*] $($rest)*);
     };
-    ($($(#[$about:meta])* $vis:vis struct $name:ident { $($fields:tt)* })*) => {
-        $(message!(@fields [$(#[$about])* $vis struct $name] [] $($fields)*);)*
+    ($($(#[$about:meta])* $vis:vis struct $name:ident $(<$of:ident = $usual:ident>)? { $($fields:tt)* })*) => {
+        $(message!(@fields [
+            $(#[$about])*
+            $vis struct $name $(<$of: $crate::wire::message::Part = $usual>)?
+        ] [] $($fields)*);)*
     };
 }
 pub(super) use message;

@@ -74,7 +74,7 @@ impl Decode for ResourceClaim {
         match layout {
             Layout::Usual => error_path::decode(fields),
             Layout::Basic => {
-                error_path::decode::<claim_v1beta1::ResourceClaim>(fields).map(Self::from)
+                error_path::decode(fields).map(ResourceClaim::<claim_v1beta1::DeviceRequest>::usual)
             }
         }
     }
@@ -82,7 +82,8 @@ impl Decode for ResourceClaim {
     fn from_text<'de, D: Deserializer<'de>>(layout: Layout, from: D) -> Result<Self, D::Error> {
         match layout {
             Layout::Usual => Self::deserialize(from),
-            Layout::Basic => claim_v1beta1::ResourceClaim::deserialize(from).map(Self::from),
+            Layout::Basic => ResourceClaim::<claim_v1beta1::DeviceRequest>::deserialize(from)
+                .map(ResourceClaim::usual),
         }
     }
 
@@ -94,7 +95,7 @@ impl Decode for ResourceClaim {
             }
             (Detail::Terms, Layout::Usual) => message(bytes),
             (Detail::Terms, Layout::Basic) => {
-                message::<claim_v1beta1::ResourceClaim>(bytes).map(Self::from)
+                message(bytes).map(ResourceClaim::<claim_v1beta1::DeviceRequest>::usual)
             }
         }
     }
@@ -110,7 +111,7 @@ impl Decode for ResourceSlice {
         match layout {
             Layout::Usual => error_path::decode(fields),
             Layout::Basic => {
-                error_path::decode::<slice_v1beta1::ResourceSlice>(fields).map(Self::from)
+                error_path::decode(fields).map(ResourceSlice::<slice_v1beta1::Device>::usual)
             }
         }
     }
@@ -118,7 +119,9 @@ impl Decode for ResourceSlice {
     fn from_text<'de, D: Deserializer<'de>>(layout: Layout, from: D) -> Result<Self, D::Error> {
         match layout {
             Layout::Usual => Self::deserialize(from),
-            Layout::Basic => slice_v1beta1::ResourceSlice::deserialize(from).map(Self::from),
+            Layout::Basic => {
+                ResourceSlice::<slice_v1beta1::Device>::deserialize(from).map(ResourceSlice::usual)
+            }
         }
     }
 
@@ -126,13 +129,13 @@ impl Decode for ResourceSlice {
         match (layout, detail) {
             // Attributes and capacities are most of the bytes of a slice. For names alone they are skipped.
             (Layout::Usual, Detail::Names) => {
-                let slice: slice_bare::ResourceSlice = message(bytes)?;
-                Ok(Self::from(slice).with(detail))
+                let slice: ResourceSlice<slice_bare::Device> = message(bytes)?;
+                Ok(slice.usual().with(detail))
             }
             (Layout::Usual, Detail::Attributes | Detail::Terms) => message(bytes),
             (Layout::Basic, detail) => {
-                let slice: slice_v1beta1::ResourceSlice = message(bytes)?;
-                Ok(Self::from(slice).with(detail))
+                let slice: ResourceSlice<slice_v1beta1::Device> = message(bytes)?;
+                Ok(slice.usual().with(detail))
             }
         }
     }
@@ -145,8 +148,8 @@ impl Decode for ResourceSlice {
 
 /// The slice without attributes and capacities of its devices; the error is in words.
 pub(super) fn bare(bytes: &[u8]) -> Result<WireObject, String> {
-    let slice: slice_bare::ResourceSlice = message(bytes)?;
-    Ok(WireObject::ResourceSlice(slice.into()))
+    let slice: ResourceSlice<slice_bare::Device> = message(bytes)?;
+    Ok(WireObject::ResourceSlice(slice.usual()))
 }
 
 fn message<T: Message + Default>(bytes: &[u8]) -> Result<T, String> {

@@ -7,25 +7,26 @@ use super::context::Context;
 use super::counter::{CounterSet, DeviceCounterConsumption};
 use super::detail::Detail;
 use super::error::{FieldError, each};
-use super::message::message;
+use super::message::{Part, message};
 use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
-use super::nullable::entries;
+use super::nullable::{entries, or_default};
 use super::object::{Object, ToObject};
 use super::taint::DeviceTaint;
 use crate::model;
 
 message! {
     /// Devices that a driver publishes.
-    pub struct ResourceSlice {
+    pub struct ResourceSlice<D = Device> {
         /// Who it is.
         metadata: optional ObjectMeta = 1,
         /// What is published.
-        spec: optional ResourceSliceSpec = 2,
+        #[prost(message, optional, tag = "2")]
+        pub spec: Option<ResourceSliceSpec<D>>,
     }
 
     /// What is published.
-    pub struct ResourceSliceSpec {
+    pub struct ResourceSliceSpec<D = Device> {
         /// Who publishes.
         driver: optional string = 1,
         /// What the slice is part of.
@@ -37,7 +38,9 @@ message! {
         /// Whether all nodes can.
         all_nodes: optional bool = 5,
         /// The devices.
-        devices: repeated Device = 6,
+        #[prost(message, repeated, tag = "6")]
+        #[serde(default, deserialize_with = "or_default", bound(deserialize = "D: serde::Deserialize<'de>"))]
+        pub devices: Vec<D>,
         /// Whether each device says which nodes can use it.
         per_device_node_selection: optional bool = 7,
         /// What the devices of the pool draw from.
@@ -80,6 +83,28 @@ message! {
         taints: repeated DeviceTaint = 8,
         /// Whether several claims can share it.
         allow_multiple_allocations: optional bool = 12,
+    }
+}
+
+impl<D: Part> ResourceSlice<D> {
+    /// The slice with its devices as v1 has them.
+    pub(super) fn usual(self) -> ResourceSlice
+    where
+        Device: From<D>,
+    {
+        ResourceSlice {
+            metadata: self.metadata,
+            spec: self.spec.map(|spec| ResourceSliceSpec {
+                driver: spec.driver,
+                pool: spec.pool,
+                node_name: spec.node_name,
+                node_selector: spec.node_selector,
+                all_nodes: spec.all_nodes,
+                devices: spec.devices.into_iter().map(Device::from).collect(),
+                per_device_node_selection: spec.per_device_node_selection,
+                shared_counters: spec.shared_counters,
+            }),
+        }
     }
 }
 

@@ -1,47 +1,18 @@
-//! `ResourceSlice` as served by `resource.k8s.io/v1beta1`.
+//! Devices of a `ResourceSlice` as served by `resource.k8s.io/v1beta1`.
 //!
 //! Served since 1.32, and what the control plane of 1.33 reads. Differs from v1 in that all of a
 //! device but its name is nested under `basic`, with other protobuf numbers. Drop this file when
 //! the oldest supported Kubernetes no longer serves it (see `model::kind`).
 
 use super::attribute::{AttributeEntry, CapacityEntry};
-use super::counter::{CounterSet, DeviceCounterConsumption};
+use super::counter::DeviceCounterConsumption;
 use super::message::message;
-use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
 use super::nullable::entries;
-use super::slice::{self, ResourcePool};
+use super::slice;
 use super::taint::DeviceTaint;
 
 message! {
-    /// Devices that a driver publishes.
-    pub struct ResourceSlice {
-        /// Who it is.
-        metadata: optional ObjectMeta = 1,
-        /// What is published.
-        spec: optional ResourceSliceSpec = 2,
-    }
-
-    /// What is published; as in v1 but for the devices.
-    pub struct ResourceSliceSpec {
-        /// Who publishes.
-        driver: optional string = 1,
-        /// What the slice is part of.
-        pool: optional ResourcePool = 2,
-        /// The one node that can use the devices.
-        node_name: optional string = 3,
-        /// The nodes that can use them.
-        node_selector: optional NodeSelector = 4,
-        /// Whether all nodes can.
-        all_nodes: optional bool = 5,
-        /// The devices.
-        devices: repeated Device = 6,
-        /// Whether each device says which nodes can use it.
-        per_device_node_selection: optional bool = 7,
-        /// What the devices of the pool draw from.
-        shared_counters: repeated CounterSet = 8,
-    }
-
     /// One device.
     pub struct Device {
         /// Unique within the pool.
@@ -90,24 +61,6 @@ impl From<Device> for slice::Device {
             all_nodes: basic.all_nodes,
             taints: basic.taints,
             allow_multiple_allocations: basic.allow_multiple_allocations,
-        }
-    }
-}
-
-impl From<ResourceSlice> for slice::ResourceSlice {
-    fn from(slice: ResourceSlice) -> Self {
-        Self {
-            metadata: slice.metadata,
-            spec: slice.spec.map(|spec| slice::ResourceSliceSpec {
-                driver: spec.driver,
-                pool: spec.pool,
-                node_name: spec.node_name,
-                node_selector: spec.node_selector,
-                all_nodes: spec.all_nodes,
-                shared_counters: spec.shared_counters,
-                devices: spec.devices.into_iter().map(Into::into).collect(),
-                per_device_node_selection: spec.per_device_node_selection,
-            }),
         }
     }
 }

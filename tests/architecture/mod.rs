@@ -297,6 +297,33 @@ fn siblings_name_siblings() {
     assert_eq!(counts, ARROWS_UP, "{found:#?}");
 }
 
+/// The two that have read the pods of the devices in question: the view, and a watch that keeps them current.
+const WITH_PODS: [&[&str]; 2] = [
+    &["commands", "work", "cluster_view", "view"],
+    &["commands", "work", "follow"],
+];
+
+/// The type of a view says which pods were read. Whoever takes its facts and goes to the engine himself is asked by nobody.
+#[test]
+fn commands_get_verdicts_on_pods_from_views_only() {
+    let ways = [["engine", "preview"], ["engine", "usage"], ["Basis", "new"]];
+    let commands = sources()
+        .iter()
+        .filter(|source| starts_with(&source.module, &["commands"]))
+        .filter(|source| !WITH_PODS.iter().any(|module| source.module == *module));
+    let mut wrong = Vec::new();
+    for source in commands {
+        let mut names = source.names.iter();
+        if let Some(name) = names.find(|name| {
+            name.windows(2)
+                .any(|pair| ways.iter().any(|way| pair == *way))
+        }) {
+            wrong.push(format!("{}: {}", source.path.display(), name.join("::")));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn async_stays_with_those_who_talk_to_others() {
     for source in sources() {

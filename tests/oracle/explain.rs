@@ -107,11 +107,7 @@ impl<'a> Look<'a> {
     }
 
     fn explained(&self, pod: &Pod, supposed: &[ProposedTaint]) -> Explained {
-        let basis = Basis {
-            reading: &self.reading,
-            semantics: &self.semantics,
-            now: now(),
-        };
+        let basis = Basis::new(&self.reading, &self.semantics, now());
         explain_pod(pod, supposed, &basis).0
     }
 

@@ -106,11 +106,7 @@ fn reading(text: &str) -> Reading {
 
 fn report(reading: &Reading, asked: &[ProposedTaint], semantics: &Semantics) -> ImpactReport {
     let impact = preview(&reading.snapshot, asked, now(), semantics);
-    let basis = Basis {
-        reading,
-        semantics,
-        now: now(),
-    };
+    let basis = Basis::new(reading, semantics, now());
     ImpactReport::new(&impact, &basis, &Guards::default())
 }
 
@@ -312,7 +308,7 @@ proptest! {
         let questions = [vec![first, second], existing.collect::<Vec<_>>(), Vec::new()];
         for asked in questions {
             let impact = preview(&reading.snapshot, &asked, now, &semantics);
-            let basis = Basis { reading: &reading, semantics: &semantics, now };
+            let basis = Basis::new(&reading, &semantics, now);
             let report = ImpactReport::new(&impact, &basis, &Guards::default());
             let text = serde_json::to_string(&report).expect("JSON");
             let kept = saved::parse(&text);

@@ -119,11 +119,7 @@ mod tests {
     fn outcome(guard: &str, totals: &Totals, wholes: &Wholes) -> GuardOutcome {
         let (example, semantics) = (Example::new(), testing::semantics(37));
         let impact = example.impact();
-        let basis = Basis {
-            reading: &example.reading,
-            semantics: &semantics,
-            now: testing::now(),
-        };
+        let basis = Basis::new(&example.reading, &semantics, testing::now());
         let guard: Guard = guard.parse().unwrap();
         guard.evaluate(&Measured {
             tally: &Tally {
@@ -463,11 +459,7 @@ mod tests {
         let mut impact = example.impact();
         impact.pods.clear();
         let semantics = testing::semantics(37);
-        let basis = Basis {
-            reading: &example.reading,
-            semantics: &semantics,
-            now: testing::now(),
-        };
+        let basis = Basis::new(&example.reading, &semantics, testing::now());
         let report = ImpactReport::new(&impact, &basis, &limits);
         let result = &report.guard_results[0];
         assert_eq!((result.count, result.at_least), (None, Some(0)));

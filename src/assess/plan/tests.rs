@@ -112,11 +112,7 @@ fn taint(devices: &[DeviceId]) -> Vec<ProposedTaint> {
 }
 
 fn basis<'a>(reading: &'a Reading, semantics: &'a crate::engine::Semantics) -> Basis<'a> {
-    Basis {
-        reading,
-        semantics,
-        now: testing::now(),
-    }
+    Basis::new(reading, semantics, testing::now())
 }
 
 /// The problem of choosing so many of the devices, each by itself.

@@ -5,6 +5,7 @@
 pub(crate) mod arrangement;
 pub(crate) mod change;
 pub(crate) mod connection;
+pub(crate) mod device_choice;
 pub(crate) mod device_filters;
 pub(crate) mod devices;
 pub(crate) mod events;

@@ -11,7 +11,7 @@ use super::connect::failed;
 use super::output_request::OutputRequest;
 use super::present::{page, present, tell};
 use super::source::detail;
-use crate::assess::Basis;
+use crate::assess::{Basis, DeviceBasis};
 use crate::cluster::{Detail, Watched};
 use crate::commands::clock::Clock;
 use crate::commands::context::Context;
@@ -32,7 +32,7 @@ pub(crate) trait FollowedQuestion {
     type Answer: Answer;
 
     /// The devices whose pods the answer needs; absent when it needs no pods.
-    fn needs_pods_of(&self, basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>>;
+    fn needs_pods_of(&self, basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>>;
 
     /// Whether the answer says what devices are beside their names.
     fn needs_attributes(&self) -> bool {
@@ -65,10 +65,9 @@ pub(crate) async fn answer<Q: FollowedQuestion>(
     question: &Q,
     view: ClusterView,
 ) -> Result<(Q::Answer, ViewWarnings), Failure> {
-    let view = match question.needs_pods_of(&view.basis()) {
-        Some(devices) => view.with_pods(|id| devices.contains(id)).await?,
-        None => view,
-    };
+    let devices = question.needs_pods_of(&view.device_basis());
+    let devices = devices.unwrap_or_default();
+    let view = view.with_pods(|id| devices.contains(id)).await?;
     let answer = question.answer(&view.basis());
     Ok((answer, view.into_view_warnings()))
 }
@@ -89,12 +88,7 @@ pub(crate) async fn follow<Q: FollowedQuestion>(
     let semantics = view.semantics;
     let began = view.now;
     let clock = Clock::set(began);
-    let ClusterView {
-        reading,
-        view_warnings,
-        ..
-    } = view;
-    let mut view_warnings = view_warnings;
+    let (reading, mut view_warnings) = view.into_parts();
     let kinds = [
         Kind::ResourceSlice,
         Kind::ResourceClaim,
@@ -110,21 +104,13 @@ pub(crate) async fn follow<Q: FollowedQuestion>(
     let mut last: Option<Q::Answer> = None;
     let mut names_before = Vec::new();
     loop {
-        let at = |now| Basis {
-            reading: watched.reading(),
-            semantics: &semantics,
-            now,
-        };
+        let at = |now| Basis::new(watched.reading(), &semantics, now);
         // Each time anew: a rule that has changed may select other devices.
         if let Some(devices) = question.needs_pods_of(&at(clock.now())) {
             let kept = watched.keep_pods(|id| devices.contains(id)).await;
             kept.map_err(failed)?;
         }
-        let at = |now| Basis {
-            reading: watched.reading(),
-            semantics: &semantics,
-            now,
-        };
+        let at = |now| Basis::new(watched.reading(), &semantics, now);
         // At one moment, so that it is no other answer only because a rule has become older.
         let compared = render(&question.answer(&at(began)), page(wanted, context))?;
         if shown.as_ref() != Some(&compared) {

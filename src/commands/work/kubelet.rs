@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::cluster_view::ClusterView;
+use super::cluster_view::{ClusterView, Pods};
 use super::debug_pod::{self, DebugPodPlan};
 use super::kubelet_node::{AskedKubelet, NodeTrust, shown_node};
 use crate::commands::context::Context;
@@ -176,7 +176,7 @@ impl Verifier {
     pub(crate) async fn waiting_for(
         self,
         awaited: AwaitedRelease<'_>,
-        view: &ClusterView,
+        view: &ClusterView<Pods>,
         said: NodeClaim<'_>,
         context: &Context,
     ) -> Result<Self, Failure> {
@@ -188,7 +188,7 @@ impl Verifier {
             .collect();
         let selected = view.selected(&proposed).devices;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-        let places = DeviceNodes::of(&inventory, &selected, &view.snapshot().pods);
+        let places = DeviceNodes::of(&inventory, &selected, view.pods());
         places.refuse_elsewhere(&node, self.way.socket())?;
         if let Some(line) = places.beside(&node) {
             context.printer.warn(&line);
@@ -206,7 +206,7 @@ impl Verifier {
     /// Of which node the kubelet is. A pod that was made on a node asks the kubelet there.
     async fn whose(
         &self,
-        view: &ClusterView,
+        view: &ClusterView<Pods>,
         said: NodeClaim<'_>,
         end: Instant,
         context: &Context,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::cluster_view::ClusterView;
+use super::cluster_view::{ClusterView, Pods};
 use super::connect::failed;
 use crate::cluster::node_of_pod;
 use crate::commands::context::Context;
@@ -57,7 +57,7 @@ impl NodeTrust {
 /// When something shows that it is another one than is meant.
 pub(crate) async fn shown_node(
     kubelet: &AskedKubelet<'_>,
-    view: &ClusterView,
+    view: &ClusterView<Pods>,
     context: &Context,
 ) -> Result<KubeletNode, Failure> {
     let asked = ask_for_pods(kubelet, view).await?;
@@ -115,11 +115,11 @@ fn other_node(wanted: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure 
 /// The nodes of some pods that the kubelet lists and that use no device, so that they were not read.
 async fn ask_for_pods(
     kubelet: &AskedKubelet<'_>,
-    view: &ClusterView,
+    view: &ClusterView<Pods>,
 ) -> Result<Vec<(NamespacedName, NodeName)>, Failure> {
     // One that is asked for may be gone by now, and the next one not.
     const ASKED: usize = 3;
-    let known = &view.snapshot().pods;
+    let known = view.pods();
     let is_known = |name: &NamespacedName| known.iter().any(|pod| pod.name == *name);
     let listed = &kubelet.in_use.pods;
     let Some(live) = view.live() else {

@@ -13,6 +13,7 @@ pub(crate) mod connect;
 pub(crate) mod consent;
 pub(crate) mod debug_pod;
 pub(crate) mod deletion;
+pub(crate) mod device_nodes;
 pub(crate) mod drain;
 pub(crate) mod dry_run;
 pub(crate) mod events;

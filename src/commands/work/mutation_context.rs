@@ -27,14 +27,14 @@ impl MutationContext {
     pub(crate) async fn open(version: Version, context: &Context) -> Result<Self, Failure> {
         let live = connect(context).await?;
         let rules = live.rules()?;
-        let view = ClusterView::of_for(live.clone(), version, Detail::Terms).await?;
+        let view = ClusterView::of(live.clone(), version, Detail::Terms).await?;
         Ok(Self { live, rules, view })
     }
 
     /// As [`MutationContext::open`] on a connection that is there already, for whoever reports nothing.
     pub(crate) async fn of(live: Live, version: Version) -> Result<Self, Failure> {
         let rules = live.rules()?;
-        let view = ClusterView::of(live.clone(), version).await?;
+        let view = ClusterView::of(live.clone(), version, Detail::Names).await?;
         Ok(Self { live, rules, view })
     }
 

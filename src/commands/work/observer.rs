@@ -33,7 +33,7 @@ pub(crate) struct RuleObserver {
     live: Live,
     rules: Rules,
     names: Vec<String>,
-    /// Everything but the pods; absent where nothing but rules is looked at.
+    /// The first look, to look again; absent where nothing but rules is looked at.
     pods: Option<ClusterView>,
     watched: Watched,
     /// Whether the rules are watched, or asked for by name.
@@ -263,7 +263,7 @@ impl RuleObserver {
         // Slices that are gone by now have said which devices are the same hardware.
         self.hardware = Hardware::of(&view.snapshot().slices).with_earlier(&self.hardware);
         let selected = self.by_any_name(view.selected(&taints.all()).devices);
-        let mut view = view.with_pods(|id| selected.contains(id)).await?;
+        let view = view.with_pods(|id| selected.contains(id)).await?;
         // A full read brings the server's time anew, from which this machine's clock may have drifted.
         self.clock = Clock::set(view.now);
         let semantics = view.semantics;
@@ -282,10 +282,7 @@ impl RuleObserver {
         let progress = evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await;
         match progress.step {
             WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
-                let reading = Reading {
-                    snapshot: std::mem::take(&mut view.reading.snapshot),
-                    ..view.reading.clone()
-                };
+                let (reading, _) = view.into_parts();
                 self.watched = watching(&self.live, &semantics, reading);
             }
             WaitStep::Met
@@ -294,7 +291,6 @@ impl RuleObserver {
             | WaitStep::NotSeenReleased
             | WaitStep::Never(_) => {}
         }
-        self.pods = Some(view);
         Ok(progress)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::changer::{Changer, Lines};
-use super::cluster_view::ClusterView;
+use super::cluster_view::{ClusterView, ReadState};
 use super::connect::failed;
 use super::dry_run::WriteRequest;
 use crate::cluster::{ClusterError, Rules, StoredRule};
@@ -53,7 +53,7 @@ impl<'a> Publication<'a> {
     pub(crate) fn new(
         rules: &'a Rules,
         proposed: &[ProposedTaint],
-        view: &ClusterView,
+        view: &ClusterView<impl ReadState>,
     ) -> Result<Self, Failure> {
         Ok(Self {
             rules,

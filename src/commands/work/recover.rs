@@ -76,7 +76,7 @@ impl Recover<'_> {
             return Err(unknowable(gap));
         }
         let mut evicted = Vec::new();
-        for history in describe(self.rules, view, &sources) {
+        for history in describe(self.rules, &sources) {
             for line in &history.unknown {
                 context.printer.warn(&format!("unknown: {line}"));
             }
@@ -95,7 +95,7 @@ impl Recover<'_> {
                 == (&other.namespace, &other.name, other.eviction_time)
         });
         let evicted: Vec<EvictedFacts> = evicted.iter().map(EvictedFacts::from).collect();
-        Ok(recovery(&evicted, &sources.reading))
+        Ok(recovery(&evicted, &sources.view.reading))
     }
 
     fn over(

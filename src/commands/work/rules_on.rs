@@ -3,6 +3,7 @@
 use super::cluster_view::ClusterView;
 use super::connect::Live;
 use super::resolve_rules::{selected_rules, time_of};
+use crate::cluster::Detail;
 use crate::commands::context::Context;
 use crate::decide::{Chooser, RuleWords, RulesOnDevices, SelectedRules, Version};
 use crate::error::Failure;
@@ -50,7 +51,7 @@ pub(crate) async fn meant_on(
         }
         by_name = Some((chooser, found));
     }
-    let view = Box::pin(ClusterView::of(live.clone(), version)).await;
+    let view = Box::pin(ClusterView::of(live.clone(), version, Detail::Names)).await;
     let view = match (view, by_name) {
         (Ok(view), _) => view,
         // Names are what they are, also to those who may not look at devices.

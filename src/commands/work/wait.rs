@@ -228,7 +228,7 @@ impl Wait<'_> {
                 WaitStep::Met if self.goal.is_about_pods() => {
                     let recording = [progress.rules.as_slice(), recorded].concat();
                     let mut noted = unreleased_devices::left(&recording);
-                    noted.retain(|one| !one.noted.is_ended(&has_ended));
+                    noted.retain(|one| !one.noted.is_ended(has_ended));
                     let is_free = noted.is_empty();
                     let noted = noted.iter().map(Blocker::from);
                     let noted = WaitEnd::NotReleased(noted.collect());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::namespaces::KnownNamespaces;
 use super::terms::Terms;
 use super::tolerating::{lacking, tolerants};
-use crate::assess::Basis;
+use crate::assess::DeviceBasis;
 use crate::model::{DeviceId, Effect, Kind};
 use crate::naming::phrase::{counted, few};
 
@@ -16,7 +16,7 @@ pub fn notes(
     terms: &Terms,
     devices: &BTreeSet<DeviceId>,
     namespaces: &KnownNamespaces,
-    basis: &Basis<'_>,
+    basis: &DeviceBasis<'_>,
 ) -> Vec<String> {
     let snapshot = &basis.reading.snapshot;
     if !basis.reading.known.contains(&Kind::ResourceClaim) {

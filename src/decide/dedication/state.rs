@@ -10,7 +10,7 @@ use super::objects::{PolicyKind, objects};
 use super::plan::is_ours;
 use super::terms::{Terms, object_name};
 use super::tolerating::{Tolerant, lacking, tolerants};
-use crate::assess::Basis;
+use crate::assess::DeviceBasis;
 use crate::decide::owner::owner;
 use crate::engine::{self, ProposedTaint};
 use crate::model::{
@@ -200,7 +200,7 @@ pub fn names(rules: &[DeviceTaintRule], policies: &Policies) -> BTreeSet<String>
 #[must_use]
 pub fn state(
     name: &str,
-    basis: &Basis<'_>,
+    basis: &DeviceBasis<'_>,
     policies: &Policies,
     namespaces: &KnownNamespaces,
 ) -> DedicationState {

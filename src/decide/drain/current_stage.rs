@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::state::{DrainState, UnitProgress, UnitState};
 use super::unit::Unit;
-use crate::assess::Basis;
+use crate::assess::DeviceBasis;
 use crate::engine::holders::holders;
 use crate::engine::{self, ProposedTaint};
 use crate::model::DeviceId;
@@ -17,7 +17,7 @@ pub fn progress_now(
     state: Option<&DrainState>,
     unit: &Unit,
     rules: usize,
-    basis: &Basis<'_>,
+    basis: &DeviceBasis<'_>,
 ) -> UnitProgress {
     let is_held = !holders(&basis.reading.snapshot, &unit.devices).is_empty();
     let recorded = state.and_then(|state| state.unit(&unit.name));
@@ -32,7 +32,7 @@ pub fn progress_now(
 
 /// The devices that the rules of a unit select.
 #[must_use]
-pub fn devices_of(unit: &UnitState, basis: &Basis<'_>) -> BTreeSet<DeviceId> {
+pub fn devices_of(unit: &UnitState, basis: &DeviceBasis<'_>) -> BTreeSet<DeviceId> {
     let rules = unit.rules.iter();
     let taints: Vec<ProposedTaint> = rules
         .map(|rule| ProposedTaint::of_rule(rule, basis.now))
@@ -64,7 +64,7 @@ mod tests {
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         let semantics = semantics(37);
         let stage = |state: Option<&DrainState>, rules: usize, reading: &Reading| {
-            let basis = Basis {
+            let basis = DeviceBasis {
                 reading,
                 semantics: &semantics,
                 now: now(),

@@ -318,11 +318,7 @@ mod tests {
             of(&ended, at),
         ]);
         let semantics = semantics(37);
-        let basis = Basis {
-            reading: &cluster.reading,
-            semantics: &semantics,
-            now: now(),
-        };
+        let basis = Basis::new(&cluster.reading, &semantics, now());
         let pods = pods_of(&impact, &basis);
         let found: Vec<(&str, PodClass, bool, bool)> = pods
             .iter()

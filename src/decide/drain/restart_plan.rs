@@ -358,11 +358,7 @@ mod tests {
             };
             let facts = RestartFacts {
                 impact: &impact(impacts.collect()),
-                basis: &Basis {
-                    reading: &self.cluster.reading,
-                    semantics: &semantics,
-                    now: now(),
-                },
+                basis: &Basis::new(&self.cluster.reading, &semantics, now()),
                 replacements: &replacements,
                 rules: &self.rules,
             };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::assess::{Basis, completeness};
+use crate::assess::{DeviceBasis, completeness};
 use crate::engine::allocator::{Completeness, PendingClaim, RootCause, SearchBasis, diagnose};
 use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::engine::explain::explain_input::taints_of;
@@ -40,7 +40,7 @@ pub struct WaitingPod {
 impl WaitingPod {
     /// The question for devices, as the allocator gets it.
     #[must_use]
-    pub fn question<'a>(&'a self, basis: &Basis<'a>) -> PendingClaim<'a> {
+    pub fn question<'a>(&'a self, basis: &DeviceBasis<'a>) -> PendingClaim<'a> {
         PendingClaim {
             snapshot: &basis.reading.snapshot,
             claim: &self.pending.claim,
@@ -56,7 +56,7 @@ impl WaitingPod {
 
     /// The claims that hold nothing yet.
     #[must_use]
-    pub fn unallocated<'a>(&self, basis: &Basis<'a>) -> Vec<&'a ResourceClaim> {
+    pub fn unallocated<'a>(&self, basis: &DeviceBasis<'a>) -> Vec<&'a ResourceClaim> {
         let claims = basis.reading.snapshot.claims.iter();
         claims
             .filter(|claim| self.claims.contains(&claim.name))
@@ -70,7 +70,7 @@ impl WaitingPod {
 ///
 /// It does not, for a reason of its own, in words and with those of the scheduler; or something that decides it was not
 /// read. Nothing was changed.
-pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure> {
+pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Failure> {
     if let Some(node) = &pod.node {
         return Ok(Eligibility::Scheduled(node.clone()));
     }
@@ -136,7 +136,7 @@ pub fn eligibility(pod: &Pod, basis: &Basis<'_>) -> Result<Eligibility, Failure>
 /// # Errors
 ///
 /// Something that decides was not read.
-pub fn refuse_unknown(basis: &Basis<'_>) -> Result<(), Failure> {
+pub fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
     if completeness(basis.reading) == Completeness::COMPLETE {
         return Ok(());
     }
@@ -150,7 +150,11 @@ pub fn refuse_unknown(basis: &Basis<'_>) -> Result<(), Failure> {
 }
 
 /// Refuses a pod that no eviction helps.
-fn refuse_other_causes(waits: &WaitingPod, pod: &Pod, basis: &Basis<'_>) -> Result<(), Failure> {
+fn refuse_other_causes(
+    waits: &WaitingPod,
+    pod: &Pod,
+    basis: &DeviceBasis<'_>,
+) -> Result<(), Failure> {
     let found = diagnose(&waits.question(basis));
     let why = match found.root_cause {
         RootCause::Devices

@@ -338,14 +338,7 @@ fn asked(change: impl FnOnce(&mut Pod)) -> Result<Eligibility, Failure> {
     waiting.node = None;
     change(&mut waiting);
     let reading = reading();
-    eligibility(
-        &waiting,
-        &Basis {
-            reading: &reading,
-            semantics: &Semantics::newest(),
-            now: now(),
-        },
-    )
+    eligibility(&waiting, &Basis::new(&reading, &Semantics::newest(), now()))
 }
 
 #[test]
@@ -421,11 +414,8 @@ fn asked_beside_a_free_device(change: impl FnOnce(&mut Node)) -> Result<Eligibil
         name: "gpu".into(),
         source: ClaimSource::Claim("gpu".into()),
     }];
-    let basis = Basis {
-        reading: &reading,
-        semantics: &Semantics::newest(),
-        now: now(),
-    };
+    let semantics = Semantics::newest();
+    let basis = Basis::new(&reading, &semantics, now());
     eligibility(&critical, &basis)
 }
 
@@ -461,11 +451,8 @@ fn a_claim_that_was_not_read_is_not_one_that_does_not_exist() {
     reading.gaps.push(Gap::of(Kind::ResourceClaim, "denied"));
     let mut pod = pod("team-a", "critical");
     pod.node = None;
-    let basis = Basis {
-        reading: &reading,
-        semantics: &Semantics::newest(),
-        now: now(),
-    };
+    let semantics = Semantics::newest();
+    let basis = Basis::new(&reading, &semantics, now());
     let failure = eligibility(&pod, &basis).unwrap_err();
     assert!(
         failure.to_string().contains("could not be read"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::{PlanRequest, PlanSize, Spread};
 use super::units::devices_of;
-use crate::assess::{Basis, PlanUnit, completeness};
+use crate::assess::{DeviceBasis, PlanUnit, completeness};
 use crate::engine;
 use crate::engine::allocator::{AllocatableDevices, SearchBasis, allocatable_devices};
 use crate::engine::set_search::{DomainLimits, SetLimits};
@@ -38,7 +38,7 @@ pub struct PlanSpace {
 pub fn plan_space(
     request: &PlanRequest,
     units: Vec<PlanUnit>,
-    basis: &Basis<'_>,
+    basis: &DeviceBasis<'_>,
 ) -> Result<PlanSpace, Failure> {
     let mut space = PlanSpace {
         units,
@@ -137,7 +137,7 @@ fn spread_over(
     space: &mut PlanSpace,
     size: PlanSize,
     spread: Spread,
-    basis: &Basis<'_>,
+    basis: &DeviceBasis<'_>,
 ) -> Result<(), Failure> {
     let domains = domains(&space.units, spread, basis)?;
     let all = space.units.len();
@@ -193,7 +193,7 @@ fn evenly(sizes: &[usize], count: usize) -> usize {
 fn domains(
     units: &[PlanUnit],
     spread: Spread,
-    basis: &Basis<'_>,
+    basis: &DeviceBasis<'_>,
 ) -> Result<Vec<Option<String>>, Failure> {
     let snapshot = &basis.reading.snapshot;
     let states = engine::devices(snapshot, basis.semantics).devices;
@@ -270,7 +270,7 @@ mod tests {
 
     fn space(request: &PlanRequest, reading: &Reading) -> Result<PlanSpace, Failure> {
         let semantics = testing::semantics(37);
-        let basis = Basis {
+        let basis = DeviceBasis {
             reading,
             semantics: &semantics,
             now: testing::now(),

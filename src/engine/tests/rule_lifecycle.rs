@@ -255,7 +255,7 @@ fn a_device_is_free_again_unless_somebody_else_taints_it() {
         .rule("announced", "gpu.example.com/*/*", "example.com/later:None");
     let taints = [proposed("gpu.example.com/*/*", MAINTENANCE)];
     let impact = world.preview(&taints);
-    let released: Vec<(String, usize)> = release(&impact, &world.snapshot, None)
+    let released: Vec<(String, usize)> = release(&impact.devices, &world.snapshot, None)
         .into_iter()
         .map(|device| (device.device.to_string(), device.remaining.len()))
         .collect();
@@ -274,7 +274,7 @@ fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
     let taints = [proposed("gpu.example.com/*/*", MAINTENANCE)];
     let schedulability = |nodes: Option<&[Node]>| {
         let impact = world.preview(&taints);
-        let released = release(&impact, &world.snapshot, nodes);
+        let released = release(&impact.devices, &world.snapshot, nodes);
         released[0]
             .node
             .as_ref()
@@ -345,7 +345,7 @@ fn who_works_with_a_device_keeps_it_and_who_looks_after_it_does_not() {
         });
     let taints = [proposed("gpu.example.com/*/*", MAINTENANCE)];
     let impact = world.preview(&taints);
-    let held: Vec<usize> = release(&impact, &world.snapshot, None)
+    let held: Vec<usize> = release(&impact.devices, &world.snapshot, None)
         .iter()
         .map(|it| it.claims.len())
         .collect();

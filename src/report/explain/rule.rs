@@ -438,11 +438,8 @@ mod tests {
     }
 
     fn explained(reading: &Reading) -> Explained {
-        let basis = Basis {
-            reading,
-            semantics: &testing::semantics(37),
-            now: testing::now(),
-        };
+        let semantics = testing::semantics(37);
+        let basis = Basis::new(reading, &semantics, testing::now());
         explain_rule(&reading.snapshot.rules[0], &basis).0
     }
 

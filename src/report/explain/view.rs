@@ -441,11 +441,7 @@ mod tests {
         };
         reading.gaps = unread.iter().map(|kind| Gap::of(*kind, "denied")).collect();
         let semantics = testing::semantics(37);
-        let basis = Basis {
-            reading: &reading,
-            semantics: &semantics,
-            now: testing::now(),
-        };
+        let basis = Basis::new(&reading, &semantics, testing::now());
         let (one, gaps) = explain_pod(&pod, &[], &basis);
         Explanation::new(vec![one], &gaps, &basis)
     }

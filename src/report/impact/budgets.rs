@@ -267,11 +267,7 @@ mod tests {
         let mut impact = example.impact();
         impact.pods.clear();
         let semantics = testing::semantics(37);
-        let basis = crate::assess::Basis {
-            reading: &example.reading,
-            semantics: &semantics,
-            now: testing::now(),
-        };
+        let basis = crate::assess::Basis::new(&example.reading, &semantics, testing::now());
         let nobody = ImpactReport::new(&impact, &basis, &crate::assess::Limits::default());
         assert_eq!(gaps(&nobody), 0);
         assert_eq!(nobody.assessment.totals.budgets_violated.exact(), Some(0));

@@ -399,11 +399,8 @@ mod tests {
         let pod = testing::pod("team-a", "train-0");
         let impact = testing::impact(vec![testing::evicted(&pod, -30)]);
         let reading = testing::reading();
-        let basis = Basis {
-            reading: &reading,
-            semantics: &testing::semantics(37),
-            now: testing::now(),
-        };
+        let semantics = testing::semantics(37);
+        let basis = Basis::new(&reading, &semantics, testing::now());
         let report = ImpactReport::new(&impact, &basis, &Limits::default());
         let view = &report.affected_pods[0];
         assert_eq!(view.outcome, Outcome::EvictedNow);

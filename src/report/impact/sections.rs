@@ -309,11 +309,8 @@ mod tests {
         impact
             .pods
             .retain(|pod| pods.contains(&pod.pod.name.name.as_str()));
-        let basis = Basis {
-            reading: &example.reading,
-            semantics: &testing::semantics(37),
-            now: testing::now(),
-        };
+        let semantics = testing::semantics(37);
+        let basis = Basis::new(&example.reading, &semantics, testing::now());
         let report = ImpactReport::new(&impact, &basis, &Limits::default());
         headline(&report).remove(0)
     }
@@ -380,11 +377,8 @@ mod tests {
         });
         let mut impact = example.impact();
         impact.pods.clear();
-        let basis = Basis {
-            reading: &example.reading,
-            semantics: &testing::semantics(37),
-            now: testing::now(),
-        };
+        let semantics = testing::semantics(37);
+        let basis = Basis::new(&example.reading, &semantics, testing::now());
         let report = ImpactReport::new(&impact, &basis, &Limits::default());
         assert_eq!(
             headline_of(&report),
@@ -396,11 +390,8 @@ mod tests {
         let example = Example::new();
         let mut impact = example.impact();
         change(&mut impact);
-        let basis = Basis {
-            reading: &example.reading,
-            semantics: &testing::semantics(37),
-            now: testing::now(),
-        };
+        let semantics = testing::semantics(37);
+        let basis = Basis::new(&example.reading, &semantics, testing::now());
         ImpactReport::new(&impact, &basis, &Limits::default())
     }
 
@@ -456,11 +447,8 @@ mod tests {
     #[test]
     fn before_1_35_there_is_no_message_of_the_controller() {
         let example = Example::new();
-        let basis = Basis {
-            reading: &example.reading,
-            semantics: &testing::semantics(34),
-            now: testing::now(),
-        };
+        let semantics = testing::semantics(34);
+        let basis = Basis::new(&example.reading, &semantics, testing::now());
         let report = ImpactReport::new(&example.impact(), &basis, &Limits::default());
         assert_eq!(report.proposed_taints[0].controller_message, None);
         assert_eq!(

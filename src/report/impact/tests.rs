@@ -129,11 +129,7 @@ fn report_of(reading: &Reading, guards: &[&str]) -> ImpactReport {
         guards: &guards,
         wholes: Wholes::default(),
     };
-    let basis = Basis {
-        reading,
-        semantics: &semantics,
-        now: testing::now(),
-    };
+    let basis = Basis::new(reading, &semantics, testing::now());
     ImpactReport::new(&impact, &basis, &limits)
 }
 

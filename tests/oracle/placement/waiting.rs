@@ -238,11 +238,11 @@ fn waits(made: &mut Cluster, wants: Wants) {
 fn explained(made: &Cluster) -> Explained {
     let reading: Reading = read(made);
     let semantics = Semantics::newest();
-    let basis = Basis {
-        reading: &reading,
-        semantics: &semantics,
-        now: "2026-11-21T01:00:34Z".parse().expect("a time"),
-    };
+    let basis = Basis::new(
+        &reading,
+        &semantics,
+        "2026-11-21T01:00:34Z".parse().expect("a time"),
+    );
     let mut pods = reading.snapshot.pods.iter();
     let pod = pods
         .find(|pod| pod.name.name.as_str() == "pod-0")

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::{PodQuery, PodQueryResult, read_optional, read_workloads};
-use crate::commands::work::cluster_view::ClusterView;
+use crate::cluster::{Detail, PodQuery, PodQueryResult, read_optional, read_workloads};
+use crate::commands::work::cluster_view::{ClusterView, Pods};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
@@ -32,7 +32,7 @@ impl UnitObserver<'_> {
     /// Facts about the unit now; `rules` are those on which this run recorded its work. A wait determines whether the
     /// devices are idle.
     pub(super) async fn facts(&mut self, rules: &[DeviceTaintRule]) -> Result<UnitFacts, Failure> {
-        let view = ClusterView::of(self.live.clone(), self.version).await?;
+        let view = ClusterView::of(self.live.clone(), self.version, Detail::Names).await?;
         let rules_now = rule_state(rules, view.rules()?, self.run);
         let proposed: Vec<ProposedTaint> = rules
             .iter()
@@ -100,9 +100,9 @@ impl UnitObserver<'_> {
         read.map_err(failed)
     }
 
-    fn remember(&mut self, view: &ClusterView, pods: &[UnitPod]) {
+    fn remember(&mut self, view: &ClusterView<Pods>, pods: &[UnitPod]) {
         for pod in pods {
-            let mut found = view.snapshot().pods.iter();
+            let mut found = view.pods().iter();
             if let Some(fact) = found.find(|fact| fact.uid == pod.uid) {
                 let known = (fact.clone(), pod.workload.clone());
                 self.seen.insert(pod.uid.clone(), known);
@@ -123,7 +123,7 @@ impl UnitObserver<'_> {
     /// not be read.
     async fn unschedulable(
         &self,
-        view: &ClusterView,
+        view: &ClusterView<Pods>,
     ) -> Result<(BTreeMap<Uid, String>, Vec<String>), Failure> {
         let makers: BTreeMap<&Uid, &Uid> = self
             .seen
@@ -175,7 +175,7 @@ impl UnitObserver<'_> {
     async fn of_new_makers(
         &self,
         pods: Vec<Pod>,
-        view: &ClusterView,
+        view: &ClusterView<Pods>,
         workloads: impl Iterator<Item = &Uid>,
     ) -> Result<BTreeMap<Uid, String>, Failure> {
         let workloads: BTreeSet<&Uid> = workloads.collect();

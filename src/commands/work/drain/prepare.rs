@@ -9,7 +9,7 @@ use crate::assess::{Replacements, Sibling};
 use crate::cluster::WriteMode;
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
-use crate::commands::work::cluster_view::ClusterView;
+use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
@@ -236,7 +236,8 @@ impl DrainRequest {
         let over = over.filter(|unit| unit.progress.is_over());
         settled.extend(over.map(|unit| unit.name.clone()));
         let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
-        let progress = |unit: &Unit| progress_now(state, unit, rules_of(unit).len(), &view.basis());
+        let progress =
+            |unit: &Unit| progress_now(state, unit, rules_of(unit).len(), &view.device_basis());
         for unit in units
             .iter()
             .filter(|unit| !left_out.contains_key(&unit.name))
@@ -324,7 +325,7 @@ impl DrainRequest {
         units: &[Unit],
         settled: &BTreeSet<String>,
         pods: &[UnitPod],
-        view: &ClusterView,
+        view: &ClusterView<impl ReadState>,
     ) -> Result<(), Failure> {
         let Some(plan) = &self.plan else {
             return Ok(());
@@ -388,7 +389,7 @@ impl DrainRequest {
         let impact = view.impact(&proposed);
         let pods = pods_of(&impact, &basis);
         self.refuse_outdated(&prepared.units, &prepared.settled, &pods, &view)?;
-        let (_, unknown) = workload_states(&view.snapshot().pods, &view.reading);
+        let (_, unknown) = workload_states(view.pods(), &view.reading);
         let unread: Vec<String> = unread(&view.reading).into_iter().chain(unknown).collect();
         let leaving: Vec<&UnitPod> = pods
             .iter()

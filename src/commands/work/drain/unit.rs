@@ -59,7 +59,7 @@ impl UnitDrain<'_, '_, '_> {
     pub(super) async fn drain(&mut self, run: UnitRun) -> Result<UnitEnd, Failure> {
         let order = self.order;
         let live = order.live.clone();
-        let view = Box::pin(ClusterView::of_for(live, order.version, Detail::Attributes)).await?;
+        let view = Box::pin(ClusterView::of(live, order.version, Detail::Attributes)).await?;
         let rules = self.rules.clone();
         let name = order.name.to_owned();
         let left = RefCell::new(Vec::new());

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use super::order::{DrainOrder, KubeletQuery};
 use crate::cluster::Detail;
-use crate::commands::work::cluster_view::ClusterView;
+use crate::commands::work::cluster_view::{ClusterView, Pods};
 use crate::commands::work::debug_pod::DebugPodPlan;
 use crate::commands::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use crate::commands::work::kubelet_node::NodeTrust;
 use crate::decide::drain::{RemovalSafety, Unit, removal_safety};
-use crate::engine;
+use crate::engine::{self, ProposedTaint};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, NodeName};
 use crate::report::blocker::Blocker;
@@ -35,7 +35,13 @@ impl DrainOrder<'_> {
             return Ok(None);
         };
         let live = self.live.clone();
-        let view = Box::pin(ClusterView::of_for(live, self.version, Detail::Attributes)).await?;
+        let view = Box::pin(ClusterView::of(live, self.version, Detail::Attributes)).await?;
+        let proposed: Vec<ProposedTaint> = rules
+            .iter()
+            .map(|rule| ProposedTaint::of_rule(rule, view.now))
+            .collect();
+        // Of devices that are local to no node, pods show where they are; an idle unit mostly has none.
+        let view = Box::pin(view.with_pods_of(&proposed)).await?;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
         let nodes: BTreeSet<Option<NodeName>> = unit
             .devices
@@ -83,7 +89,7 @@ impl DrainOrder<'_> {
         &self,
         node: &NodeName,
         query: &KubeletQuery,
-        view: &ClusterView,
+        view: &ClusterView<Pods>,
         awaited: AwaitedRelease<'_>,
     ) -> Result<Vec<String>, Failure> {
         let plan = DebugPodPlan {

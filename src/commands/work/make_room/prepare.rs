@@ -7,7 +7,7 @@ use crate::cluster::{
     AccessQuery, NodeDetail, Permission, PodQuery, PodQueryResult, Purpose, WriteMode, evict,
 };
 use crate::commands::work::access::refuse_missing;
-use crate::commands::work::cluster_view::ClusterView;
+use crate::commands::work::cluster_view::{ClusterView, Disruption};
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::explain_targets::{no_such_pod, the_one};
@@ -117,7 +117,7 @@ impl RoomRequest {
         let mut last = None;
         for pod in pods.into_iter().take(MOST_PENDING) {
             let view = view.clone().with_found(std::slice::from_ref(&pod));
-            match eligibility(&pod, &view.basis()) {
+            match eligibility(&pod, &view.device_basis()) {
                 Ok(eligible) => return Ok((pod, eligible)),
                 // Of several pending pods, the next may be one that waits for devices.
                 Err(failure) => last = last.or(Some(failure)),
@@ -127,7 +127,7 @@ impl RoomRequest {
             (RoomTarget::Pending, last) => {
                 // With data missing, the pods may have been rejected for that reason alone.
                 if last.is_some() {
-                    refuse_unknown(&view.basis())?;
+                    refuse_unknown(&view.device_basis())?;
                 }
                 Failure::refused("no pending pod waits for devices that other pods hold")
             }
@@ -149,13 +149,13 @@ impl RoomRequest {
         view: ClusterView,
     ) -> Result<Preparation, Failure> {
         let view = view.with_found(std::slice::from_ref(&pod));
-        let unallocated = waiting.unallocated(&view.basis());
+        let unallocated = waiting.unallocated(&view.device_basis());
         let lacking = lacking(&unallocated, &pod.uid);
         refuse_lacking(&lacking, self.mechanism, &view.semantics)?;
         let nobody = BTreeSet::new();
         let reserved = reserved(view.rules()?, &pod.uid);
         let relevant = relevant_devices(&RoomQuestion {
-            waiting: waiting.question(&view.basis()),
+            waiting: waiting.question(&view.device_basis()),
             evictable: &[],
             leaving: &nobody,
             reserved: &reserved,
@@ -216,7 +216,7 @@ impl RoomRequest {
 }
 
 /// Refuses to choose where pods or budgets could not be read.
-fn refuse_unread(view: &ClusterView) -> Result<(), Failure> {
+fn refuse_unread(view: &ClusterView<Disruption>) -> Result<(), Failure> {
     let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
     let mut gaps = needed
         .into_iter()
@@ -270,7 +270,11 @@ fn reserved(rules: &[DeviceTaintRule], uid: &Uid) -> BTreeSet<DeviceId> {
 }
 
 /// What has to be done for each rule: one that an earlier run has left for the same pod becomes what is wanted.
-fn steps(drafts: Vec<RuleDraft>, view: &ClusterView, uid: &Uid) -> Result<Vec<AddStep>, Failure> {
+fn steps(
+    drafts: Vec<RuleDraft>,
+    view: &ClusterView<Disruption>,
+    uid: &Uid,
+) -> Result<Vec<AddStep>, Failure> {
     let rules = view.rules()?;
     let mut steps = Vec::new();
     for draft in drafts {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::prepare::Prepared;
-use crate::cluster::{EvictionAnswer, PodQuery, PodQueryResult, WriteMode, evict};
+use crate::cluster::{Detail, EvictionAnswer, PodQuery, PodQueryResult, WriteMode, evict};
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
-use crate::commands::work::cluster_view::ClusterView;
+use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::drain::EvictionReply;
 use crate::decide::make_room::{
@@ -100,7 +100,7 @@ impl RoomOrder<'_> {
     }
 
     async fn facts(&self) -> Result<StageFacts, Failure> {
-        let view = ClusterView::of(self.live.clone(), self.version).await?;
+        let view = ClusterView::of(self.live.clone(), self.version, Detail::Names).await?;
         // Rules that cannot be read must not be taken for rules that were removed.
         view.rules()?;
         if !view.knows_usage() {
@@ -184,7 +184,7 @@ impl RoomOrder<'_> {
 }
 
 /// The pod as it is now; absent where it is gone.
-async fn pod_now(pod: &Pod, view: &ClusterView) -> Result<Option<Pod>, Failure> {
+async fn pod_now(pod: &Pod, view: &ClusterView<impl ReadState>) -> Result<Option<Pod>, Failure> {
     let name = &pod.name;
     match view.find_pods(PodQuery::One(name)).await? {
         PodQueryResult::These(pods, _) => Ok(pods.into_iter().next()),

@@ -1,0 +1,21 @@
+//! What was looked at: a cluster or saved files, as they were at one moment.
+//!
+//! Every command that answers or decides does so from a [`ClusterView`]. Whether it is of a live cluster or
+//! of files, what was read, how that version of Kubernetes behaves and for which moment the question
+//! is answered are known here and nowhere else. What was read of pods is part of its type: a verdict on
+//! pods that were not read does not compile.
+//!
+//! | what | module |
+//! |---|---|
+//! | The view, and what it answers | `view` |
+//! | What may have been read of pods | `read_state` |
+//! | Where it comes from: files or a cluster | `open` |
+//! | What is read later, since only some questions need it | `reads` |
+
+mod open;
+mod read_state;
+mod reads;
+mod view;
+
+pub(crate) use read_state::{Disruption, Pods, ReadState};
+pub(crate) use view::{ClusterView, ViewWarnings};

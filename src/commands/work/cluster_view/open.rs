@@ -1,0 +1,135 @@
+//! Where a view comes from: files or a cluster.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::view::{ClusterView, ViewRequest, ViewWarnings};
+use crate::cluster::{self, ApiClient, Detail, discover};
+use crate::commands::clock;
+use crate::commands::context::Context;
+use crate::commands::work::connect::{Live, connect, connect_client, failed};
+use crate::commands::work::source::{Source, detail, read_instead};
+use crate::decide::Version;
+use crate::decide::version::{self, doubts_about};
+use crate::engine::Semantics;
+use crate::error::Failure;
+use crate::model::{Reading, Warning};
+
+impl ClusterView {
+    /// Reads the files that were named, or connects and reads the cluster without its pods; of each object as
+    /// much as is `wanted`.
+    pub(crate) async fn open(
+        source: &Source,
+        context: &Context,
+        wanted: Detail,
+    ) -> Result<Self, Failure> {
+        let request = ViewRequest::new(source.version, wanted);
+        if source.from.is_empty() {
+            let client = connect_client(context).await?;
+            return Self::of_client(client, request).await;
+        }
+        let reading = read_instead(&source.from, context, cluster::read).await?;
+        Self::of_files(reading, source, request)
+    }
+
+    /// As [`ClusterView::open`], with the rules by name as they are served or stand in the files, with all
+    /// their fields.
+    pub(crate) async fn open_with_objects(
+        source: &Source,
+        context: &Context,
+    ) -> Result<(Self, BTreeMap<String, Value>), Failure> {
+        let request = ViewRequest::new(source.version, Detail::Names);
+        if !source.from.is_empty() {
+            let read = read_instead(&source.from, context, cluster::read_with_rules);
+            let (reading, objects) = read.await?;
+            return Ok((Self::of_files(reading, source, request)?, objects));
+        }
+        let live = connect(context).await?;
+        let semantics = source.version.semantics(live.served.version)?;
+        let Live { client, served } = &live;
+        let read = cluster::read_devices_with_objects(client, served, detail(&semantics)).await;
+        let (reading, objects, odd) = read.map_err(failed)?;
+        let mut view = Self::of_cluster(reading, semantics, live, request);
+        view.view_warnings.doubts.extend(
+            odd.iter()
+                .map(|error| version::odd_object(&error.to_string())),
+        );
+        Ok((view, objects))
+    }
+
+    /// Reads a cluster that is connected already, without its pods; of each object as much as is `wanted`.
+    pub(crate) async fn of(live: Live, version: Version, wanted: Detail) -> Result<Self, Failure> {
+        Self::of_live(live, ViewRequest::new(version, wanted)).await
+    }
+
+    /// Reads a cluster of which nothing is known yet but what is remembered.
+    async fn of_client(client: ApiClient, request: ViewRequest) -> Result<Self, Failure> {
+        // On the heap: several lists are read in it, and it is part of what every command does.
+        let read = Box::pin(cluster::read_remembered(&client, request.wanted))
+            .await
+            .map_err(failed)?;
+        let Some((served, reading)) = read else {
+            let served = Box::pin(discover(&client)).await.map_err(failed)?;
+            return Box::pin(Self::of_live(Live { client, served }, request)).await;
+        };
+        let live = Live { client, served };
+        let semantics = request.version.semantics(live.served.version)?;
+        if detail(&semantics) <= request.wanted {
+            return Ok(Self::of_cluster(reading, semantics, live, request));
+        }
+        // Rules that select by attributes need more than was read.
+        Box::pin(Self::of_live(live, request)).await
+    }
+
+    pub(super) async fn of_live(live: Live, request: ViewRequest) -> Result<Self, Failure> {
+        let semantics = request.version.semantics(live.served.version)?;
+        let detail = detail(&semantics).max(request.wanted);
+        let reading = cluster::read_devices(&live.client, &live.served, detail)
+            .await
+            .map_err(failed)?;
+        Ok(Self::of_cluster(reading, semantics, live, request))
+    }
+
+    fn of_cluster(
+        mut reading: Reading,
+        semantics: Semantics,
+        live: Live,
+        request: ViewRequest,
+    ) -> Self {
+        let mut doubts = doubts_about(&semantics, &reading);
+        // This machine's clock is better than none, and is told as a doubt.
+        let now = reading.observed_at.unwrap_or_else(|| {
+            doubts.push(version::clock_of_this_machine());
+            clock::now()
+        });
+        reading.warnings.extend_from_slice(&doubts);
+        let view_warnings = ViewWarnings {
+            doubts,
+            live: Some(live),
+        };
+        Self::new(reading, semantics, now, view_warnings, request)
+    }
+
+    fn of_files(
+        mut reading: Reading,
+        source: &Source,
+        request: ViewRequest,
+    ) -> Result<Self, Failure> {
+        let semantics = source.version.semantics(reading.version)?;
+        if detail(&semantics).max(request.wanted) == Detail::Names {
+            // What a live cluster is not even asked for cannot be odd.
+            let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
+            reading.warnings.retain(concerns_names);
+        }
+        let doubts = doubts_about(&semantics, &reading);
+        reading.warnings.extend_from_slice(&doubts);
+        // The clock of this machine says nothing of when the files were saved.
+        let now = source.now.or(reading.observed_at).ok_or_else(|| {
+            Failure::usage("the files contain no time, so due times are unknown")
+                .hint("set the time of the report: --now 2026-11-21T01:00:00Z")
+        })?;
+        let view_warnings = ViewWarnings { doubts, live: None };
+        Ok(Self::new(reading, semantics, now, view_warnings, request))
+    }
+}

@@ -1,0 +1,318 @@
+//! The view, and what it answers.
+
+use std::marker::PhantomData;
+
+use jiff::Timestamp;
+
+use super::read_state::{Devices, Disruption, ReadState, WithPods};
+use crate::assess::{Basis, DeviceBasis, Guard};
+use crate::cluster::Detail;
+use crate::commands::work::connect::Live;
+use crate::decide::existing_rules::{rule_named, rules_in};
+use crate::decide::explain_targets::devices_with;
+use crate::decide::identity::{self, Hardware};
+use crate::decide::risk::release_of;
+use crate::decide::{Version, choice};
+use crate::engine::{self, DeviceImpact, Impact, ProposedTaint, Selection, Semantics};
+use crate::error::Failure;
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
+use crate::output::Printer;
+use crate::report::ImpactReport;
+use crate::report::metadata::Warning as Oddity;
+
+/// A cluster or saved files, as they were when they were looked at; `Read` is what was read of pods.
+#[derive(Clone)]
+pub(crate) struct ClusterView<Read: ReadState = Devices> {
+    /// What was read.
+    pub(crate) reading: Reading,
+    /// How that version of Kubernetes behaves.
+    pub(crate) semantics: Semantics,
+    /// For which moment questions are answered: the server's clock, or the files' time.
+    pub(crate) now: Timestamp,
+    /// What there is to say beside what was read.
+    pub(super) view_warnings: ViewWarnings,
+    /// How it was asked for.
+    pub(super) request: ViewRequest,
+    pub(super) read: PhantomData<Read>,
+}
+
+/// How a view was asked for, to look again.
+#[derive(Clone)]
+pub(super) struct ViewRequest {
+    /// Which behaviour was asked for.
+    pub(super) version: Version,
+    /// How much the question needs of each object.
+    pub(super) wanted: Detail,
+    /// Attributes that identify hardware beside those that are known.
+    pub(super) identifying: Vec<String>,
+}
+
+impl ViewRequest {
+    pub(super) fn new(version: Version, wanted: Detail) -> Self {
+        Self {
+            version,
+            wanted,
+            identifying: Vec::new(),
+        }
+    }
+}
+
+/// What there is to say about a look beside what was read. It is all that is left of a large cluster
+/// while a long text about it is printed.
+#[derive(Clone, Default)]
+pub(crate) struct ViewWarnings {
+    /// What is doubtful about the look itself; among the warnings of the reading too.
+    pub(super) doubts: Vec<Warning>,
+    /// The cluster, unless files were read.
+    pub(super) live: Option<Live>,
+}
+
+impl ViewWarnings {
+    /// Says what the server had to say beside its answers, and what is doubtful about the look.
+    pub(crate) fn tell(&self, printer: &Printer<'_>) {
+        for doubt in &self.doubts {
+            printer.warn(&Oddity::from(doubt).line());
+        }
+        if let Some(live) = &self.live {
+            live.tell(printer);
+        }
+    }
+}
+
+impl<Read: ReadState> ClusterView<Read> {
+    pub(super) fn new(
+        reading: Reading,
+        semantics: Semantics,
+        now: Timestamp,
+        view_warnings: ViewWarnings,
+        request: ViewRequest,
+    ) -> Self {
+        Self {
+            reading,
+            semantics,
+            now,
+            view_warnings,
+            request,
+            read: PhantomData,
+        }
+    }
+
+    /// The view in another state, once more was read, or nothing is asked about pods.
+    pub(super) fn into_state<Now: ReadState>(self) -> ClusterView<Now> {
+        let Self { semantics, now, .. } = self;
+        ClusterView::new(
+            self.reading,
+            semantics,
+            now,
+            self.view_warnings,
+            self.request,
+        )
+    }
+
+    /// Looks at the cluster again, without its pods. Files do not change; they are as they were.
+    pub(crate) async fn again(&self) -> Result<ClusterView, Failure> {
+        match &self.view_warnings.live {
+            Some(live) => ClusterView::of_live(live.clone(), self.request.clone()).await,
+            None => Ok(self.clone().into_state()),
+        }
+    }
+
+    /// Which release the cluster is, as far as that is known; nothing is known of that of files.
+    pub(crate) fn release(&self) -> Option<Minor> {
+        let served = &self.live()?.served;
+        let rules = served
+            .version_of(Kind::DeviceTaintRule)
+            .map(|version| version.api_version);
+        release_of(served.version, self.request.version.kubernetes, rules)
+    }
+
+    /// The look, in which `more` attributes identify hardware beside those that are known.
+    pub(crate) fn identifying(mut self, more: &[String]) -> Self {
+        self.request.identifying = more.to_vec();
+        self
+    }
+
+    /// The devices that have these numbers, of which attributes were read.
+    pub(crate) fn devices_with(&self, hardware: &[Hardware]) -> Result<Vec<DeviceId>, Failure> {
+        devices_with(
+            hardware,
+            &self.request.identifying,
+            &self.reading,
+            &self.semantics,
+        )
+    }
+
+    /// What there is to say of those of `rules` that note what their devices were.
+    pub(crate) fn identity_warnings(&self, rules: &[DeviceTaintRule]) -> Vec<Warning> {
+        identity::warnings(rules, &self.reading, &self.semantics)
+    }
+
+    /// The cluster, unless files were read.
+    pub(crate) fn live(&self) -> Option<&Live> {
+        self.view_warnings.live.as_ref()
+    }
+
+    /// The facts.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.reading.snapshot
+    }
+
+    /// All rules. A failure when they could not be read: what is not known is not none.
+    pub(crate) fn rules(&self) -> Result<&[DeviceTaintRule], Failure> {
+        // Where rules are not served, this failure says what to switch on, which a gap cannot.
+        if let Some(live) = &self.view_warnings.live {
+            live.rules()?;
+        }
+        rules_in(&self.reading)
+    }
+
+    /// The rule of that name. A failure when there is none, with what may have been meant; and when
+    /// the rules could not be read.
+    pub(crate) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
+        rule_named(name, self.rules()?)
+    }
+
+    /// The devices that the `proposed` taints select; which they are does not depend on pods.
+    pub(crate) fn selected(&self, proposed: &[ProposedTaint]) -> Selection {
+        self.device_basis().selected(proposed)
+    }
+
+    /// The devices that the `proposed` taints select, with those who hold them and the taints that they have already.
+    pub(crate) fn tainted_devices<'a>(
+        &'a self,
+        proposed: &'a [ProposedTaint],
+    ) -> Vec<DeviceImpact<'a>> {
+        engine::tainted_devices(self.snapshot(), proposed, self.now, &self.semantics)
+    }
+
+    /// The devices that are published or allocated.
+    pub(crate) fn known_devices(&self) -> Vec<DeviceId> {
+        let all = engine::devices(self.snapshot(), &self.semantics).devices;
+        all.into_iter().map(|device| device.id).collect()
+    }
+
+    /// Whether all claims are known: without them nobody can say which device is in use.
+    pub(crate) fn knows_usage(&self) -> bool {
+        self.device_basis().knows_usage()
+    }
+
+    /// What answers about devices, claims and rules are based on.
+    pub(crate) fn device_basis(&self) -> DeviceBasis<'_> {
+        DeviceBasis {
+            reading: &self.reading,
+            semantics: &self.semantics,
+            now: self.now,
+        }
+    }
+
+    /// A name that matches nothing is a mistake, unless nobody can know what there is.
+    pub(crate) fn refuse_missing(&self, proposed: &[ProposedTaint]) -> Result<(), Failure> {
+        choice::refuse_missing(proposed, &self.reading, &self.semantics)
+    }
+
+    /// What there is to say beside what was read.
+    pub(crate) fn view_warnings(&self) -> &ViewWarnings {
+        &self.view_warnings
+    }
+
+    /// Says what there is to say beside what was read.
+    pub(crate) fn tell(&self, printer: &Printer<'_>) {
+        self.view_warnings.tell(printer);
+    }
+
+    /// Drops what was read, and keeps what there is to say beside it.
+    pub(crate) fn into_view_warnings(self) -> ViewWarnings {
+        self.view_warnings
+    }
+
+    /// What was read, and what there is to say beside it.
+    pub(crate) fn into_parts(self) -> (Reading, ViewWarnings) {
+        (self.reading, self.view_warnings)
+    }
+}
+
+impl<Read: WithPods> ClusterView<Read> {
+    /// The pods of the devices in question.
+    pub(crate) fn pods(&self) -> &[Pod] {
+        &self.reading.snapshot.pods
+    }
+
+    /// What every report says about where it is from.
+    pub(crate) fn basis(&self) -> Basis<'_> {
+        Basis::new(&self.reading, &self.semantics, self.now)
+    }
+
+    /// What the `proposed` taints do to what was read.
+    pub(crate) fn impact<'a>(&'a self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
+        self.basis().impact(proposed)
+    }
+}
+
+impl ClusterView<Disruption> {
+    /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
+    pub(crate) fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
+        let report = self.basis().report(proposed, guards);
+        let more = &self.request.identifying;
+        report.with_identities(&identity::identities(proposed, self.snapshot(), more))
+    }
+
+    /// Whom the `proposed` taints hit if Kubernetes behaved otherwise.
+    pub(crate) fn report_under(
+        &self,
+        semantics: &Semantics,
+        proposed: &[ProposedTaint],
+    ) -> ImpactReport {
+        let basis = self.basis().with_semantics(semantics);
+        basis.report(proposed, &[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::work::cluster_view::Pods;
+
+    /// What a call comes to where the view itself has nothing of that name.
+    struct NotRead;
+
+    /// Is found only where the view itself has nothing of that name.
+    trait Otherwise {
+        fn pods(&self) -> NotRead {
+            NotRead
+        }
+
+        fn basis(&self) -> NotRead {
+            NotRead
+        }
+
+        fn impact(&self) -> NotRead {
+            NotRead
+        }
+
+        fn report(&self) -> NotRead {
+            NotRead
+        }
+
+        fn report_under(&self) -> NotRead {
+            NotRead
+        }
+    }
+
+    impl<Read: ReadState> Otherwise for ClusterView<Read> {}
+
+    type Refused<Read> = fn(&ClusterView<Read>) -> NotRead;
+
+    /// This does not compile when a view answers what needs more than it has read.
+    #[test]
+    fn verdicts_on_pods_that_were_not_read_do_not_compile() {
+        let of_devices: [Refused<Devices>; 5] = [
+            |view| view.pods(),
+            |view| view.basis(),
+            |view| view.impact(),
+            |view| view.report(),
+            |view| view.report_under(),
+        ];
+        let of_pods: [Refused<Pods>; 2] = [|view| view.report(), |view| view.report_under()];
+        assert_eq!((of_devices.len(), of_pods.len()), (5, 2));
+    }
+}
