@@ -11,7 +11,10 @@ use crate::engine::job_fate::{JobFailure, JobFate};
 use crate::engine::termination_blocker::{DriverPresence, Publishers};
 use crate::engine::workloads::{Gang, gangs};
 use crate::engine::{Impact, PodImpact, Verdict};
-use crate::model::{Controller, DeviceId, Kind, Node, NodeHealth, NodeName, Pod, Reading, Uid};
+use crate::model::{
+    ClaimSource, Controller, DeviceId, Kind, Node, NodeHealth, NodeName, ObjectName, Pod, Reading,
+    Uid,
+};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 
@@ -313,6 +316,24 @@ impl<'a> HazardEvidence<'a> {
         as_meant(impact.tolerates_schedule_only && self.is_made_again(impact.pod))
     }
 
+    /// Whether its replacement is made while it terminates, and takes its claim as it is allocated: only a claim that no
+    /// pod uses is deallocated, and taints do not count for a claim that is allocated.
+    ///
+    /// Upstream: `syncClaim` in `pkg/controller/resourceclaim/controller.go`, `PreFilter` in
+    /// `pkg/scheduler/framework/plugins/dynamicresources`, and `FilterActivePods` for ReplicaSets; a StatefulSet and a
+    /// DaemonSet wait until the pod is gone.
+    pub(super) fn claim_stays_allocated(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
+        let is_used = |name: &ObjectName| impact.claims.iter().any(|used| used.claim.name == *name);
+        let is_named = impact.pod.claims.iter().any(|entry| match &entry.source {
+            ClaimSource::Claim(name) => is_used(name),
+            ClaimSource::Template { .. } | ClaimSource::Unknown => false,
+        });
+        let owner = impact.pod.controller.as_ref();
+        let at_once = owner
+            .is_some_and(|owner| matches!(&*owner.kind, "ReplicaSet" | "ReplicationController"));
+        as_meant(is_named && at_once && self.is_made_again(impact.pod))
+    }
+
     /// Which annotation asks that the pod be left alone.
     pub(super) fn asks_to_stay(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         do_not_disrupt(impact.pod).map(HazardReason::Since)
@@ -417,7 +438,7 @@ mod tests {
     use crate::engine::job_fate::job_fates;
     use crate::engine::workloads::recovering;
     use crate::engine::{ClaimUse, NotEvicted, Origin, disruption};
-    use crate::model::{NodeCondition, Phase, PodGroup, ReplicaSet, Workload};
+    use crate::model::{NodeCondition, Phase, PodClaim, PodGroup, ReplicaSet, Workload};
     use crate::report::testing::{self, node, workload};
 
     fn found(impact: PodImpact<'_>, reading: &Reading) -> Vec<Finding> {
@@ -627,6 +648,43 @@ mod tests {
         let mut impact = testing::evicted(&pod, 0);
         impact.tolerates_schedule_only = true;
         assert_eq!(codes(impact), ["unmanaged"]);
+    }
+
+    #[test]
+    fn a_replacement_that_is_made_at_once_takes_a_claim_that_is_not_generated() {
+        let mut pod = pod();
+        let claim = testing::name("team-a", "shared");
+        let named = |name: &str| PodClaim {
+            name: "gpu".into(),
+            source: ClaimSource::Claim(name.into()),
+        };
+        let generated = PodClaim {
+            name: "gpu".into(),
+            source: ClaimSource::Template {
+                template: "gpu".into(),
+                generated: Some("shared".into()),
+            },
+        };
+        let found = |pod: &Pod| {
+            let mut impact = testing::evicted(pod, 0);
+            impact.claims = vec![ClaimUse {
+                claim: &claim,
+                results: Vec::new(),
+            }];
+            codes(impact).contains(&"claim-stays-allocated".to_owned())
+        };
+        pod.claims = vec![named("shared")];
+        assert!(found(&pod));
+        for other in [named("another"), generated] {
+            pod.claims = vec![other];
+            assert!(!found(&pod), "{pod:?}");
+        }
+        pod.claims = vec![named("shared")];
+        // It waits until the pod is gone, and its claim free.
+        pod.controller.as_mut().expect("an owner").kind = "StatefulSet".into();
+        assert!(!found(&pod));
+        pod.controller = None;
+        assert!(!found(&pod));
     }
 
     #[test]

@@ -354,6 +354,18 @@ hazards! {
             tolerationSeconds",
         find: HazardEvidence::tolerates_schedule_only,
     }
+    /// Its claim stays allocated to the device, so that its replacement is scheduled there.
+    ClaimStaysAllocated {
+        code: "claim-stays-allocated",
+        severity: Warning,
+        rank: 112,
+        decided_by: Pod,
+        of: EvictedRunning,
+        after: MadeAgain,
+        reads: [Workloads],
+        meaning: "replacements are evicted again: they use the same claim, which stays allocated",
+        find: HazardEvidence::claim_stays_allocated,
+    }
     /// Something else evicts it too.
     ForeignTaint {
         code: "foreign-taint",

@@ -24,6 +24,8 @@ pub struct Sibling {
     /// Whether it is the same hardware under the name of another driver, and no partition: `--with-partitions`
     /// does not select it.
     pub is_of_other_driver: bool,
+    /// Whether its users have administrative access only, which takes the device from nobody.
+    pub is_admin: bool,
 }
 
 impl Sibling {
@@ -48,6 +50,7 @@ impl Sibling {
                 .beside
                 .iter()
                 .all(|beside| beside.driver != sibling.device.driver),
+            is_admin: sibling.is_admin,
         }
     }
 
@@ -133,6 +136,7 @@ mod tests {
             claims: vec![testing::full_name("team-a/claim")],
             pods: pods.iter().copied().map(testing::full_name).collect(),
             is_of_other_driver: false,
+            is_admin: false,
         }
     }
 

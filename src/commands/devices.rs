@@ -28,7 +28,7 @@ use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine;
 use crate::engine::hardware::Hardware as HardwareMap;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, Kind};
+use crate::model::{DeviceId, Kind, NodeName};
 use crate::render::{Format, render};
 use crate::report::device_changes::changes;
 use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
@@ -312,6 +312,13 @@ impl FollowedQuestion for Listed {
         let hardware = HardwareMap::of(&basis.reading.snapshot.slices);
         let listed: Vec<DeviceId> = hardware.closure(&listed).into_iter().collect();
         let rules = &basis.reading.snapshot.rules;
+        // What is recorded is not published while its driver is away.
+        let node = self.list_filter.node.as_deref().map(NodeName::from);
+        let recorded = node.map(|node| unreleased_devices::recorded_on(rules, &node));
+        let listed: Vec<DeviceId> = listed
+            .into_iter()
+            .chain(recorded.into_iter().flatten())
+            .collect();
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
             .with_warnings(&unreleased_devices::warnings(
                 rules,

@@ -133,15 +133,24 @@ impl<'a> EvictionEvidence<'a> {
         }
     }
 
+    /// The pods with idle devices to come that were deleted, by the rules or not, as far as `around` shows.
+    #[must_use]
+    pub fn leaving(&self, around: &TerminationFacts<'_>) -> Vec<PendingEviction<'a>> {
+        let holders = self.holders(around).into_iter();
+        holders.flat_map(|holder| holder.leaving).collect()
+    }
+
     /// Who holds the devices by any name, where that is waited for.
-    fn holders(&self) -> Vec<HoldingClaim<'a>> {
+    fn holders(&self, around: &TerminationFacts<'_>) -> Vec<HoldingClaim<'a>> {
         match self.goal {
             Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
             Goal::Idle => {
                 let snapshot = &self.reading.snapshot;
                 let taints = self.taints.all();
                 let selected = engine::selection(snapshot, &taints, self.semantics).devices;
-                holders(snapshot, &self.hardware.closure(&selected))
+                let held = holders(snapshot, &self.hardware.closure(&selected)).into_iter();
+                held.map(|claim| claim.with_leaving(around, self.now))
+                    .collect()
             }
         }
     }
@@ -156,7 +165,7 @@ impl<'a> EvictionEvidence<'a> {
         told: impl FnOnce(Observation<'_>, WaitFacts<'_>, &[UnevictedPod<'_>]) -> T,
     ) -> T {
         let left = impacts.left(around, self.now);
-        let holders = self.holders();
+        let holders = self.holders(around);
         let staying = staying(&impacts.now, &left);
         let facts = WaitFacts {
             rules: self.rules,

@@ -70,10 +70,16 @@ impl NotedRelease {
         value
     }
 
+    /// Whether it is about a pod that `is_meant` accepts by its UID.
+    #[must_use]
+    pub fn is_of(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.uid.as_deref().is_some_and(is_meant)
+    }
+
     /// Whether it is about a pod whose end had not been observed, and that `has_ended` accepts by its UID.
     #[must_use]
     pub fn is_ended(&self, has_ended: impl Fn(&str) -> bool) -> bool {
-        self.end == PodEnd::NotObserved && self.uid.as_deref().is_some_and(has_ended)
+        self.end == PodEnd::NotObserved && self.is_of(has_ended)
     }
 
     /// What happened, and which rules record it.

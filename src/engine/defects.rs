@@ -83,8 +83,8 @@ impl Defect {
                 "pods that use devices through extended resources are not evicted"
             }
             Self::StaleReservationsHide => {
-                "a new rule does not evict pods listed after an outdated entry in a claim's reservedFor until \
-                 the pods are updated"
+                "if a claim's reservedFor has an outdated entry, a new rule does not evict the pods listed after \
+                 it until those pods are updated"
             }
         }
     }

@@ -74,8 +74,6 @@ pub struct ForcedDeletions {
 struct LastSeen {
     pod: UnreleasedPod,
     is_stuck: bool,
-    /// Whether its containers have ended, and its devices are not released.
-    is_unreleased: bool,
 }
 
 impl ForcedDeletions {
@@ -123,8 +121,12 @@ impl ForcedDeletions {
             .holders
             .iter()
             .flat_map(|holder| &holder.pods)
-            .map(|pod| (*pod, false, false));
-        let left = observation.left.iter().map(|left| {
+            .map(|pod| (*pod, false));
+        let deleted = observation
+            .holders
+            .iter()
+            .flat_map(|holder| &holder.leaving);
+        let left = deleted.chain(observation.left).map(|left| {
             let is_stuck = match left.obstacle {
                 EvictionObstacle::Stuck(_) | EvictionObstacle::Kubelet { .. } => true,
                 EvictionObstacle::Controller { .. }
@@ -133,12 +135,10 @@ impl ForcedDeletions {
                 | EvictionObstacle::Finalizers(_)
                 | EvictionObstacle::Node(_) => false,
             };
-            // A kubelet releases devices after it has stopped the sandbox.
-            let is_unreleased = matches!(left.obstacle, EvictionObstacle::Stuck(_));
-            (left.pod, is_stuck, is_unreleased)
+            (left.pod, is_stuck)
         });
         let all = of_holders.chain(left);
-        for (pod, is_stuck, is_unreleased) in all.filter(|(pod, ..)| !has_ended(pod)) {
+        for (pod, is_stuck) in all.filter(|(pod, _)| !has_ended(pod)) {
             // A claim may be given back before its pod is gone: what was seen to be held once, was.
             let known = self.last.get(&pod.uid);
             let before = known.map(|last| last.pod.devices.clone());
@@ -146,22 +146,18 @@ impl ForcedDeletions {
             if now.devices.is_empty() {
                 now.devices = before.unwrap_or_default();
             }
-            let last = LastSeen {
-                pod: now,
-                is_stuck,
-                is_unreleased,
-            };
+            let last = LastSeen { pod: now, is_stuck };
             self.last.insert(pod.uid.clone(), last);
         }
     }
 
-    /// The pods that are there, whose containers have ended, and whose devices are not released: if such a pod is deleted by
-    /// force when nobody looks any more, nothing shows that they are still held; by name.
+    /// The pods that are there and stuck: if such a pod is deleted by force when nobody looks any more, nothing shows that
+    /// its devices are still held; by name.
     #[must_use]
-    pub fn unreleased(&self) -> Vec<UnreleasedPod> {
-        let unreleased = self.last.values().filter(|last| last.is_unreleased);
+    pub fn stuck(&self) -> Vec<UnreleasedPod> {
+        let stuck = self.last.values().filter(|last| last.is_stuck);
         let end = PodEnd::NotObserved;
-        let mut pods: Vec<UnreleasedPod> = unreleased
+        let mut pods: Vec<UnreleasedPod> = stuck
             .map(|last| UnreleasedPod {
                 end,
                 ..last.pod.clone()

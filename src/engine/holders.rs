@@ -6,8 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use super::impact::{Impact, NotEvicted, PodImpact, Verdict};
-use super::rule_lifecycle::PendingEviction;
+use super::rule_lifecycle::{PendingEviction, TerminationFacts, terminating};
 use crate::model::{DeviceId, Pod, ResourceClaim, Snapshot};
 
 /// A claim that holds devices.
@@ -19,6 +21,22 @@ pub struct HoldingClaim<'a> {
     pub devices: Vec<DeviceId>,
     /// The pods that it is reserved for, as far as they are known.
     pub pods: Vec<&'a Pod>,
+    /// Those of them that were deleted, whoever did that, and how far they are.
+    pub leaving: Vec<PendingEviction<'a>>,
+}
+
+impl HoldingClaim<'_> {
+    /// The claim, with how far those of its pods are that were deleted.
+    #[must_use]
+    pub fn with_leaving(self, facts: &TerminationFacts<'_>, now: Timestamp) -> Self {
+        let pods = self.pods.iter();
+        let leaving = pods.filter_map(|pod| {
+            let obstacle = terminating(pod, facts, now)?;
+            Some(PendingEviction { pod, obstacle })
+        });
+        let leaving = leaving.collect();
+        Self { leaving, ..self }
+    }
 }
 
 /// The claims that hold any of `devices`, by name.
@@ -40,6 +58,7 @@ pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<
             claim,
             devices: held.into_iter().cloned().collect(),
             pods: pods.collect(),
+            leaving: Vec::new(),
         })
     };
     let mut holders: Vec<HoldingClaim<'a>> = snapshot.claims.iter().filter_map(holder).collect();

@@ -175,7 +175,8 @@ fn scheduled(pod: &Pod) -> Option<Timestamp> {
     said.since.filter(|_| said.is_scheduled)
 }
 
-fn terminating(
+/// What a pod that was deleted waits for; nothing where it was not deleted.
+pub(super) fn terminating(
     pod: &Pod,
     facts: &TerminationFacts<'_>,
     now: Timestamp,

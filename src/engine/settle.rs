@@ -333,10 +333,10 @@ impl Settle {
         self.departures.has_ended(pod)
     }
 
-    /// The pods whose containers have ended and whose devices were not released at the last look, by name.
+    /// The pods that were stuck at the last look, by name.
     #[must_use]
-    pub fn unreleased(&self) -> Vec<UnreleasedPod> {
-        self.departures.unreleased()
+    pub fn stuck(&self) -> Vec<UnreleasedPod> {
+        self.departures.stuck()
     }
 
     /// What to do next where it can still be met, and what is open.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::device_removal::message as removal_message;
 use super::reference;
-use super::rule_lifecycle::{NO_CONDITION, times, why};
+use super::rule_lifecycle::{NO_CONDITION, remaining_line, times, why};
 use super::time::Time;
 use crate::decide::recovery::Unrecovered;
 use crate::decide::unreleased_devices::{RecordedRelease, how_it_went};
@@ -108,7 +108,7 @@ impl Blocker {
                 Self::rule(BlockerReason::NotObserved, rule, unobserved(rule))
             }
             OpenCondition::Present(rule) => Self::rule(BlockerReason::Present, rule, present(rule)),
-            OpenCondition::Held(holder) => Self::holder(holder),
+            OpenCondition::Held(holder) => Self::holder(holder, now),
             OpenCondition::NotReleased(pod) => Self::not_released(pod),
             OpenCondition::Unevaluated(gap) => Self::of(
                 BlockerReason::NotEvaluated,
@@ -200,7 +200,7 @@ impl Blocker {
     }
 
     /// A claim that holds devices.
-    fn holder(holder: &HoldingClaim<'_>) -> Self {
+    fn holder(holder: &HoldingClaim<'_>, now: Timestamp) -> Self {
         let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
         let verb = if devices.len() == 1 { "is" } else { "are" };
         // Pods are named beside the claim, since people know pods and the API knows claims.
@@ -211,7 +211,14 @@ impl Blocker {
             several => format!(" for pods {}", few(several)),
         };
         let claim = &holder.claim.name;
-        let message = format!("{} {verb} allocated to claim {claim}{users}", few(&devices));
+        // A claim of several pods that leave is held by each of them; one is enough to see what is wrong.
+        let leaving = holder.leaving.first();
+        let leaving = leaving.map(|left| format!("; {}", remaining_line(left, now)));
+        let message = format!(
+            "{} {verb} allocated to claim {claim}{users}{}",
+            few(&devices),
+            leaving.unwrap_or_default()
+        );
         // The first pod stands for all: where devices are local to a node, all pods of their claim run there.
         let pod = holder.pods.first();
         Self {

@@ -72,7 +72,9 @@ pub fn parsed(path: &Path) -> syn::File {
 
 /// Whether a file below `src` holds tests only.
 fn is_test(within: &Path) -> bool {
-    let is_test = |part: &str| part == "tests" || part == "tests.rs" || part.ends_with("_tests");
+    let is_test = |part: &str| {
+        ["tests", "tests.rs", "testing.rs"].contains(&part) || part.ends_with("_tests")
+    };
     within.iter().any(|part| is_test(&part.to_string_lossy()))
 }
 

@@ -306,7 +306,10 @@ async fn evaluated(
 ) -> WaitProgress {
     let impacts = evidence.impacts();
     let claims = &evidence.reading.snapshot.claims;
-    let left = impacts.left(&NodesKnown::default().around(claims), evidence.now);
+    let unknown = NodesKnown::default();
+    let unknown = unknown.around(claims);
+    let mut left = impacts.left(&unknown, evidence.now);
+    left.extend(evidence.leaving(&unknown));
     // Only after the first evaluation: it shows which pods are overdue, and their nodes alone are read.
     nodes.ask(&left, live, evidence.now).await;
     let around = nodes.known().around(claims);

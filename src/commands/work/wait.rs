@@ -238,10 +238,20 @@ impl Wait<'_> {
                 // Pods that are recreated and evicted again do not end, however long the wait is.
                 WaitStep::TimedOut | WaitStep::ComesBack => {
                     // With the wait the only one ends that would see how they go.
-                    let (pods, rules) = (settle.unreleased(), observer.rules());
+                    let (pods, rules) = (settle.stuck(), observer.rules());
                     let hardware = observer.hardware();
                     note_not_released(&pods, &progress, hardware, rules, context).await;
-                    return Ok(over(WaitEnd::TimedOut(progress.left.clone())));
+                    let mut left = progress.left.clone();
+                    if self.goal.is_about_pods() {
+                        let recording = [progress.rules.as_slice(), recorded].concat();
+                        let mut noted = unreleased_devices::left(&recording);
+                        let is_there = |uid: &str| pods.iter().any(|pod| pod.uid.as_str() == uid);
+                        noted.retain(|one| {
+                            !one.noted.is_ended(&has_ended) && !one.noted.is_of(is_there)
+                        });
+                        left.extend(noted.iter().map(Blocker::from));
+                    }
+                    return Ok(over(WaitEnd::TimedOut(left)));
                 }
                 WaitStep::NotSeenReleased => {
                     return Ok(over(WaitEnd::NotReleased(progress.left.clone())));

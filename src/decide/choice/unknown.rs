@@ -49,6 +49,14 @@ pub fn no_such_device(
     if known.is_empty() {
         return failure.hint(no_devices(rules));
     }
+    // Devices of another node would be a dangerous correction for those of a driver that is away.
+    if let Some(rule) = rules.iter().find(|rule| is_about(rule, selector)) {
+        let name = &rule.name;
+        return failure.hint(format!(
+            "rule {name} taints such devices: check that their driver is running (after 30s without it, \
+             they are no longer published)"
+        ));
+    }
     let similar = match word_of(selector) {
         // All devices of a driver are no correction of a mistyped serial number.
         Some(typed) => {
@@ -68,6 +76,17 @@ pub fn no_such_device(
         several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     };
     failure.hint("list the devices with `kubectl devicetaint devices`")
+}
+
+/// Whether the rule selects devices of that driver and pool by name, among them such as the selector means.
+fn is_about(rule: &DeviceTaintRule, selector: &DeviceSelector) -> bool {
+    let Some(own) = &rule.selector else {
+        return false;
+    };
+    own.driver.is_some()
+        && own.pool.is_some()
+        && (&own.driver, &own.pool) == (&selector.driver, &selector.pool)
+        && (own.device.is_none() || selector.device.is_none() || own.device == selector.device)
 }
 
 /// No device of that name is published or allocated, unless that cannot be known.
@@ -231,6 +250,20 @@ mod tests {
         assert!(
             told.starts_with("no device matches gpu.example.con/*/*"),
             "{told}"
+        );
+        // A rule names devices of a node whose driver is away: those of another node are no correction.
+        let mut rule = crate::decide::testing::named("pull", "NoExecute");
+        rule.selector = Some(device::parse("gpu.example.com/node-8/gpu-0").unwrap());
+        let typed = device::parse("gpu.example.com/node-8/*").unwrap();
+        let hinted = |rules: &[DeviceTaintRule]| {
+            let failure = no_such_device(&typed, std::slice::from_ref(&known), rules);
+            failure.hints().join("; ")
+        };
+        assert!(hinted(&[]).contains("node-7"), "{}", hinted(&[]));
+        let hints = hinted(&[rule]);
+        assert!(
+            hints.starts_with("rule pull taints such devices") && !hints.contains("node-7"),
+            "{hints}"
         );
         let list = |hint: &String| hint.contains("`kubectl devicetaint devices`");
         assert!(failure.hints().iter().any(list), "{:?}", failure.hints());

@@ -94,7 +94,8 @@ pub use pending_claim::{PendingClaim, is_placeable};
 pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 pub use root_cause::RootCause;
 pub use siblings::{
-    Sibling, may_be_used_under_other_names, siblings, used_under_other_names, users_beside,
+    Sibling, may_be_used_under_other_names, same_hardware, siblings, used_under_other_names,
+    users_beside,
 };
 pub use taint_owner::TaintOwner;
 pub use unmodelled_terms::UnmodelledTerm;

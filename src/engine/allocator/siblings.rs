@@ -22,6 +22,8 @@ pub struct Sibling<'a> {
     pub beside: BTreeSet<DeviceId>,
     /// The claims that hold it and whose users stay, by name.
     pub claims: Vec<&'a ResourceClaim>,
+    /// Whether all of them have administrative access, which takes the device from nobody.
+    pub is_admin: bool,
 }
 
 impl Sibling<'_> {
@@ -53,6 +55,7 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
     let evicted = claims_of(impact, |verdict| matches!(verdict, Verdict::Evicted { .. }));
     let terminating = claims_of(impact, |verdict| *verdict == Verdict::Terminating);
     let mut holders: BTreeMap<&DeviceId, Vec<&'a ResourceClaim>> = BTreeMap::new();
+    let mut working: BTreeSet<&DeviceId> = BTreeSet::new();
     let mut left: BTreeSet<&DeviceId> = BTreeSet::new();
     for claim in &snapshot.claims {
         for result in claim.allocation.iter().flat_map(|found| &found.results) {
@@ -65,6 +68,9 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
                 && (!is_selected || result.share_id.is_some())
             {
                 holders.entry(&result.device).or_default().push(claim);
+                if !result.admin_access {
+                    working.insert(&result.device);
+                }
             }
         }
     }
@@ -81,6 +87,7 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
             device: device.clone(),
             beside: beside.clone(),
             claims,
+            is_admin: !working.contains(device),
         });
     }
     siblings
@@ -140,6 +147,41 @@ fn parts_beside(snapshot: &Snapshot, meant: &BTreeSet<&DeviceId>) -> Vec<DeviceI
         parted.map(move |device| slice.id_of(device))
     });
     devices.collect()
+}
+
+/// The other devices among `selected` that are the same hardware as each of `held`; those without any are left out.
+///
+/// Attributes are decoded only where devices of several drivers are selected: parts of one driver share counters.
+#[must_use]
+pub fn same_hardware(
+    snapshot: &Snapshot,
+    selected: &BTreeSet<&DeviceId>,
+    held: &BTreeSet<&DeviceId>,
+) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let drivers: BTreeSet<_> = selected.iter().map(|id| &id.driver).collect();
+    if held.is_empty() || selected.len() < 2 {
+        return BTreeMap::new();
+    }
+    let parts: BTreeSet<DeviceId> = parts_beside(snapshot, selected).into_iter().collect();
+    let meant: BTreeSet<&DeviceId> = if drivers.len() > 1 {
+        selected.iter().copied().chain(&parts).collect()
+    } else {
+        let parted = selected.iter().copied();
+        parted.filter(|id| parts.contains(*id)).collect()
+    };
+    let hardware = Hardware::among(&snapshot.slices, &meant);
+    let mut same = BTreeMap::new();
+    for device in held {
+        let aliases = hardware.aliases(device).into_iter();
+        let others: BTreeSet<DeviceId> = aliases
+            .map(|alias| alias.device)
+            .filter(|id| selected.contains(id))
+            .collect();
+        if !others.is_empty() {
+            same.insert((*device).clone(), others);
+        }
+    }
+    same
 }
 
 /// The pods that use a part of each of `devices` as a device of its own, such as a partition, by name; devices

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Completeness, Placeability, Replacement, SearchBasis, UnmodelledTerm, replacement, siblings,
+    Completeness, Placeability, Replacement, SearchBasis, UnmodelledTerm, replacement,
+    same_hardware, siblings,
 };
 use crate::engine::{Impact, ProposedTaint, Semantics, preview};
 use crate::model::{
@@ -539,6 +540,30 @@ fn whoever_sits_on_the_same_card_is_a_sibling() {
     let both = [taint(None)];
     let impact = self::impact(&snapshot, &both);
     assert_eq!(siblings(&snapshot, &impact), []);
+}
+
+#[test]
+fn selected_devices_are_the_same_hardware_where_counters_say_so() {
+    let snapshot = halves();
+    let (first, second) = (id("0"), id("1"));
+    let both = BTreeSet::from([&first, &second]);
+    let found = same_hardware(&snapshot, &both, &BTreeSet::from([&first]));
+    assert_eq!(
+        found,
+        BTreeMap::from([(first.clone(), BTreeSet::from([second.clone()]))])
+    );
+    assert_eq!(
+        same_hardware(&snapshot, &both, &BTreeSet::new()),
+        BTreeMap::new()
+    );
+    let alone = BTreeSet::from([&first]);
+    assert_eq!(same_hardware(&snapshot, &alone, &alone), BTreeMap::new());
+    // Whole devices have nothing in common.
+    let whole = world();
+    assert_eq!(
+        same_hardware(&whole, &both, &BTreeSet::from([&first])),
+        BTreeMap::new()
+    );
 }
 
 /// Device `0` is shared, `1` and `2` are taken.

@@ -8,7 +8,7 @@ use super::request_text::request_step;
 use super::root_cause::{scheduler_message, ungenerated};
 use super::step::{FieldReference, Step, StepType};
 use super::toleration;
-use super::verdict::{ExplainedVerdict, describe, eviction};
+use super::verdict::{ExplainedVerdict, describe, eviction, past_eviction};
 use super::view::Explained;
 use super::waiting::{self, PendingReasons};
 use crate::assess::Basis;
@@ -470,6 +470,9 @@ impl PodSteps<'_, '_> {
             &evaluated.taint.effect,
         ) {
             _ if !evaluated.acts => "which does not apply to an unpublished device".to_owned(),
+            (Some(Deadline::At(at)), _) if self.chain.pod.deletion.is_some() => {
+                past_eviction(at, now)
+            }
             (Some(Deadline::At(at)), _) => eviction("evicts", at, now),
             (Some(Deadline::Never), _) => "tolerated forever".to_owned(),
             (None, Effect::NoSchedule) => "blocks new allocations, and evicts no pods".to_owned(),

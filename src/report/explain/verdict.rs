@@ -114,6 +114,12 @@ impl ExplainedVerdict {
     }
 }
 
+/// When the eviction of a pod that was deleted was due, or would be.
+pub(super) fn past_eviction(at: Timestamp, now: Timestamp) -> String {
+    let tense = if at <= now { "was" } else { "would be" };
+    format!("eviction {tense} due at {at}")
+}
+
 /// When an eviction that is due at that moment happens, with `verb` for one that is not overdue.
 pub(super) fn eviction(verb: &str, at: Timestamp, now: Timestamp) -> String {
     let distance = human_duration(at.duration_since(now));

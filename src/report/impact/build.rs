@@ -9,7 +9,7 @@ use super::budgets::Budget;
 use super::finding::Finding;
 use super::note::{self, NoteCode};
 use super::published::Published;
-use super::release_time::{note_freed, note_hardware_in_use};
+use super::release_time::{note_freed, note_hardware_in_use, note_selected_hardware_in_use};
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::view::{
@@ -64,6 +64,7 @@ impl ImpactReport {
         {
             note_freed(&mut devices, &pods, Time(basis.now));
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
+            note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
         }
         let rules = impact.rules.iter();
         let taints: Vec<_> = rules

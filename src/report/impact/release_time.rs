@@ -7,6 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::finding::HazardCode;
 use super::view::{Device, NotReleased, Pod};
 use crate::assess::{Hazard, Outcome, Sibling};
+use crate::engine::Impact;
+use crate::engine::allocator::same_hardware;
+use crate::model::{DeviceId, Snapshot};
 use crate::report::reference::ObjectReference;
 use crate::report::time::Time;
 
@@ -57,6 +60,9 @@ pub(super) fn departures(pods: &[Pod], now: Time) -> Vec<Departure<'_>> {
     departures.collect()
 }
 
+/// The hazards of a pod whose replacement is scheduled to the same device.
+const RETURNS: [Hazard; 2] = [Hazard::ToleratesScheduleOnly, Hazard::ClaimStaysAllocated];
+
 /// Whether the pod's node cannot end it as things are.
 pub(super) fn is_stuck(pod: &Pod) -> bool {
     has(pod, &[Hazard::NodeNotReady, Hazard::DriverDown])
@@ -70,7 +76,7 @@ fn has(pod: &Pod, hazards: &[Hazard]) -> bool {
 /// Notes of every device when nobody has it any more, of `devices` and `pods` that are all there are:
 /// never where somebody stays on it, cannot end, comes right back to it, or is not known.
 pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
-    let leaves = |pod: &Pod| !is_stuck(pod) && !has(pod, &[Hazard::ToleratesScheduleOnly]);
+    let leaves = |pod: &Pod| !is_stuck(pod) && !has(pod, &RETURNS);
     let leaving: BTreeMap<&str, Timestamp> = departures(pods, now)
         .into_iter()
         .filter(|departure| leaves(departure.pod))
@@ -112,7 +118,9 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
 /// the driver may not be restarted and the card not be pulled.
 pub(super) fn note_hardware_in_use(devices: &mut [Device], siblings: &[Sibling]) {
     // Shares of a selected device are on that device itself, whose claims are counted already.
-    let apart = siblings.iter().filter(|sibling| !sibling.is_shared());
+    let apart = siblings
+        .iter()
+        .filter(|sibling| !sibling.is_shared() && !sibling.is_admin);
     let in_use: BTreeSet<&str> = apart
         .flat_map(|sibling| sibling.beside.iter().map(String::as_str))
         .collect();
@@ -122,6 +130,38 @@ pub(super) fn note_hardware_in_use(devices: &mut [Device], siblings: &[Sibling])
             let why = device.not_released_reason;
             device.not_released_reason = why.or(Some(NotReleased::HardwareInUse));
         }
+    }
+}
+
+/// Notes that selected devices do not become free that are the same hardware as a selected device which stays in use.
+pub(super) fn note_selected_hardware_in_use(
+    devices: &mut [Device],
+    snapshot: &Snapshot,
+    impact: &Impact<'_>,
+) {
+    let held: BTreeSet<&str> = devices
+        .iter()
+        .filter(|device| device.not_released_reason.is_some())
+        .map(|device| device.device.as_str())
+        .collect();
+    let selected: BTreeSet<&DeviceId> = impact.devices.iter().map(|device| &device.id).collect();
+    let held: BTreeSet<&DeviceId> = selected
+        .iter()
+        .copied()
+        .filter(|id| held.contains(id.to_string().as_str()))
+        .collect();
+    let same: BTreeSet<String> = same_hardware(snapshot, &selected, &held)
+        .into_values()
+        .flatten()
+        .map(|id| id.to_string())
+        .collect();
+    for device in devices
+        .iter_mut()
+        .filter(|device| same.contains(&device.device))
+    {
+        device.release_time = None;
+        let why = device.not_released_reason;
+        device.not_released_reason = why.or(Some(NotReleased::HardwareInUse));
     }
 }
 
@@ -148,7 +188,7 @@ fn keeps(pod: &Pod) -> Option<NotReleased> {
         Outcome::Terminating => Some(NotReleased::PodTerminating),
         Outcome::EvictedNow | Outcome::EvictedLater if is_stuck(pod) => Some(NotReleased::PodStuck),
         Outcome::EvictedNow | Outcome::EvictedLater => {
-            has(pod, &[Hazard::ToleratesScheduleOnly]).then_some(NotReleased::PodReturns)
+            has(pod, &RETURNS).then_some(NotReleased::PodReturns)
         }
     }
 }
@@ -272,6 +312,7 @@ mod tests {
             claims: Vec::new(),
             pods: Vec::new(),
             is_of_other_driver: true,
+            is_admin: false,
         };
         let noted = |siblings: &[Sibling]| {
             let mut devices = [device.clone()];
@@ -282,6 +323,10 @@ mod tests {
         assert_eq!(noted(&[sibling("another")]), (true, None));
         let in_use = (false, Some(NotReleased::HardwareInUse));
         assert_eq!(noted(&[sibling(&device.device)]), in_use);
+        // Administrative access takes the hardware from nobody.
+        let mut monitor = sibling(&device.device);
+        monitor.is_admin = true;
+        assert_eq!(noted(&[monitor]), (true, None));
         let mut shared = sibling(&device.device);
         shared.device.clone_from(&device.device);
         assert_eq!(noted(&[shared]), (true, None));
@@ -314,7 +359,12 @@ mod tests {
             let stays = free_in(|pods, _| pods[0].outcome = outcome);
             assert_eq!(stays, None, "{outcome:?}");
         }
-        for hazard in ["DriverDown", "NodeNotReady", "ToleratesScheduleOnly"] {
+        for hazard in [
+            "DriverDown",
+            "NodeNotReady",
+            "ToleratesScheduleOnly",
+            "ClaimStaysAllocated",
+        ] {
             let stays = free_in(|pods, _| pods[0].hazards.push(hazard.parse().unwrap()));
             assert_eq!(stays, None, "{hazard}");
         }

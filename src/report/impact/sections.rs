@@ -258,6 +258,7 @@ mod tests {
             claims: Vec::new(),
             pods: vec![testing::full_name("a/x")],
             is_of_other_driver: false,
+            is_admin: false,
         };
         let all: Vec<Sibling> = (1..=12).map(sibling).collect();
         let lines = siblings(&all);

@@ -39,7 +39,10 @@ fn snapshot() -> Snapshot {
         });
         let claims = vec![PodClaim {
             name: "gpu".into(),
-            source: crate::model::ClaimSource::Claim(claim.name.name.clone()),
+            source: crate::model::ClaimSource::Template {
+                template: "gpu".into(),
+                generated: Some(claim.name.name.clone()),
+            },
         }];
         snapshot.claims.push(claim);
         snapshot.pods.push(testing::Pod {
