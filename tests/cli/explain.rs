@@ -532,7 +532,7 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/classless"), @"
-    pod/classless -n ml: waits for devices: DeviceClass gone not found
+    pod/classless -n ml: waits for devices: DeviceClass gone does not exist
 
       claim waiting
         not allocated: it has no device
