@@ -94,7 +94,7 @@ pub(super) struct AddArgs {
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
     /// A script can name its run, and select its rules with `-l devicetaint.dev/batch=NAME`. `remove --batch
-    /// NAME` selects no rules: selected rules of other batches need confirmation or --others.
+    /// NAME` selects no rules: selected rules that do not belong to batch NAME need confirmation or --others.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 

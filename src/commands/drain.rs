@@ -95,8 +95,8 @@ pub(super) struct DrainArgs {
     ///
     /// With `auto` (the default), Deployments that start new pods before they stop old ones are restarted, if
     /// budgets allow it and other devices are available. The other pods are evicted. A restart replaces all pods
-    /// of the Deployment, also those on other devices. With `restart`, Deployments are only restarted, and the
-    /// command is refused if other pods would stay. With `evict`, all pods are evicted by the Eviction API; an
+    /// of the Deployment, also those on other devices. With `restart`, no pod is evicted, and the
+    /// command is refused unless restarts remove all pods. With `evict`, all pods are evicted by the Eviction API; an
     /// eviction that a budget refuses is retried. With `taint`, effect NoExecute evicts all pods of a unit at once
     /// and ignores budgets.
     #[arg(
@@ -148,7 +148,7 @@ pub(super) struct DrainArgs {
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
-    /// Do not compare with the controller first
+    /// Do not first compare pod counts with the controller's
     ///
     /// By default, temporary rules with effect None are created before the first taint, so that the eviction
     /// controller counts the pods on the devices. The drain is refused if the controller's count differs from

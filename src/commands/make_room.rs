@@ -43,9 +43,10 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// priorities, the number of claimed devices, and the number of pods without a controller; the lowest wins. CPU and
 /// memory are not compared.
 ///
-/// Keeps the devices for the pod with a temporary taint, devicetaint.dev/make-room, that its claims have
-/// to tolerate. Pods with PodDisruptionBudgets are evicted by the Eviction API, the others by effect
-/// NoExecute. The taint is removed when the pod is scheduled, and also after a timeout or Ctrl-C.
+/// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims of
+/// the pending pod must tolerate it, unless --without-toleration is set. Pods with PodDisruptionBudgets are
+/// evicted by the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod is
+/// scheduled, and also after a timeout or Ctrl-C.
 ///
 /// Exits with code 0 if the pod is scheduled, 1 if no eviction helps, 4 if refused, and 5 if another pod
 /// got the devices or the timeout ended.

@@ -127,9 +127,9 @@ struct AllocatableArgs {
 ///
 /// Checks each device, its partitions, and other names of the same hardware. A device is safe to pull if, for
 /// the time of --settle: the API shows no claim that holds it and no terminating pod that used it; the kubelet
-/// lists no container that uses it and no pod for which it is prepared; its driver is running; and a taint that
-/// no pending claim and no template tolerates blocks new pods. A check that cannot be made counts as failed. Exits with
-/// code 4 if a device is not safe to pull.
+/// lists no container that uses it and no pod for which it is prepared; its driver is running; and it has
+/// a taint that blocks new pods and that no pending claim or template tolerates. A check that cannot be made counts
+/// as failed. Exits with code 4 if a device is not safe to pull.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")

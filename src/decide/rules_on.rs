@@ -266,7 +266,7 @@ fn rules_on(
 
 fn named_siblings(names: &[String]) -> String {
     format!(
-        "the rules on its partitions are not selected: {}",
+        "rules on partitions of this device are not selected: {}",
         names.join(", ")
     )
 }

@@ -154,8 +154,8 @@ fn holder(holder: &UnreleasedDriver, now: Timestamp) -> String {
     }
 }
 
-/// How far an eviction is: `3 gone, 1 terminating, 2 left`. Who was to go and has ended meanwhile is gone but for
-/// its object.
+/// How far an eviction is: `3 gone, 1 terminating, 2 not yet evicted`. Who was to go and has ended meanwhile is gone
+/// but for its object.
 #[must_use]
 pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) -> String {
     let terminating = remaining
@@ -171,7 +171,7 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    format!("{gone} gone, {terminating} terminating, {waiting} left{more}")
+    format!("{gone} gone, {terminating} terminating, {waiting} not yet evicted{more}")
 }
 
 /// The pod that will take longest as far as that can be known: one that waits for somebody, else the
@@ -594,16 +594,16 @@ mod tests {
         };
         assert_eq!(
             progress_line(&all, &seen(5, 0, 0)),
-            "2 gone, 1 terminating, 2 left"
+            "2 gone, 1 terminating, 2 not yet evicted"
         );
         assert_eq!(
             progress_line(&[], &seen(3, 1, 0)),
-            "2 gone, 0 terminating, 0 left, 1 no longer evicted"
+            "2 gone, 0 terminating, 0 not yet evicted, 1 no longer evicted"
         );
         // Whoever was evicted and has ended is not one who was let off.
         assert_eq!(
             progress_line(&[], &seen(3, 0, 1)),
-            "2 gone, 0 terminating, 0 left, 1 ended"
+            "2 gone, 0 terminating, 0 not yet evicted, 1 ended"
         );
     }
 

@@ -105,7 +105,7 @@ pub struct Release {
     pub unknown_effect_blocks: bool,
     /// Whether the server renews timeAdded if the effect changes.
     pub server_renews_time_added: bool,
-    /// Whether an outdated entry in a claim's reservedFor makes a new rule ignore the pods listed after it.
+    /// Whether a new rule ignores the pods that a claim's reservedFor lists after an outdated entry.
     pub stale_reservation_hides: bool,
     /// Whether, if a rule is created, the controller also re-evaluates pods whose claims have no tainted
     /// device.

@@ -195,7 +195,7 @@ mod tests {
             goal: Goal::Evicted,
         };
         let progress = WaitProgress::new(seen(WaitStep::ReadAgain), facts(&left), testing::now());
-        assert_eq!(progress.state, "2 gone, 0 terminating, 1 left");
+        assert_eq!(progress.state, "2 gone, 0 terminating, 1 not yet evicted");
         assert!(
             progress.line.contains("slowest: team-a/train-0"),
             "{}",

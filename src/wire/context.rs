@@ -109,7 +109,8 @@ impl Context {
             .map(|(oddity, (name, times))| {
                 let more = match times.saturating_sub(1) {
                     0 => String::new(),
-                    others => format!("; {others} more with the same warning"),
+                    1 => "; 1 more occurrence".to_owned(),
+                    others => format!("; {others} more occurrences"),
                 };
                 Warning {
                     code: oddity.code,
@@ -135,7 +136,7 @@ mod tests {
         let messages: Vec<_> = context.warnings().into_iter().map(|w| w.message).collect();
         assert_eq!(
             messages,
-            ["ResourceSlice a has the unknown effect `Later`; 2 more with the same warning"]
+            ["ResourceSlice a has the unknown effect `Later`; 2 more occurrences"]
         );
     }
 }

@@ -517,11 +517,11 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
             .shown()
     };
     insta::assert_snapshot!(told("pod/early"), @"
-    pod/early -n ml: waits for a claim that does not exist: no claim has been created from ResourceClaimTemplate template; check with `kubectl get resourceclaimtemplate template -n ml` that the template exists
+    pod/early -n ml: waits for a claim that does not exist: no claim has been created from ResourceClaimTemplate template; the template may not exist (check with `kubectl get resourceclaimtemplate template -n ml`)
 
-      no claim has been created from ResourceClaimTemplate template; check with
-          `kubectl get resourceclaimtemplate template -n ml` that the template
-          exists; or the pod needs no claim from it
+      no claim has been created from ResourceClaimTemplate template; the template
+          may not exist (check with `kubectl get resourceclaimtemplate template -n
+          ml`); or the controller decided that the pod needs no claim from it
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/lost"), @"
@@ -532,7 +532,7 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/classless"), @"
-    pod/classless -n ml: waits for devices: DeviceClass gone not found
+    pod/classless -n ml: waits for devices: DeviceClass gone does not exist
 
       claim waiting
         not allocated: it has no device

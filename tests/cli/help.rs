@@ -273,9 +273,9 @@ fn guards_are_explained() {
       budgets.violated      PodDisruptionBudgets that the evictions would exceed
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
                             checked alone
-      claims.unplaceable.together  claims of evicted pods, minus the most that can
-                                   be reallocated at the same time: 1 if two compete
-                                   for the last device
+      claims.unplaceable.together  claims of evicted pods that stay without a device
+                                   even if as many as possible are reallocated: 1 if
+                                   two compete for the last device
       devices.available     devices that stay allocatable in the classes of the
                             selected devices; % of all devices in these classes
 

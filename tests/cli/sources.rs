@@ -277,7 +277,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     The last evicted pod is gone after about 30s, at full grace period; then the device is free.
     On n, using d/p/x.
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more with the same warning
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
@@ -295,7 +295,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     No pod would be evicted: effect Melt does not evict.
     1 pod uses a selected device: 1 not evicted.
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more with the same warning
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
@@ -306,7 +306,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     n: 1 device, 1 allocated, 1 tainted
       d/p/x    n      yes         k:Melt (driver), k:Melt (rule rule)   n/c      n/p
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more with the same warning
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores

@@ -198,8 +198,8 @@ signals! {
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, results of expressions, or constraints that the joint \
             bound ignores",
-        meaning: "claims of evicted pods, minus the most that can be reallocated at the same \
-            time: 1 if two compete for the last device",
+        meaning: "claims of evicted pods that stay without a device even if as many as possible are \
+            reallocated: 1 if two compete for the last device",
         count: |_, totals| totals.claims_unplaceable_together,
     }
     /// Devices of the same classes that stay allocatable.

@@ -14,7 +14,7 @@ pub(crate) struct RuleArgs {
     ///
     /// A hardware ID without KEY selects the rules that taint exactly this device, and rules that record
     /// this hardware ID; rules that taint more devices, such as a pool, are not selected. `wait`,
-    /// `describe` and `list` include the rules on its partitions. A device is DRIVER/POOL/DEVICE. Its taint
+    /// `describe` and `list` include the rules on partitions of the device. A device is DRIVER/POOL/DEVICE. Its taint
     /// is KEY, KEY=VALUE or KEY:EFFECT, each with or without a trailing `-`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,

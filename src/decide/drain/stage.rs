@@ -14,7 +14,7 @@ pub enum UnitStage {
     Blocked,
     /// No claim held its devices when it was done, and the workloads of its pods were ready.
     Idle,
-    /// Pods hold its devices that the drain does not evict, or that came after it was idle.
+    /// Pods that the drain does not evict, or that came after the unit was idle, hold its devices.
     Held,
     /// Another user or program removed or weakened a rule.
     Reversed,

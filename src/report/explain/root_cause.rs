@@ -152,8 +152,8 @@ pub(super) fn ungenerated(
     // Without the templates, a missing one and a controller that has not come to it look the same.
     if reading.without(Kind::ResourceClaimTemplate).is_some() {
         return format!(
-            "no claim has been created from ResourceClaimTemplate {template}; check with `kubectl get \
-             resourceclaimtemplate {template} -n {namespace}` that the template exists"
+            "no claim has been created from ResourceClaimTemplate {template}; the template may not exist (check \
+             with `kubectl get resourceclaimtemplate {template} -n {namespace}`)"
         );
     }
     let mut templates = reading.snapshot.templates.iter();
@@ -246,7 +246,7 @@ pub(super) fn root_cause(
             )
         }
         RootCause::NoClass(class) => {
-            format!("waits for devices: DeviceClass {class} not found")
+            format!("waits for devices: DeviceClass {class} does not exist")
         }
         RootCause::Fails(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();

@@ -638,7 +638,7 @@ mod tests {
             ),
             (
                 RootCause::NoClass("gone".into()),
-                "waits for devices: DeviceClass gone not found",
+                "waits for devices: DeviceClass gone does not exist",
             ),
         ] {
             let told = told.replace("{taint}", &testing::TAINT.to_string());

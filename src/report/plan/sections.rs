@@ -108,7 +108,7 @@ impl PlanReport {
         ];
         if let Some(left) = self.allocatable_device_count {
             sentences.push(format!(
-                "{} of the same classes can still be allocated with the plan.",
+                "After the plan, {} of the same classes can still be allocated.",
                 counted(left, "device")
             ));
         }

@@ -55,7 +55,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Works,
             plugin: Outcome::Works,
-            why: "kubectl reads the file anyway, and ignores the flag",
+            why: "the token is that of the flag; kubectl ignores the flag, and uses the file",
         },
     },
     Case {
@@ -312,7 +312,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Works,
             plugin: Outcome::Refused,
-            why: "kubectl drops it, and impersonates another identity than intended",
+            why: "the value is invalid; kubectl drops it, and impersonates another identity than intended",
         },
     },
 ];

@@ -170,7 +170,8 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "with this flag kubectl does not use the service account, and connects to `localhost:8080`",
+            why: "the service account impersonates that user; with this flag, kubectl does not use the service \
+                  account, and connects to `localhost:8080`",
         },
     },
     Case {

@@ -86,7 +86,8 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Works,
             plugin: Outcome::Refused,
-            why: "kubectl cannot distinguish `=false` from an absent flag, and skips verification",
+            why: "the certificate is verified; kubectl cannot distinguish `=false` from an absent flag, and \
+                  skips verification",
         },
     },
     Case {
@@ -144,7 +145,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "kubectl connects without TLS even if certificates are configured",
+            why: "with TLS if certificates are configured; kubectl connects without TLS even then",
         },
     },
     Case {

@@ -298,13 +298,13 @@ fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
     let mut terminal = Terminal::open(world.plane);
     let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 2h");
     terminal.command(&world.typed(&line));
-    terminal.until("0 gone, 0 terminating, 1 left");
+    terminal.until("0 gone, 0 terminating, 1 not yet evicted");
     terminal.press(CTRL_C);
     let shown = terminal.ended(130);
     let (_, last) = shown.split_once("error: interrupted").expect("it is said");
     for said in [
         format!("  changed: {name} configured"),
-        "  left: 0 gone, 0 terminating, 1 left".to_owned(),
+        "  left: 0 gone, 0 terminating, 1 not yet evicted".to_owned(),
         format!("to keep waiting: kubectl devicetaint wait {name} --for evicted"),
         format!("kubectl devicetaint deescalate {name} --to None"),
     ] {

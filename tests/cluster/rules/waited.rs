@@ -30,7 +30,8 @@ fn an_addition_waits_until_the_pods_are_gone() {
         block_on(end(&world, "train"));
         waiting.join().expect("no panic")
     });
-    run.ended(0).saying("1 gone, 0 terminating, 0 left");
+    run.ended(0)
+        .saying("1 gone, 0 terminating, 0 not yet evicted");
 }
 
 #[test]
