@@ -236,8 +236,8 @@ fn hazards_are_explained() {
     terminal-still-reserved  has already ended, and still holds the device
     tolerates-schedule-only  replacements are evicted again: their claims need a
                              NoExecute toleration without tolerationSeconds
-    claim-stays-allocated    replacements are evicted again: they use the same claim,
-                             which stays allocated
+    claim-stays-allocated    replacements are evicted again: they use the same
+                             claim, which stays allocated
     foreign-taint            is also evicted by another rule or by a driver's taint
 
     JSON and YAML write these codes in CamelCase: PdbViolated for pdb-violated.

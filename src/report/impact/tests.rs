@@ -37,6 +37,12 @@ fn snapshot() -> Snapshot {
             name: pod.name.name.clone(),
             uid: pod.uid.clone(),
         });
+        claim.controller = Some(crate::model::Controller {
+            api_version: "v1".into(),
+            kind: "Pod".into(),
+            name: pod.name.name.to_string().as_str().into(),
+            uid: pod.uid.clone(),
+        });
         let claims = vec![PodClaim {
             name: "gpu".into(),
             source: crate::model::ClaimSource::Template {
