@@ -64,6 +64,8 @@ pub const READING: [Right; 7] = [
 
 /// The right to read rules in [`READING`].
 pub const READ_RULES: usize = 2;
+/// The right to read nodes in [`READING`].
+pub const READ_NODES: usize = 5;
 
 /// What can be done to rules, verb by verb.
 pub const WRITING: [Right; 5] = [

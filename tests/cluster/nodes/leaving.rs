@@ -70,7 +70,10 @@ const ROWS: &[Row] = &[
         before: &["break sandbox"],
         pod: |_| {},
         reason: "Sandbox",
-        words: &["its sandbox cannot be stopped: check the pod's events"],
+        words: &[
+            "its sandbox has not been stopped for ",
+            ": check the pod's events",
+        ],
         published: None,
         mended: &["mend sandbox"],
     },
