@@ -16,7 +16,7 @@ use super::profile::{Clusters, CommandProfile, NamespaceFilter};
 use super::signal;
 use super::work::cluster_view::{ClusterView, Pods, ViewWarnings};
 use super::work::debug_pod;
-use super::work::kubelet::{lister, noted, refused};
+use super::work::kubelet::{lister, noted, refused, wait_flags};
 use super::work::kubelet_node::{AskedKubelet, NodeTrust, shown_node};
 use super::work::present::present;
 use crate::cluster::{Detail, Purpose};
@@ -406,7 +406,7 @@ impl ChosenDevices {
             let all = view.known_devices();
             // A device that exists elsewhere is another mistake than one that is misspelt.
             match self.shown.refuse_missing(all.iter(), &view.reading) {
-                Ok(()) => elsewhere(),
+                Ok(()) => on_another_node(),
                 Err(_) => with_drivers_away(failure, &self.shown, &away),
             }
         })?;
@@ -417,7 +417,7 @@ impl ChosenDevices {
         let filtered = filter.resolve(&view.reading, &self.shown.names(), &view.semantics)?;
         found.retain(|one| filtered.devices.contains(&one.device));
         if found.is_empty() {
-            return Err(elsewhere());
+            return Err(on_another_node());
         }
         Ok(())
     }
@@ -428,15 +428,6 @@ fn not_running(found: &[RemovalCheck]) -> BTreeSet<DriverName> {
     let is_down = |one: &&RemovalCheck| one.objections.contains(&RemovalObjection::DriverDown);
     let down = found.iter().filter(is_down);
     down.map(|one| one.device.driver.clone()).collect()
-}
-
-/// Devices that are there, and not on the kubelet's node.
-fn elsewhere() -> Failure {
-    Failure::new(
-        ExitStatus::Failed,
-        "the selected devices are on another node",
-    )
-    .hint("to show the nodes of devices: kubectl devicetaint devices -o wide")
 }
 
 /// What all witnesses have said at one moment.
@@ -549,7 +540,12 @@ impl CheckArgs {
         let rules = &view.snapshot().rules;
         let drift = view.identity_warnings(rules);
         let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
-        let forced = unreleased_devices::warnings(rules, Some(&names), RecordReader::Kubelet);
+        let flags = match self.kubelet.debug.via_debug {
+            Some(_) => format!("--via-debug {node}"),
+            None => wait_flags(node, &self.kubelet.socket, self.confirm_node),
+        };
+        let forced =
+            unreleased_devices::warnings(rules, Some(&names), RecordReader::Kubelet(&flags));
         let more = drift.iter().chain(&forced).chain(&away);
         let more = more.map(Oddity::from);
         Ok(KubeletAnswers {

@@ -319,11 +319,11 @@ fn without(rule: &DeviceTaintRule, is_over: impl Fn(&NotedRelease) -> bool) -> O
 
 /// Who reads a record of an unreleased device: that decides what is left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordReader {
+pub enum RecordReader<'a> {
     /// A command that asks the API alone.
     Api,
-    /// A command that asks the kubelet too.
-    Kubelet,
+    /// A command that asks the kubelet too, which a wait finds with these flags, such as `--verify-node`.
+    Kubelet(&'a str),
 }
 
 /// The command that asks the kubelet of the node what it still holds.
@@ -340,7 +340,7 @@ pub fn check_on(node: Option<&str>) -> String {
 pub fn warnings(
     rules: &[DeviceTaintRule],
     devices: Option<&[DeviceId]>,
-    reader: RecordReader,
+    reader: RecordReader<'_>,
 ) -> Vec<Warning> {
     let names: Option<Vec<String>> =
         devices.map(|devices| devices.iter().map(ToString::to_string).collect());
@@ -371,9 +371,9 @@ pub fn warnings(
                 "before it is used again, check it on the node: {}",
                 check_on(one.node.as_deref())
             ),
-            RecordReader::Kubelet => format!(
+            RecordReader::Kubelet(flags) => format!(
                 "to confirm the release and clear the record: kubectl devicetaint wait {} \
-                 --for idle --verify-node",
+                 --for idle {flags}",
                 names.join(" ")
             ),
         }),
@@ -474,7 +474,8 @@ mod tests {
         // Several rules with the same record are one warning.
         let mut twin = named("pull", "NoExecute");
         twin.metadata.annotations = rule.metadata.annotations.clone();
-        let told = warnings(&[rule.clone(), twin], None, RecordReader::Kubelet);
+        let reader = RecordReader::Kubelet("--verify-node --node node-7");
+        let told = warnings(&[rule.clone(), twin], None, reader);
         let [only] = told.as_slice() else {
             panic!("{told:?}");
         };
@@ -483,7 +484,8 @@ mod tests {
             "{only:?}"
         );
         let fix = only.fix.as_deref().unwrap_or_default();
-        assert!(fix.contains("wait drain pull --for idle"), "{fix}");
+        let command = "wait drain pull --for idle --verify-node --node node-7";
+        assert!(fix.ends_with(command), "{fix}");
         let other = [device("gpu.example.com/node-7/gpu-1")];
         assert_eq!(
             warnings(std::slice::from_ref(&rule), Some(&other), RecordReader::Api),

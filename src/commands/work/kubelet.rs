@@ -19,6 +19,7 @@ use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET, notes_beside};
 use crate::model::{DeviceTaintRule, InUse, NodeName, PreparedClaim, Warning};
+use crate::naming::shell::word;
 use crate::report::blocker::Blocker;
 
 /// How often a kubelet is asked that has not given everything back.
@@ -31,6 +32,14 @@ const POD_INTERVAL: Duration = Duration::from_secs(10);
 pub(crate) fn lister(socket: &Path, context: &Context) -> Lister {
     const DAY: Duration = Duration::from_secs(86_400);
     Lister::new(socket, context.connection.request_timeout.unwrap_or(DAY))
+}
+
+/// The flags with which a wait asks the kubelet of `node` behind the `socket`.
+pub(crate) fn wait_flags(node: &NodeName, socket: &Path, confirm_node: bool) -> String {
+    let other = socket.to_str().filter(|socket| *socket != SOCKET);
+    let socket = other.map_or_else(String::new, |socket| format!("={}", word(socket)));
+    let confirm = if confirm_node { " --confirm-node" } else { "" };
+    format!("--verify-node{socket} --node {node}{confirm}")
 }
 
 /// What the kubelet has noted for itself beside its socket, or why that is not known.

@@ -348,7 +348,13 @@ impl DeviceFilter {
                     ExitStatus::Failed,
                     format!("{what} are unknown: {}", gap.why),
                 )
-                .hint("specify devices as DRIVER/POOL/DEVICE"));
+                // Claims name devices too, and only those that they hold.
+                .hint(if kind == Kind::ResourceSlice {
+                    "specify allocated devices as DRIVER/POOL/DEVICE; without ResourceSlices, other \
+                     devices are unknown"
+                } else {
+                    "specify devices as DRIVER/POOL/DEVICE"
+                }));
             }
         }
         Ok(())

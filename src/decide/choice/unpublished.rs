@@ -27,6 +27,16 @@ pub fn with_drivers_away(failure: Failure, shown: &ShownDevices, away: &[DriverN
     }
 }
 
+/// The devices exist, and not on the node whose kubelet is queried.
+#[must_use]
+pub fn on_another_node() -> Failure {
+    Failure::new(
+        ExitStatus::Failed,
+        "the selected devices are on another node",
+    )
+    .hint("to show the nodes of devices: kubectl devicetaint devices -o wide")
+}
+
 /// That devices of the drivers which are `away` from the node may be missing from a list of all its devices.
 #[must_use]
 pub fn drivers_away(node: &NodeName, away: &BTreeSet<DriverName>) -> Option<Warning> {
