@@ -307,7 +307,7 @@ impl<'a> HazardEvidence<'a> {
         self.is_gone(owner).then(|| {
             let Controller { kind, name, .. } = owner;
             HazardReason::Since(format!(
-                "its {kind} {name} was deleted: nothing recreates it"
+                "{kind} {name} was deleted, so nothing recreates the pod"
             ))
         })
     }
@@ -627,7 +627,7 @@ mod tests {
         let mut reading = calm();
         let told = |reading: &Reading| of(testing::evicted(&pod(), 0), reading);
         reading.snapshot.replica_sets.clear();
-        let expected = "its ReplicaSet train-6d was deleted: nothing recreates it";
+        let expected = "ReplicaSet train-6d was deleted, so nothing recreates the pod";
         assert_eq!(
             told(&reading),
             [("unmanaged".to_owned(), expected.to_owned())]
@@ -780,7 +780,7 @@ mod tests {
             ..pod()
         };
         let mut reading = calm();
-        let expected = "its Job sweep was deleted: nothing recreates it";
+        let expected = "Job sweep was deleted, so nothing recreates the pod";
         assert_eq!(
             of(testing::evicted(&pod, 0), &reading),
             [("unmanaged".to_owned(), expected.to_owned())]

@@ -185,7 +185,7 @@ hazards! {
         meaning: "the eviction fails its Job permanently: nothing recreates the pod",
         find: HazardEvidence::job_fails,
     }
-    /// Its Job counts it as a failure, or may fail.
+    /// Its Job may make it anew, count it as a failure, or fail.
     JobRestart {
         code: "job-restart",
         severity: Warning,
@@ -194,7 +194,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "its Job recreates it, counts it as a failure, or may fail",
+        meaning: "its Job may recreate it, count the eviction as a failure, or fail",
         find: HazardEvidence::job_restart,
     }
     /// An annotation forbids its disruption.

@@ -37,8 +37,8 @@ pub(super) struct DescribeArgs {
 
     /// Show past evictions of the rules: pods, times, and replacements
     ///
-    /// The history is read from events, which servers keep for an hour by default, from pods and from their
-    /// owners. The report names what is no longer available.
+    /// The history is read from pods, their owners, and events; servers keep events for an hour by default.
+    /// The report names what is no longer available.
     #[arg(long)]
     history: bool,
 

@@ -41,7 +41,7 @@ use crate::report::explain::{
 /// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a waiting pod,
 /// shows how many devices match each request, and what excludes the others. `-o wide` adds each step with its
 /// object and field: claims and requests, devices and their pools, taints and their times, tolerations and
-/// the field that differs. The last lines are the single changes that would alter the outcome.
+/// the field that differs. At the end, `-o wide` lists the single changes that would alter the outcome.
 ///
 /// To explain a proposed taint, add DEVICE and TAINT, or -f; for the taint of an existing rule, add --rule, as in
 /// `preview`.

@@ -16,7 +16,7 @@ pub(super) struct HelpArgs {
     topic: Option<String>,
 }
 
-/// List the flags that every command takes
+/// List the global flags
 #[derive(clap::Args, Debug)]
 pub(super) struct OptionsArgs {}
 
@@ -25,7 +25,7 @@ pub(super) fn options(program: &clap::Command, context: &Context) -> Result<Exit
     let global = program.get_arguments().filter(|it| it.is_global_set());
     let mut listed = clap::Command::new("options")
         .disable_help_flag(true)
-        .help_template("The following options can be passed to any command:\n\n{options}\n")
+        .help_template("Global flags:\n\n{options}\n")
         .args(global.cloned());
     context.printer.emit(&listed.render_help().to_string())?;
     Ok(ExitStatus::Success)

@@ -467,12 +467,12 @@ impl RuleDescription {
             ..
         } = self.known;
         // A number that is not known may be any, as in `1+ devices`, and takes the plural.
-        let devices = if published.exact() == Some(1) {
-            "device"
-        } else {
-            "devices"
-        };
-        format!("{published} {devices} published, {allocated} allocated")
+        let ending = |count: Count| if count.exact() == Some(1) { "" } else { "s" };
+        format!(
+            "{published} published device{}, {allocated} allocation{}",
+            ending(published),
+            ending(allocated)
+        )
     }
 
     /// The user whom this plugin noted, or else that no user was noted, and the program that made the rule.
@@ -793,7 +793,7 @@ mod tests {
         assert_eq!(line(&doubtful, "Pods:"), "Pods:        92+");
         assert_eq!(
             line(&doubtful, "Selected:"),
-            "Selected:    1+ devices published, 2 allocated"
+            "Selected:    1+ published devices, 2 allocations"
         );
     }
 

@@ -521,7 +521,8 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
 
       no claim has been created from ResourceClaimTemplate template; the template
           may not exist (check with `kubectl get resourceclaimtemplate template -n
-          ml`); or the controller decided that the pod needs no claim from it
+          ml`); or kube-controller-manager's resource claim controller decided that
+          the pod needs no claim from this template
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/lost"), @"

@@ -40,7 +40,7 @@ fn help_of_the_program() {
       snapshot      Save the objects that a preview needs, for use with --from
       completion    Print or install completion for a shell
       version       Show the versions of the plugin and the server
-      options       List the flags that every command takes
+      options       List the global flags
       help          Show help for a command, or for a topic such as exit-codes
 
     Options:
@@ -62,7 +62,7 @@ fn help_of_the_program() {
       # Which devices exist, and which pods use them?
       kubectl devicetaint devices --node node-7
 
-    Use `kubectl devicetaint options` for the flags that every command takes.
+    Use `kubectl devicetaint options` for the global flags.
     [exit status: 0]
     ");
 }
@@ -118,7 +118,7 @@ fn short_help_of_preview() {
       kubectl devicetaint preview 'gpu.example.com/node-7/*' \
         example.com/maintenance=firmware:NoExecute --publish --cleanup
 
-    Use `kubectl devicetaint options` for the flags that every command takes.
+    Use `kubectl devicetaint options` for the global flags.
     [exit status: 0]
     ");
 }
@@ -153,7 +153,7 @@ fn short_help_of_devices_ends_with_examples() {
       # Free devices (pods with admin access may still use them)
       kubectl devicetaint devices gpu.example.com --free -o name
 
-    Use `kubectl devicetaint options` for the flags that every command takes.
+    Use `kubectl devicetaint options` for the global flags.
     ");
 }
 
@@ -216,8 +216,8 @@ fn hazards_are_explained() {
                              devices are available
     job-fails                the eviction fails its Job permanently: nothing
                              recreates the pod
-    job-restart              its Job recreates it, counts it as a failure, or may
-                             fail
+    job-restart              its Job may recreate it, count the eviction as a
+                             failure, or fail
     do-not-disrupt           an annotation of the pod forbids disruption
     node-not-ready           its node cannot stop it: it would hang in Terminating
     driver-down              the driver of its device is not running: it would hang

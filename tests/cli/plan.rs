@@ -29,7 +29,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
 
     Runner-up (sets that differ only by equivalent units are left out):
       gpu.example.com/node-10/gpu-1, gpu.example.com/node-10/gpu-2, gpu.example.com/node-7/gpu-1
-      1 pod with 1 claimed device; no PodDisruptionBudget violated, grace periods above 10s; hazards: 1 of severity notice
+      1 pod with 1 claimed device; no PodDisruptionBudget violated; grace periods above 10s; hazards: 1 of severity notice
 
     Plan: gpu.example.com/node-10/gpu-1, gpu.example.com/node-10/gpu-2, gpu.example.com/node-10/gpu-3.
     Cost: no pod is evicted.

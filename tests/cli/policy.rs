@@ -80,7 +80,7 @@ fn a_file_that_is_no_policy_is_told_by_name_and_line() {
     let line = "preview gpu.example.com --policy nowhere.yaml --from examples/cluster.yaml";
     assert_snapshot!(devicetaint(line).shown(), @r"
     [stderr]
-    error: error parsing nowhere.yaml: No such file or directory (os error 2)
+    error: cannot read nowhere.yaml: No such file or directory (os error 2)
     [exit status: 2]
     ");
 }

@@ -307,7 +307,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     Taint:       example.com/decommission:NoExecute
     Since:       2026-11-20T10:05:00Z (10m ago)
     Devices:     gpu.example.com/node-10/*
-    Selected:    4 devices published, 1 allocated
+    Selected:    4 published devices, 1 allocation
     Created:     2026-11-20T09:30:00Z (45m ago)
     Created by:  <none>
     Changed by:  <unknown>

@@ -102,7 +102,7 @@ fn page(command: &clap::Command, name: &str, others: &[clap::Command]) -> (Strin
     let seen: Vec<Inline> = match others {
         [] => vec![
             bold("kubectl-devicetaint"),
-            roman("(1), for the flags that every command takes"),
+            roman("(1), for the global flags"),
         ],
         _ => vec![bold("kubectl"), roman("(1)")],
     };

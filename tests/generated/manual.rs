@@ -89,7 +89,7 @@ fn page(name: &str, command: &Command) -> String {
     }
     if name != "options" {
         page.push_str(
-            "\nIt also accepts the [options of every command](options.md). See also: [exit codes](../exit-codes.md).\n",
+            "\nIt also accepts the [global flags](options.md). See also: [exit codes](../exit-codes.md).\n",
         );
     }
     page

@@ -6,8 +6,8 @@ const GLUE: char = '\u{a0}';
 /// How many examples stand in the short help.
 const FEW: usize = 3;
 
-/// Where the flags are that every command takes; kubectl has it at the same place.
-const OPTIONS: &str = "Use `kubectl devicetaint options` for the flags that every command takes.";
+/// Where the global flags are; kubectl has it at the same place.
+const OPTIONS: &str = "Use `kubectl devicetaint options` for the global flags.";
 
 /// The command and its subcommands, with examples whose lines are not broken anywhere: half a command
 /// is another command. The short help has the first of them, the long help all.

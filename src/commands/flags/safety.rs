@@ -30,8 +30,8 @@ pub(crate) struct SafetyArgs {
     /// (hardware:…). With a file, the command is refused if taints differ, if a pod would be evicted that the
     /// file does not list as evicted, or if a pod would be evicted earlier than in the file. With sha256:…,
     /// it is refused at any difference in taints, devices selected by name, pods or outcomes, even if the
-    /// impact is smaller. In all three cases, it is refused if a device selected by name was replaced since
-    /// the report; with hardware:…, only this is compared. Hazards and severities are never compared (see
+    /// impact is smaller. With hardware:…, it is refused only if a device selected by name was replaced since
+    /// the report; a file and sha256:… include this check. Hazards and severities are never compared (see
     /// `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,

@@ -11,8 +11,8 @@ use crate::wire::parse_with_positions;
 pub(crate) fn read(files: &[PathBuf]) -> Result<Policies, Failure> {
     let read = |path: &PathBuf| {
         let name = path.display().to_string();
-        let text =
-            fs::read_to_string(path).map_err(|error| unreadable(&name, &error.to_string()))?;
+        let text = fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
         let written = parse_with_positions(&text).map_err(|problem| unreadable(&name, &problem))?;
         policy(&name, &written)
     };

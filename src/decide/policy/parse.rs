@@ -55,7 +55,7 @@ pub fn policy(name: &str, written: &SourceNode) -> Result<Policy, Failure> {
     })
 }
 
-/// The file called `name` cannot be read, or is no YAML.
+/// The file called `name` is no YAML, or no policy.
 #[must_use]
 pub fn unreadable(name: &str, problem: &str) -> Failure {
     Failure::usage(format!("error parsing {name}: {problem}"))

@@ -271,7 +271,8 @@ impl PodSteps<'_, '_> {
             ) => {
                 // Without a name it is not known which: not generated yet, or found to be unnecessary.
                 let text = format!(
-                    "{}; or the controller decided that the pod needs no claim from it",
+                    "{}; or kube-controller-manager's resource claim controller decided that the pod needs no \
+                     claim from this template",
                     ungenerated(pod, template, self.basis.reading)
                 );
                 return self.missing(&text, &format!(".spec.resourceClaims[{place}]"));

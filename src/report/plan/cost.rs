@@ -55,8 +55,8 @@ impl CostTier {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::ShortGrace => "no PodDisruptionBudget violated, grace periods of at most 10s",
-            Self::WithinBudgets => "no PodDisruptionBudget violated, grace periods above 10s",
+            Self::ShortGrace => "no PodDisruptionBudget violated; grace periods of at most 10s",
+            Self::WithinBudgets => "no PodDisruptionBudget violated; grace periods above 10s",
             Self::BudgetsViolated => "PodDisruptionBudgets violated",
             Self::Unknown => "unknown, because pods, claims or PodDisruptionBudgets were not read",
         }
@@ -149,7 +149,7 @@ mod tests {
             ),
             (
                 cost(Tier::ShortGrace, [0, 0, 0, 1, 1, 0]),
-                "1 pod with 1 claimed device; no PodDisruptionBudget violated, grace periods of at \
+                "1 pod with 1 claimed device; no PodDisruptionBudget violated; grace periods of at \
                  most 10s; no hazards that count in the comparison",
             ),
             (

@@ -133,7 +133,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
             "Taint: example.com/maintenance=firmware:NoExecute",
             "Since: TIME (LONG ago)",
             "Devices: DRIVER/*/*",
-            "Selected: 2 devices published, 7 allocated",
+            "Selected: 2 published devices, 7 allocations",
             "Created: TIME (LONG ago)",
             "Created by: admin",
             "Changed by: <none>",
