@@ -23,7 +23,7 @@ use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
     DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, drivers_away, hardware_among,
-    with_drivers_away,
+    on_another_node, with_drivers_away,
 };
 use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine::device_removal::{
