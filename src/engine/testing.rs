@@ -16,9 +16,10 @@ use crate::model::{
 
 pub use crate::model::Pod;
 
-/// Whether long properties are tried as often as they can be: the second tier asks for it, with WHOLE in the environment.
+/// Whether long properties are tried as often as they can be: the second tier asks for it, with WHOLE in the environment in
+/// which they are built.
 pub fn is_whole() -> bool {
-    std::env::var_os("WHOLE").is_some()
+    option_env!("WHOLE").is_some()
 }
 
 /// How many of `all` tries a property gets: a tenth in the first tier, which has to be quick.

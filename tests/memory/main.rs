@@ -96,15 +96,23 @@ fn what_does_not_end_takes_no_more_memory_than_a_large_file() {
     let (packed, config) = (place("bomb.json.gz"), place("config"));
     bomb(Path::new(&packed));
     talkative(Path::new(&config));
-    at_a_kubelets_socket(folder.path());
-    at_an_api_server();
+    // Each is a process of its own, and most of them wait.
+    thread::scope(|scope| {
+        scope.spawn(|| at_a_kubelets_socket(folder.path()));
+        scope.spawn(at_an_api_server);
+        at_files(&packed, &config);
+    });
+}
+
+/// Everything that is read from files, plugins and standard input.
+fn at_files(packed: &str, config: &str) {
     for (arguments, stdin, expected) in [
         (
             &["devices", "--from", "/dev/zero"][..],
             Stdio::null(),
             "is not text",
         ),
-        (&["devices", "--kubeconfig", &config], Stdio::null(), "yes"),
+        (&["devices", "--kubeconfig", config], Stdio::null(), "yes"),
         (
             &["devices", "--kubeconfig", "/dev/zero"],
             Stdio::null(),
@@ -124,7 +132,7 @@ fn what_does_not_end_takes_no_more_memory_than_a_large_file() {
         (&["add", "-f", "/dev/zero"], Stdio::null(), "is not text"),
         (&["add", "-f", "-"], yes(), "stdin"),
         (
-            &["devices", "--from", &packed],
+            &["devices", "--from", packed],
             Stdio::null(),
             "than 48 MiB",
         ),

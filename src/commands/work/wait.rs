@@ -247,7 +247,7 @@ impl Wait<'_> {
                         let mut noted = unreleased_devices::left(&recording);
                         let is_there = |uid: &str| pods.iter().any(|pod| pod.uid.as_str() == uid);
                         noted.retain(|one| {
-                            !one.noted.is_ended(&has_ended) && !one.noted.is_of(is_there)
+                            !one.noted.is_ended(has_ended) && !one.noted.is_of(is_there)
                         });
                         left.extend(noted.iter().map(Blocker::from));
                     }

@@ -216,13 +216,13 @@ fn whoever_may_read_a_part_gets_it_right_or_marked_or_refused_by_name() {
     block_on(prepare(&world));
     let seed = fresh_seed();
     // Whoever may not read nodes takes the pod for stuck, and a wait that ends so records it on the rule, once.
-    for command in 0..COMMANDS.len() {
+    for (command, (line, _)) in COMMANDS.iter().enumerate() {
         let trial = Trial {
             subset: Subset(((1 << READING.len()) - 1) & !(1 << READ_NODES)),
             command,
             strict: false,
         };
-        if COMMANDS[command].0.starts_with("wait") {
+        if line.starts_with("wait") {
             world.run(&trial.line());
         }
     }
