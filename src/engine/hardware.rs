@@ -205,11 +205,14 @@ impl Hardware {
     #[must_use]
     pub fn aliases(&self, device: &DeviceId) -> Vec<Alias> {
         let mut found = BTreeSet::from([device]);
+        let mut followed = BTreeSet::new();
         let mut next = vec![device];
         while let Some(one) = next.pop() {
+            // Each key once: a driver may publish the same number for thousands of devices.
             let keys = self.keys.get(one).into_iter().flatten();
-            let linked = keys.filter_map(|key| self.devices.get(key)).flatten();
-            next.extend(linked.filter(|other| found.insert(other)));
+            let new: Vec<&HardwareKey> = keys.filter(|key| followed.insert(*key)).collect();
+            let linked = new.into_iter().filter_map(|key| self.devices.get(key));
+            next.extend(linked.flatten().filter(|other| found.insert(other)));
         }
         found.remove(device);
         let alias = |other: &DeviceId| Alias {

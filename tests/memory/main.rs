@@ -131,11 +131,7 @@ fn at_files(packed: &str, config: &str) {
         ),
         (&["add", "-f", "/dev/zero"], Stdio::null(), "is not text"),
         (&["add", "-f", "-"], yes(), "stdin"),
-        (
-            &["devices", "--from", packed],
-            Stdio::null(),
-            "than 48 MiB",
-        ),
+        (&["devices", "--from", packed], Stdio::null(), "than 48 MiB"),
         (&["devices", "--from", "-"], yes(), "than 48 MiB"),
     ] {
         let (said, peak) = run(arguments, stdin);
