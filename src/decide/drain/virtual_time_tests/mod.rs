@@ -15,7 +15,7 @@ use crate::decide::drain::means::Means;
 use crate::decide::drain::order::{BudgetState, Harm};
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
 use crate::decide::drain::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
-use crate::engine::testing::tries;
+use crate::engine::testing::{is_whole, tries};
 use crate::model::{Pod, Reading, Uid};
 use crate::report::testing::{pod as running, reading};
 
@@ -571,7 +571,9 @@ fn drain_together(seed: u64) -> usize {
 fn units_that_are_drained_at_the_same_time_violate_no_budget_either() {
     let clusters = tries(CLUSTERS) / 5;
     let idle: usize = (1..=clusters).map(drain_together).sum();
-    assert!(idle as u64 > clusters / 6, "{idle}");
+    // The first of the clusters have fewer.
+    let least = if is_whole() { 500 } else { 33 };
+    assert!(idle > least, "{idle}");
 }
 
 /// One pod of a workload leaves after the other, and those whose loss does harm when all others are gone and replaced.

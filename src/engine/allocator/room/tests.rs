@@ -339,8 +339,10 @@ fn no_set_of_a_lower_tier_or_of_fewer_pods_would_do() {
             None => none += 1,
         }
     }
+    // A tenth of the clusters has fewer of these than a tenth.
+    let least = if testing::is_whole() { 100 } else { 5 };
     assert!(
-        found > clusters / 5 && none > clusters / 10 && evicting > clusters / 20,
+        found > clusters / 5 && none > clusters / 10 && evicting > least,
         "{found} {none} {evicting}"
     );
 }
