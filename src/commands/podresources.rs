@@ -540,10 +540,9 @@ impl CheckArgs {
         let rules = &view.snapshot().rules;
         let drift = view.identity_warnings(rules);
         let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
-        let flags = match self.kubelet.debug.via_debug {
-            Some(_) => format!("--via-debug {node}"),
-            None => wait_flags(node, &self.kubelet.socket, self.confirm_node),
-        };
+        let flags = self.kubelet.debug.typed();
+        let flags =
+            flags.unwrap_or_else(|| wait_flags(node, &self.kubelet.socket, self.confirm_node));
         let forced =
             unreleased_devices::warnings(rules, Some(&names), RecordReader::Kubelet(&flags));
         let more = drift.iter().chain(&forced).chain(&away);

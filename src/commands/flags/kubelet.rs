@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::commands::work::debug_pod::DebugPodPlan;
 use crate::completion::Values;
 use crate::naming::duration::parse_duration;
+use crate::naming::shell::word;
 
 /// Flags that let a pod on a node ask the kubelet there.
 #[derive(clap::Args, Debug)]
@@ -56,6 +57,20 @@ pub(crate) struct DebugPodArgs {
 }
 
 impl DebugPodArgs {
+    /// The flags, to ask the same kubelet in the same way; absent without a pod.
+    pub(crate) fn typed(&self) -> Option<String> {
+        let (node, image) = (self.via_debug.as_ref()?, self.debug_image.as_ref()?);
+        let namespace = match self.debug_namespace.as_str() {
+            "default" => String::new(),
+            other => format!(" --debug-namespace {other}"),
+        };
+        Some(format!(
+            "--via-debug {} --debug-image {}{namespace}",
+            word(node),
+            word(image)
+        ))
+    }
+
     /// The pod that is wanted, if one is; the kubelet has this root folder.
     pub(crate) fn plan(&self, root: &str) -> Option<DebugPodPlan> {
         let (Some(node), Some(image)) = (&self.via_debug, &self.debug_image) else {
