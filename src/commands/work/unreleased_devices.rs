@@ -1,6 +1,8 @@
 //! Noting on rules that devices were not seen to be released, and that they were.
 
-use crate::cluster::{ConflictAction, ObjectChange, ObjectVersion, Rules, WriteMode};
+use serde_json::Value;
+
+use crate::cluster::{ConflictAction, ObjectChange, ObjectVersion, Rules, Stored, WriteMode};
 use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
 use crate::engine::forced_deletions::UnreleasedPod;
@@ -36,50 +38,25 @@ pub(crate) async fn clear_ended(
 async fn clear(
     names: &[String],
     reason: &str,
-    left: impl Fn(&DeviceTaintRule) -> Option<serde_json::Value>,
+    left: impl Fn(&DeviceTaintRule) -> Option<Value>,
     rules: &Rules,
     context: &Context,
 ) {
-    let change = |rule: &DeviceTaintRule| {
-        let patch = left(rule)?;
-        let on = ObjectVersion {
-            uid: rule.uid.to_string(),
-            resource_version: rule.resource_version.clone(),
-        };
-        Some(ObjectChange::Patch { on, patch })
-    };
     for name in names {
-        let cannot = |error: &dyn std::fmt::Display| {
-            context.printer.warn(&format!(
-                "the record of unreleased devices on rule {name} could not be cleared: {error}"
-            ));
-        };
-        let stored = match rules.get(name).await {
-            Ok(Some(stored)) => stored,
+        let cleared = match rules.get(name).await {
+            Ok(Some(stored)) => patch(&stored.fact, &left, rules).await,
             Ok(None) => continue,
-            Err(error) => {
-                cannot(&error);
-                // One rule that cannot be read keeps no other from being cleared.
-                continue;
-            }
+            Err(error) => Some(Err(error.to_string())),
         };
-        let Some(first) = change(&stored.fact) else {
-            continue;
-        };
-        let uid = stored.fact.uid.clone();
-        // A rule of the same name that was made since has no such record.
-        let again = |found: Option<&crate::cluster::Stored<DeviceTaintRule>>| {
-            let same = found.filter(|found| found.fact.uid == uid);
-            match same.and_then(|found| change(&found.fact)) {
-                Some(change) => ConflictAction::Send(change),
-                None => ConflictAction::End(()),
-            }
-        };
-        match rules.change(name, first, WriteMode::Store, again).await {
-            Ok(_) => context
+        match cleared {
+            None => {}
+            Some(Ok(())) => context
                 .printer
                 .note(&format!("rule {name}: {reason}; the record is cleared")),
-            Err(error) => cannot(&error),
+            // One rule that cannot be read or changed keeps no other from being cleared.
+            Some(Err(error)) => context.printer.warn(&format!(
+                "the record of unreleased devices on rule {name} could not be cleared: {error}"
+            )),
         }
     }
 }
@@ -93,33 +70,48 @@ pub(crate) async fn note_not_released(
     rules: &Rules,
     context: &Context,
 ) {
-    let change = |rule: &DeviceTaintRule| {
-        let patch = unreleased_devices::note(rule, pods, hardware, progress.now)?;
-        let on = ObjectVersion {
-            uid: rule.uid.to_string(),
-            resource_version: rule.resource_version.clone(),
-        };
-        Some(ObjectChange::Patch { on, patch })
-    };
+    let note =
+        |rule: &DeviceTaintRule| unreleased_devices::note(rule, pods, hardware, progress.now);
     for rule in &progress.rules {
-        let Some(first) = change(rule) else {
-            continue;
-        };
-        let again = |found: Option<&crate::cluster::Stored<DeviceTaintRule>>| {
-            let same = found.filter(|found| found.fact.uid == rule.uid);
-            match same.and_then(|found| change(&found.fact)) {
-                Some(change) => ConflictAction::Send(change),
-                None => ConflictAction::End(()),
-            }
-        };
         let name = rule.name.as_str();
-        let noted = rules.change(name, first, WriteMode::Store, again).await;
-        let text = match noted {
-            Ok(_) => format!("rule {name} records the devices whose release was not confirmed"),
-            Err(error) => format!(
+        let text = match patch(rule, note, rules).await {
+            None => continue,
+            Some(Ok(())) => {
+                format!("rule {name} records the devices whose release was not confirmed")
+            }
+            Some(Err(error)) => format!(
                 "cannot record on rule {name} the devices whose release was not confirmed: {error}"
             ),
         };
         context.printer.warn(&text);
     }
+}
+
+/// Applies the patch that `wanted` gives for `rule`, or for what others have made of it meanwhile; absent where it gives none.
+async fn patch(
+    rule: &DeviceTaintRule,
+    wanted: impl Fn(&DeviceTaintRule) -> Option<Value>,
+    rules: &Rules,
+) -> Option<Result<(), String>> {
+    let change = |rule: &DeviceTaintRule| {
+        let on = ObjectVersion {
+            uid: rule.uid.to_string(),
+            resource_version: rule.resource_version.clone(),
+        };
+        let patch = wanted(rule)?;
+        Some(ObjectChange::Patch { on, patch })
+    };
+    // A rule of the same name that was made since has no such record.
+    let again = |found: Option<&Stored<DeviceTaintRule>>| {
+        let same = found.filter(|found| found.fact.uid == rule.uid);
+        match same.and_then(|found| change(&found.fact)) {
+            Some(change) => ConflictAction::Send(change),
+            None => ConflictAction::End(()),
+        }
+    };
+    let first = change(rule)?;
+    let changed = rules
+        .change(rule.name.as_str(), first, WriteMode::Store, again)
+        .await;
+    Some(changed.map(drop).map_err(|error| error.to_string()))
 }

@@ -226,13 +226,12 @@ impl Wait<'_> {
             match progress.step {
                 // What an earlier wait has seen is still so: the API shows as free what may be held.
                 WaitStep::Met if self.goal.is_about_pods() => {
-                    let recording = [progress.rules.as_slice(), recorded].concat();
-                    let mut noted = unreleased_devices::left(&recording);
-                    noted.retain(|one| !one.noted.is_ended(has_ended));
-                    let is_free = noted.is_empty();
-                    let noted = noted.iter().map(Blocker::from);
-                    let noted = WaitEnd::NotReleased(noted.collect());
-                    return Ok(over(if is_free { WaitEnd::Met } else { noted }));
+                    let noted = recorded_blockers(&progress.rules, recorded, has_ended);
+                    return Ok(over(if noted.is_empty() {
+                        WaitEnd::Met
+                    } else {
+                        WaitEnd::NotReleased(noted)
+                    }));
                 }
                 WaitStep::Met => return Ok(over(WaitEnd::Met)),
                 // Pods that are recreated and evicted again do not end, however long the wait is.
@@ -243,13 +242,11 @@ impl Wait<'_> {
                     note_not_released(&pods, &progress, hardware, rules, context).await;
                     let mut left = progress.left.clone();
                     if self.goal.is_about_pods() {
-                        let recording = [progress.rules.as_slice(), recorded].concat();
-                        let mut noted = unreleased_devices::left(&recording);
-                        let is_there = |uid: &str| pods.iter().any(|pod| pod.uid.as_str() == uid);
-                        noted.retain(|one| {
-                            !one.noted.is_ended(has_ended) && !one.noted.is_of(is_there)
-                        });
-                        left.extend(noted.iter().map(Blocker::from));
+                        // Pods that are there are among what is left already.
+                        let is_told = |uid: &str| {
+                            has_ended(uid) || pods.iter().any(|pod| pod.uid.as_str() == uid)
+                        };
+                        left.extend(recorded_blockers(&progress.rules, recorded, is_told));
                     }
                     return Ok(over(WaitEnd::TimedOut(left)));
                 }
@@ -299,6 +296,21 @@ impl Wait<'_> {
         };
         rest.shortfall(progress.last_due?, progress.now)
     }
+}
+
+/// What earlier waits have recorded on these `rules`, and on others as they were when the wait began, but for pods whose end
+/// was not observed then, and of which `is_settled` accepts the UID.
+fn recorded_blockers(
+    rules: &[DeviceTaintRule],
+    others: &[DeviceTaintRule],
+    is_settled: impl Fn(&str) -> bool,
+) -> Vec<Blocker> {
+    let recording = [rules, others].concat();
+    let recorded = unreleased_devices::left(&recording).into_iter();
+    recorded
+        .filter(|one| !one.noted.is_ended(&is_settled))
+        .map(|one| Blocker::from(&one))
+        .collect()
 }
 
 /// A wait that has seen pods deleted by force: `left` names them.
