@@ -399,10 +399,7 @@ async fn pending(
     let mutation = MutationContext::of(reached.live()?, version)
         .await
         .map_err(|failure| failure.to_string())?;
-    let proposed: Vec<ProposedTaint> = evicting
-        .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
-        .collect();
+    let proposed = ProposedTaint::of_rules(evicting, mutation.view.now);
     let view = mutation
         .view
         .with_pods_of(&proposed)

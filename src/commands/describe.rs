@@ -87,11 +87,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         };
         return Err(missing);
     }
-    let proposed: Vec<ProposedTaint> = meant
-        .rules
-        .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, view.now))
-        .collect();
+    let proposed = ProposedTaint::of_rules(&meant.rules, view.now);
     let view = view.with_identities_of(&meant.rules).await?;
     let mut view = view.with_pods_of(&proposed).await?;
     let identities = view.identity_warnings(&meant.rules);

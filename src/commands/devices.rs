@@ -309,16 +309,16 @@ impl FollowedQuestion for Listed {
         self.list_filter.keep(&mut inventory, basis);
         let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
         // What a partition has not released is held on the same hardware.
-        let hardware = HardwareMap::of(&basis.reading.snapshot.slices);
-        let listed: Vec<DeviceId> = hardware.closure(&listed).into_iter().collect();
+        let mut listed = HardwareMap::of(&basis.reading.snapshot.slices).closure(&listed);
         let rules = &basis.reading.snapshot.rules;
         // What is recorded is not published while its driver is away.
-        let node = self.list_filter.node.as_deref().map(NodeName::from);
-        let recorded = node.map(|node| unreleased_devices::recorded_on(rules, &node));
-        let listed: Vec<DeviceId> = listed
-            .into_iter()
-            .chain(recorded.into_iter().flatten())
-            .collect();
+        if let Some(node) = self.list_filter.node.as_deref() {
+            listed.extend(unreleased_devices::recorded_on(
+                rules,
+                &NodeName::from(node),
+            ));
+        }
+        let listed: Vec<DeviceId> = listed.into_iter().collect();
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
             .with_warnings(&unreleased_devices::warnings(
                 rules,

@@ -355,11 +355,7 @@ async fn with_everything(
     found: &ExplainedObjects,
 ) -> Result<ClusterView<Pods>, Failure> {
     let now = view.now;
-    let mut rules: Vec<_> = found
-        .rules
-        .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, now))
-        .collect();
+    let mut rules = ProposedTaint::of_rules(&found.rules, now);
     let devices = found.devices_in(view.snapshot());
     // Assumed so that the pods on these devices are read; no taint of these is reported.
     let named = devices.iter().map(|id| {

@@ -166,19 +166,14 @@ impl Listed<'_> {
 
 /// What the rules do, or would do with effect NoExecute.
 fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
-    let rules = rules.iter();
-    rules
-        .map(|rule| ProposedTaint::of_rule(rule, now))
-        .collect()
+    ProposedTaint::of_rules(rules, now)
 }
 
 /// What those of the rules do that evict.
 fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     let rules = rules.iter();
     let evicting = rules.filter(|rule| rule.taint.effect == Effect::NoExecute);
-    evicting
-        .map(|rule| ProposedTaint::of_rule(rule, now))
-        .collect()
+    ProposedTaint::of_rules(evicting, now)
 }
 
 impl FollowedQuestion for Listed<'_> {

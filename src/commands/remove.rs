@@ -341,10 +341,7 @@ async fn with_other_names(
     mutation: MutationContext,
     found: &[DeviceTaintRule],
 ) -> Result<MutationContext, Failure> {
-    let rules = found.iter();
-    let proposed: Vec<ProposedTaint> = rules
-        .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
-        .collect();
+    let proposed = ProposedTaint::of_rules(found, mutation.view.now);
     let selected = mutation.view.selected(&proposed).devices;
     if may_be_used_under_other_names(mutation.view.snapshot(), &selected) {
         return mutation.with_attributes().await;
@@ -377,10 +374,7 @@ async fn tell_released(
     if blocking.is_empty() {
         return;
     }
-    let proposed: Vec<ProposedTaint> = blocking
-        .into_iter()
-        .map(|rule| ProposedTaint::of_rule(rule, mutation.view.now))
-        .collect();
+    let proposed = ProposedTaint::of_rules(blocking, mutation.view.now);
     let devices = mutation.view.tainted_devices(&proposed);
     let Live { client, served } = &mutation.live;
     let nodes = read_nodes(client, served, &nodes_of(&devices)).await;

@@ -70,16 +70,10 @@ impl NotedRelease {
         value
     }
 
-    /// Whether it is about a pod that `is_meant` accepts by its UID.
-    #[must_use]
-    pub fn is_of(&self, is_meant: impl Fn(&str) -> bool) -> bool {
-        self.uid.as_deref().is_some_and(is_meant)
-    }
-
     /// Whether it is about a pod whose end had not been observed, and that `has_ended` accepts by its UID.
     #[must_use]
     pub fn is_ended(&self, has_ended: impl Fn(&str) -> bool) -> bool {
-        self.end == PodEnd::NotObserved && self.is_of(has_ended)
+        self.end == PodEnd::NotObserved && self.uid.as_deref().is_some_and(has_ended)
     }
 
     /// What happened, and which rules record it.
@@ -147,10 +141,7 @@ pub fn on_same_hardware(
         return Vec::new();
     }
     // Which devices a rule selects is the same at any time.
-    let proposed = rules
-        .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, Timestamp::UNIX_EPOCH))
-        .collect::<Vec<_>>();
+    let proposed = ProposedTaint::of_rules(rules, Timestamp::UNIX_EPOCH);
     let selected: Vec<DeviceId> = engine::selection(snapshot, &proposed, semantics)
         .devices
         .into_iter()
@@ -270,7 +261,7 @@ pub fn ended(rule: &DeviceTaintRule, has_ended: impl Fn(&str) -> bool) -> Option
 pub fn with_ended(rules: &[DeviceTaintRule], has_ended: impl Fn(&str) -> bool) -> Vec<String> {
     let recording = rules
         .iter()
-        .filter(|rule| noted(rule).iter().any(|one| one.is_ended(&has_ended)));
+        .filter(|rule| ended(rule, &has_ended).is_some());
     recording.map(|rule| rule.name.to_string()).collect()
 }
 
@@ -279,26 +270,16 @@ pub fn with_ended(rules: &[DeviceTaintRule], has_ended: impl Fn(&str) -> bool) -
 pub fn recorded_on(rules: &[DeviceTaintRule], node: &NodeName) -> Vec<DeviceId> {
     let all = rules.iter().flat_map(noted);
     let here = all.filter(|one| one.node.as_deref() == Some(node.as_str()));
-    here.filter_map(|one| parse_device(&one.device)).collect()
+    here.filter_map(|one| DeviceId::parse(&one.device))
+        .collect()
 }
 
 /// The devices that the rules of `snapshot` record, and all that is the same hardware.
 #[must_use]
 pub fn recorded(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
     let all = snapshot.rules.iter().flat_map(noted);
-    let devices: BTreeSet<DeviceId> = all.filter_map(|one| parse_device(&one.device)).collect();
+    let devices: BTreeSet<DeviceId> = all.filter_map(|one| DeviceId::parse(&one.device)).collect();
     Hardware::of(&snapshot.slices).closure(&devices)
-}
-
-/// A device from its name in a record. The name of a pool may have slashes.
-fn parse_device(text: &str) -> Option<DeviceId> {
-    let (driver, rest) = text.split_once('/')?;
-    let (pool, device) = rest.rsplit_once('/')?;
-    Some(DeviceId {
-        driver: driver.into(),
-        pool: pool.into(),
-        device: device.into(),
-    })
 }
 
 /// The merge patch that takes the records off `rule` that `is_over` accepts; nothing where there is none.

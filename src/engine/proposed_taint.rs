@@ -30,6 +30,16 @@ impl ProposedTaint {
         Self::of_changed_rule(rule, &previewed(&rule.taint.effect), now)
     }
 
+    /// The taints of rules that exist, each as by [`ProposedTaint::of_rule`].
+    #[must_use]
+    pub fn of_rules<'a>(
+        rules: impl IntoIterator<Item = &'a DeviceTaintRule>,
+        now: Timestamp,
+    ) -> Vec<Self> {
+        let rules = rules.into_iter();
+        rules.map(|rule| Self::of_rule(rule, now)).collect()
+    }
+
     /// The taint of a rule that exists, with another effect from `now` on; with the effect that it
     /// has, it keeps its time.
     #[must_use]

@@ -88,6 +88,21 @@ pub struct DeviceId {
     pub device: DeviceName,
 }
 
+impl DeviceId {
+    /// The device that is written DRIVER/POOL/DEVICE, as reports and records have it; absent where `text` has fewer parts.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (driver, rest) = text.split_once('/')?;
+        // The name of a pool may contain slashes, those of drivers and devices cannot.
+        let (pool, device) = rest.rsplit_once('/')?;
+        Some(Self {
+            driver: driver.into(),
+            pool: pool.into(),
+            device: device.into(),
+        })
+    }
+}
+
 impl fmt::Display for DeviceId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}/{}", self.driver, self.pool, self.device)

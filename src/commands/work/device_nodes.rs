@@ -9,10 +9,7 @@ use crate::model::{DeviceId, DeviceTaintRule};
 
 /// The nodes of the devices that `rules` select, as far as the API says.
 pub(crate) async fn device_nodes(rules: &[DeviceTaintRule], view: &ClusterView) -> DeviceNodes {
-    let proposed: Vec<ProposedTaint> = rules
-        .iter()
-        .map(|rule| ProposedTaint::of_rule(rule, view.now))
-        .collect();
+    let proposed = ProposedTaint::of_rules(rules, view.now);
     let selected = view.selected(&proposed).devices;
     let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
     let has_no_node_but_users = |state: &&DeviceState<'_>| {

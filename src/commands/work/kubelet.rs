@@ -191,10 +191,7 @@ impl Verifier {
     ) -> Result<Self, Failure> {
         let AwaitedRelease { rules, end } = awaited;
         let node = self.whose(view, said, end, context).await?;
-        let proposed: Vec<ProposedTaint> = rules
-            .iter()
-            .map(|rule| ProposedTaint::of_rule(rule, view.now))
-            .collect();
+        let proposed = ProposedTaint::of_rules(rules, view.now);
         let selected = view.selected(&proposed).devices;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
         let places = DeviceNodes::of(&inventory, &selected, view.pods());

@@ -33,10 +33,7 @@ pub fn progress_now(
 /// The devices that the rules of a unit select.
 #[must_use]
 pub fn devices_of(unit: &UnitState, basis: &DeviceBasis<'_>) -> BTreeSet<DeviceId> {
-    let rules = unit.rules.iter();
-    let taints: Vec<ProposedTaint> = rules
-        .map(|rule| ProposedTaint::of_rule(rule, basis.now))
-        .collect();
+    let taints = ProposedTaint::of_rules(&unit.rules, basis.now);
     let selected = engine::selection(&basis.reading.snapshot, &taints, basis.semantics).devices;
     // Also those that are not published, or whose slices could not be read: each rule names its device.
     let named = unit.rules.iter().filter_map(|rule| {

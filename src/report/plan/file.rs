@@ -112,14 +112,14 @@ impl Written {
         for unit in self.planned_units {
             let mut devices = BTreeSet::new();
             for name in unit.devices {
-                devices.insert(device(&name).ok_or(name)?);
+                devices.insert(DeviceId::parse(&name).ok_or(name)?);
             }
             units.push((unit.unit, devices));
         }
         let hardware = self
             .selected_devices
             .into_iter()
-            .filter_map(|it| Some((device(&it.device)?, it.identity)));
+            .filter_map(|it| Some((DeviceId::parse(&it.device)?, it.identity)));
         let pods = self.affected_pods.into_iter();
         let evicted = pods.filter(|pod| pod.outcome.is_evicted());
         Ok(PlanFile {
@@ -133,16 +133,4 @@ impl Written {
             evicted: evicted.map(|pod| pod.uid).collect(),
         })
     }
-}
-
-/// The device of that name, as reports write it: a pool may have slashes in its name, drivers and devices have none.
-fn device(name: &str) -> Option<DeviceId> {
-    let (driver, rest) = name.split_once('/')?;
-    // The name of a pool may contain slashes, that of a device cannot.
-    let (pool, device) = rest.rsplit_once('/')?;
-    Some(DeviceId {
-        driver: driver.into(),
-        pool: pool.into(),
-        device: device.into(),
-    })
 }

@@ -36,10 +36,7 @@ impl DrainOrder<'_> {
         };
         let live = self.live.clone();
         let view = Box::pin(ClusterView::of(live, self.version, Detail::Attributes)).await?;
-        let proposed: Vec<ProposedTaint> = rules
-            .iter()
-            .map(|rule| ProposedTaint::of_rule(rule, view.now))
-            .collect();
+        let proposed = ProposedTaint::of_rules(rules, view.now);
         // Of devices that are local to no node, pods show where they are; an idle unit mostly has none.
         let view = Box::pin(view.with_pods_of(&proposed)).await?;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
