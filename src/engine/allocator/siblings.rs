@@ -149,7 +149,7 @@ fn parts_beside(snapshot: &Snapshot, meant: &BTreeSet<&DeviceId>) -> Vec<DeviceI
     devices.collect()
 }
 
-/// The other devices among `selected` that are the same hardware as each of `held`; those without any are left out.
+/// The other devices among `selected` that are the same hardware as one of `held`.
 ///
 /// Attributes are decoded only where devices of several drivers are selected: parts of one driver share counters.
 #[must_use]
@@ -157,11 +157,11 @@ pub fn same_hardware(
     snapshot: &Snapshot,
     selected: &BTreeSet<&DeviceId>,
     held: &BTreeSet<&DeviceId>,
-) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
-    let drivers: BTreeSet<_> = selected.iter().map(|id| &id.driver).collect();
+) -> BTreeSet<DeviceId> {
     if held.is_empty() || selected.len() < 2 {
-        return BTreeMap::new();
+        return BTreeSet::new();
     }
+    let drivers: BTreeSet<_> = selected.iter().map(|id| &id.driver).collect();
     let parts: BTreeSet<DeviceId> = parts_beside(snapshot, selected).into_iter().collect();
     let meant: BTreeSet<&DeviceId> = if drivers.len() > 1 {
         selected.iter().copied().chain(&parts).collect()
@@ -169,18 +169,8 @@ pub fn same_hardware(
         let parted = selected.iter().copied();
         parted.filter(|id| parts.contains(*id)).collect()
     };
-    let hardware = Hardware::among(&snapshot.slices, &meant);
-    let mut same = BTreeMap::new();
-    for device in held {
-        let aliases = hardware.aliases(device).into_iter();
-        let others: BTreeSet<DeviceId> = aliases
-            .map(|alias| alias.device)
-            .filter(|id| selected.contains(id))
-            .collect();
-        if !others.is_empty() {
-            same.insert((*device).clone(), others);
-        }
-    }
+    let mut same = Hardware::among(&snapshot.slices, &meant).closure(held.iter().copied());
+    same.retain(|id| selected.contains(id) && !held.contains(id));
     same
 }
 

@@ -124,13 +124,7 @@ pub(super) fn note_hardware_in_use(devices: &mut [Device], siblings: &[Sibling])
     let in_use: BTreeSet<&str> = apart
         .flat_map(|sibling| sibling.beside.iter().map(String::as_str))
         .collect();
-    for device in devices {
-        if in_use.contains(&*device.device) {
-            device.release_time = None;
-            let why = device.not_released_reason;
-            device.not_released_reason = why.or(Some(NotReleased::HardwareInUse));
-        }
-    }
+    keep_in_use(devices, |device| in_use.contains(device));
 }
 
 /// Notes that selected devices do not become free that are the same hardware as a selected device which stays in use.
@@ -139,25 +133,23 @@ pub(super) fn note_selected_hardware_in_use(
     snapshot: &Snapshot,
     impact: &Impact<'_>,
 ) {
-    let held: BTreeSet<&str> = devices
+    let held = devices
         .iter()
-        .filter(|device| device.not_released_reason.is_some())
-        .map(|device| device.device.as_str())
+        .filter(|device| device.not_released_reason.is_some());
+    let held: BTreeSet<DeviceId> = held
+        .filter_map(|device| DeviceId::parse(&device.device))
         .collect();
-    let selected: BTreeSet<&DeviceId> = impact.devices.iter().map(|device| &device.id).collect();
-    let held: BTreeSet<&DeviceId> = selected
-        .iter()
-        .copied()
-        .filter(|id| held.contains(id.to_string().as_str()))
-        .collect();
-    let same: BTreeSet<String> = same_hardware(snapshot, &selected, &held)
-        .into_values()
-        .flatten()
-        .map(|id| id.to_string())
-        .collect();
+    let selected = impact.devices.iter().map(|device| &device.id).collect();
+    let same = same_hardware(snapshot, &selected, &held.iter().collect());
+    let same: BTreeSet<String> = same.iter().map(ToString::to_string).collect();
+    keep_in_use(devices, |device| same.contains(device));
+}
+
+/// Notes that the hardware of those of the devices that `is_in_use` accepts stays in use.
+fn keep_in_use(devices: &mut [Device], is_in_use: impl Fn(&str) -> bool) {
     for device in devices
         .iter_mut()
-        .filter(|device| same.contains(&device.device))
+        .filter(|device| is_in_use(&device.device))
     {
         device.release_time = None;
         let why = device.not_released_reason;
