@@ -14,8 +14,8 @@ use super::work::rules_on::chosen_in;
 use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, Detail, Purpose, ReadResult, eviction_events, rule_events};
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::timed_effect;
 use crate::decide::unreleased_devices::{self, RecordReader};
+use crate::decide::{in_use_elsewhere, timed_effect};
 use crate::engine::beside::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
@@ -88,7 +88,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         return Err(missing);
     }
     let proposed = ProposedTaint::of_rules(&meant.rules, view.now);
-    let view = view.with_identities_of(&meant.rules).await?;
+    let view = view.with_hardware_of(&meant.rules).await?;
     let mut view = view.with_pods_of(&proposed).await?;
     let identities = view.identity_warnings(&meant.rules);
     view.reading.warnings.extend(identities);
@@ -97,6 +97,8 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         None,
         RecordReader::Api,
     ));
+    let elsewhere = in_use_elsewhere::warnings(&meant.rules, view.snapshot(), &view.semantics);
+    view.reading.warnings.extend(elsewhere);
     let overdue = timed_effect::warnings(&meant.rules, view.now);
     view.reading.warnings.extend(overdue);
     let questions: Vec<DescribedRule<'_>> = meant

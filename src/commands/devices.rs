@@ -25,10 +25,10 @@ use crate::decide::choice::{
 use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
 use crate::decide::unreleased_devices::{self, RecordReader};
-use crate::engine;
 use crate::engine::hardware::Hardware as HardwareMap;
+use crate::engine::{self, Inventory};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, Kind, NodeName};
+use crate::model::{DeviceId, Kind};
 use crate::render::{Format, render};
 use crate::report::device_changes::changes;
 use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
@@ -287,6 +287,30 @@ struct Listed {
     lines: DeviceLines,
 }
 
+impl Listed {
+    /// The devices whose records belong to the list; all of them where nothing narrows it.
+    fn recorded_among(
+        &self,
+        inventory: &Inventory<'_>,
+        basis: &DeviceBasis<'_>,
+    ) -> Option<Vec<DeviceId>> {
+        let filter = &self.list_filter;
+        // What is recorded is not published while its driver is away.
+        let node = filter.node.as_deref();
+        if node.is_none() && !filter.is_selection() {
+            return None;
+        }
+        let snapshot = &basis.reading.snapshot;
+        let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
+        // What a partition has not released is held on the same hardware.
+        let mut listed = HardwareMap::of(&snapshot.slices).closure(&listed);
+        let on_node =
+            node.map(|node| unreleased_devices::recorded_on(&snapshot.rules, &node.into()));
+        listed.extend(on_node.into_iter().flatten());
+        Some(listed.into_iter().collect())
+    }
+}
+
 impl FollowedQuestion for Listed {
     type Answer = DeviceReport;
 
@@ -307,22 +331,12 @@ impl FollowedQuestion for Listed {
     fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
         self.list_filter.keep(&mut inventory, basis);
-        let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
-        // What a partition has not released is held on the same hardware.
-        let mut listed = HardwareMap::of(&basis.reading.snapshot.slices).closure(&listed);
         let rules = &basis.reading.snapshot.rules;
-        // What is recorded is not published while its driver is away.
-        if let Some(node) = self.list_filter.node.as_deref() {
-            listed.extend(unreleased_devices::recorded_on(
-                rules,
-                &NodeName::from(node),
-            ));
-        }
-        let listed: Vec<DeviceId> = listed.into_iter().collect();
+        let listed = self.recorded_among(&inventory, basis);
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
             .with_warnings(&unreleased_devices::warnings(
                 rules,
-                Some(&listed),
+                listed.as_deref(),
                 RecordReader::Api,
             ))
             .with_lines(self.lines)

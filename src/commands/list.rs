@@ -24,7 +24,7 @@ use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::identity::{self, NotedHardware};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices::RecordReader;
-use crate::decide::{RuleArguments, RuleWords, timed_effect, unreleased_devices};
+use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere, timed_effect, unreleased_devices};
 use crate::engine::ProposedTaint;
 use crate::engine::beside::pods_beside;
 use crate::error::{ExitStatus, Failure};
@@ -150,8 +150,8 @@ struct Listed<'a> {
     names: Option<Vec<String>>,
     /// The rules as they are served, where that is what is printed.
     objects: BTreeMap<String, Value>,
-    /// Whether one of them notes what its device was.
-    notes_hardware: bool,
+    /// Whether it takes attributes to tell what their hardware is and was.
+    needs_attributes: bool,
 }
 
 impl Listed<'_> {
@@ -185,7 +185,7 @@ impl FollowedQuestion for Listed<'_> {
     }
 
     fn needs_attributes(&self) -> bool {
-        self.notes_hardware
+        self.needs_attributes
     }
 
     fn answer(&self, basis: &Basis<'_>) -> RuleList {
@@ -195,6 +195,11 @@ impl FollowedQuestion for Listed<'_> {
             &shown,
             None,
             RecordReader::Api,
+        ));
+        oddities.extend(in_use_elsewhere::warnings(
+            &shown,
+            &basis.reading.snapshot,
+            basis.semantics,
         ));
         oddities.extend(timed_effect::warnings(&shown, basis.now));
         let proposed = proposed(&shown, basis.now);
@@ -248,13 +253,20 @@ impl ListArgs {
             args: self,
             names,
             objects,
-            notes_hardware: false,
+            needs_attributes: false,
         };
         let shown = question.shown(&view.device_basis());
-        let notes_hardware = shown.iter().any(|rule| NotedHardware::on(rule).is_some());
-        let view = view.with_identities_of(&shown).await?;
+        // Another driver may allocate devices while the list is followed.
+        let needs_attributes = self.watch
+            || shown.iter().any(|rule| NotedHardware::on(rule).is_some())
+            || in_use_elsewhere::needs_attributes(&shown, view.snapshot(), &view.semantics);
+        let view = if needs_attributes {
+            view.with_attributes(&[]).await?
+        } else {
+            view
+        };
         let question = Listed {
-            notes_hardware,
+            needs_attributes,
             ..question
         };
         Ok((view, question))

@@ -119,7 +119,7 @@ pub fn devices_with(
         return Ok(Vec::new());
     };
     let filtered = filter.resolve(reading, &[], semantics)?;
-    filtered.refuse_ambiguous(NamedBy::OneDevice)?;
+    filtered.refuse_ambiguous(&NamedBy::OneDevice)?;
     Ok(filtered.devices)
 }
 

@@ -59,6 +59,7 @@ pub mod exit_status;
 pub mod expectation;
 pub mod explain_targets;
 pub mod identity;
+pub mod in_use_elsewhere;
 pub mod ledger;
 pub mod list_filter;
 pub mod make_room;

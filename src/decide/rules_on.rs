@@ -160,7 +160,9 @@ impl OnDevices<'_> {
         let mut notes = Vec::new();
         let chosen: Vec<DeviceId> = match self.filter.resolve(reading, &[&named], semantics) {
             Ok(filtered) => {
-                filtered.refuse_ambiguous(NamedBy::Rules)?;
+                if let Some(number) = filtered.ambiguous.first() {
+                    return Err(number.failure(&NamedBy::Rules(rules)));
+                }
                 notes.extend(filtered.notes);
                 filtered.devices
             }
@@ -554,6 +556,32 @@ mod tests {
         };
         assert_eq!(kinds(None), []);
         assert_eq!(kinds(Some("gpu")), [Kind::DeviceClass]);
+    }
+
+    #[test]
+    fn a_number_of_two_drivers_is_refused_with_the_rules_to_name() {
+        let mut reading = reading();
+        let mut other = reading.snapshot.slices[0].clone();
+        other.name = "vfio".into();
+        other.driver = "vfio.example.com".into();
+        other.pool.name = "node-8".into();
+        other.nodes = crate::model::SliceNodes::One("node-8".into());
+        reading.snapshot.slices.push(other);
+        let failed = |targets: &[&str]| {
+            let failure = found_in(&reading, targets, SiblingRules::Noted).unwrap_err();
+            assert!(failure.to_string().contains("is ambiguous"), "{failure}");
+            failure
+        };
+        let failure = failed(&[UUID]);
+        assert_eq!(
+            failure.hints()[0],
+            format!("instead of {UUID}, name a rule: one (gpu.example.com/node-7/gpu-0)")
+        );
+        let failure = failed(&["GPU-1"]);
+        assert_eq!(
+            failure.details(),
+            ["no rule taints exactly one of these devices"]
+        );
     }
 
     #[test]

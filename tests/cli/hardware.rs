@@ -100,14 +100,27 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
             "devices": [{"name": device, "attributes": {"uuid": {"string": UUID}}}],
         }})
     };
-    let record = json!([{"device": "vfio.example.com/node-7/card", "pod": "ml/train",
-        "node": "node-7", "seen": "2026-11-20T10:05:00Z"}]);
+    let record = |device: &str| {
+        json!({"device": device, "pod": "ml/train",
+        "node": "node-7", "seen": "2026-11-20T10:05:00Z"})
+    };
+    // The second one's driver is away.
+    let record = json!([
+        record("vfio.example.com/node-7/card"),
+        record("away.example.com/node-7/card"),
+    ]);
     let rule = json!({"apiVersion": api, "kind": "DeviceTaintRule", "metadata": {
         "name": "fan", "uid": "u", "creationTimestamp": "2026-11-20T10:00:00Z",
         "annotations": {"devicetaint.dev/not-released": record.to_string()},
     }, "spec": {
         "deviceSelector": {"driver": "vfio.example.com"},
         "taint": {"key": "example.com/fan", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
+    }});
+    let on_gpu = json!({"apiVersion": api, "kind": "DeviceTaintRule", "metadata": {
+        "name": "gpu", "uid": "g", "creationTimestamp": "2026-11-20T10:00:00Z",
+    }, "spec": {
+        "deviceSelector": {"driver": "gpu.example.com"},
+        "taint": {"key": "example.com/gpu", "effect": "NoExecute", "timeAdded": "2026-11-20T10:00:00Z"},
     }});
     let claim = json!({"apiVersion": api, "kind": "ResourceClaim",
     "metadata": {"namespace": "ml", "name": "pass", "uid": "c"},
@@ -128,6 +141,7 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
         claim,
         pod,
         rule,
+        on_gpu,
     ];
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     let folder = Folder::new().with("cluster.json", list.to_string());
@@ -154,6 +168,25 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
     assert!(beside.contains("vfio.example.com/node-7/card"), "{beside}");
     let record = "pod ml/train was force-deleted before it ended, and node-7 has not confirmed";
     assert!(explained.stderr.contains(record), "{explained:#?}");
+    // Records of devices that nobody publishes belong to the whole list, and not to a choice.
+    let away = "device away.example.com/node-7/card: pod ml/train";
+    for (line, is_told) in [
+        ("devices", true),
+        ("devices --node node-7", true),
+        ("devices gpu.example.com", false),
+        ("devices --free", false),
+    ] {
+        let listed = run(&folder, line);
+        assert_eq!(listed.stderr.contains(away), is_told, "{line}: {listed:#?}");
+    }
+    // The rule on the GPU evicts nobody, and the card is in use all the same.
+    let in_use = "rule gpu: its hardware is also allocated as vfio.example.com/node-7/card";
+    for line in ["list", "list gpu", "describe gpu"] {
+        let told = run(&folder, line);
+        assert!(told.stderr.contains(in_use), "{line}: {told:#?}");
+    }
+    let told = run(&folder, "describe fan");
+    assert!(!told.stderr.contains("is also allocated"), "{told:#?}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::decide::identity::Hardware;
 use crate::decide::identity::identifying_attributes::AttributeMeaning;
 use crate::engine::{DeviceCondition, Semantics, filter_devices, with_siblings};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, NodeName, Snapshot};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, NodeName, Snapshot};
+use crate::naming::device;
 
 /// A number of hardware that several chosen devices have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +19,14 @@ pub struct AmbiguousNumber {
 }
 
 /// What a command takes where devices were named by a number of hardware.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamedBy {
+#[derive(Clone, Debug)]
+pub enum NamedBy<'a> {
     /// Devices.
     Devices,
     /// One device.
     OneDevice,
-    /// Rules, by their devices and the key of their taint.
-    Rules,
+    /// Rules, of which these are there.
+    Rules(&'a [DeviceTaintRule]),
 }
 
 /// Which of the numbers `identities` several of the `chosen` devices have that are not parts of the same
@@ -84,30 +85,48 @@ impl AmbiguousNumber {
 
     /// That it does not say which device is meant, and what to type instead.
     #[must_use]
-    pub fn failure(&self, by: NamedBy) -> Failure {
+    pub fn failure(&self, by: &NamedBy<'_>) -> Failure {
         let names: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
-        Failure::new(ExitStatus::Failed, self.describe())
-            .hint(match by {
-                NamedBy::Devices => format!(
-                    "instead of {}, name one of these devices, or all of them: {}",
-                    self.hardware,
-                    names.join(" ")
-                ),
-                NamedBy::OneDevice => format!(
-                    "instead of {}, name one of these devices: {}",
-                    self.hardware,
-                    names.join(" ")
-                ),
-                NamedBy::Rules => format!(
-                    "instead of {}, name one of these devices, or all of them, and the KEY of the \
-                     taint: {} KEY",
-                    self.hardware,
-                    names.join(" ")
-                ),
-            })
-            .hint(format!(
-                "to see them: kubectl devicetaint devices {}",
+        let failure = Failure::new(ExitStatus::Failed, self.describe());
+        let failure = match by {
+            NamedBy::Devices => failure.hint(format!(
+                "instead of {}, name one of these devices, or all of them: {}",
+                self.hardware,
                 names.join(" ")
-            ))
+            )),
+            NamedBy::OneDevice => failure.hint(format!(
+                "instead of {}, name one of these devices: {}",
+                self.hardware,
+                names.join(" ")
+            )),
+            NamedBy::Rules(rules) => self.with_rules(failure, rules),
+        };
+        failure.hint(format!(
+            "to see them: kubectl devicetaint devices {}",
+            names.join(" ")
+        ))
+    }
+
+    /// The failure with those of the `rules` that can be named instead.
+    fn with_rules(&self, failure: Failure, rules: &[DeviceTaintRule]) -> Failure {
+        let is_one = |selector: &DeviceSelector| {
+            let mut devices = self.devices.iter().cloned().map(DeviceSelector::from);
+            devices.any(|device| device == *selector)
+        };
+        let on_one = rules.iter().filter_map(|rule| {
+            let selector = rule.selector.as_ref().filter(|selector| is_one(selector))?;
+            Some(format!("{} ({})", rule.name, device::format(selector)))
+        });
+        let on_one: Vec<String> = on_one.collect();
+        if on_one.is_empty() {
+            return failure
+                .detail("no rule taints exactly one of these devices")
+                .hint("list the rules with `kubectl devicetaint list`");
+        }
+        failure.hint(format!(
+            "instead of {}, name a rule: {}",
+            self.hardware,
+            on_one.join(", ")
+        ))
     }
 }

@@ -63,7 +63,7 @@ impl FilterResult {
     /// # Errors
     ///
     /// When there is one.
-    pub fn refuse_ambiguous(&self, by: NamedBy) -> Result<(), Failure> {
+    pub fn refuse_ambiguous(&self, by: &NamedBy<'_>) -> Result<(), Failure> {
         self.ambiguous
             .first()
             .map_or(Ok(()), |found| Err(found.failure(by)))
@@ -655,7 +655,7 @@ mod tests {
             };
             let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
             let filtered = filter.resolve(reading, named, &semantics).unwrap();
-            let refused = filtered.refuse_ambiguous(NamedBy::Devices).err();
+            let refused = filtered.refuse_ambiguous(&NamedBy::Devices).err();
             refused.map(|failure| (failure.to_string(), failure.hints().join("\n")))
         };
         let uuid = ("uuid", "GPU-1");

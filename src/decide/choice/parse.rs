@@ -191,7 +191,7 @@ impl Choice {
             return Ok((self.clone(), Vec::new()));
         };
         let filtered = filter.resolve(reading, &[named], semantics)?;
-        filtered.refuse_ambiguous(NamedBy::Devices)?;
+        filtered.refuse_ambiguous(&NamedBy::Devices)?;
         let FilterResult { devices, notes, .. } = filtered;
         let by = ChoiceBasis::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
         let taint = self.taint.clone();

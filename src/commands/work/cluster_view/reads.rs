@@ -9,6 +9,7 @@ use crate::commands::work::source::detail;
 use crate::decide::choice::{self, Choice, DeviceFilter, IdleName, ShownDevices, numbers};
 use crate::decide::identity::hardware::may_be_number;
 use crate::decide::identity::{Hardware, NotedHardware};
+use crate::decide::in_use_elsewhere;
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Gap, Kind, Pod, ResourceClaimTemplate};
@@ -116,6 +117,15 @@ impl<Read: ReadState> ClusterView<Read> {
             return self.with_attributes(&[]).await;
         }
         Ok(self)
+    }
+
+    /// As [`ClusterView::with_identities_of`], also where it takes attributes to tell whether the devices of `rules`
+    /// are in use through another driver.
+    pub(crate) async fn with_hardware_of(self, rules: &[DeviceTaintRule]) -> Result<Self, Failure> {
+        if in_use_elsewhere::needs_attributes(rules, self.snapshot(), &self.semantics) {
+            return self.with_attributes(&[]).await;
+        }
+        self.with_identities_of(rules).await
     }
 
     /// What devices are beside their names, and all objects of `kinds`; files have all already.
