@@ -333,14 +333,13 @@ fn on_node(number: usize, owners: &Owners) -> Vec<Value> {
     let names: Vec<String> = (0..DEVICES).map(|device| format!("gpu-{device}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut published = slice(DRIVER, &node, &names);
-    for device in published["spec"]["devices"]
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-    {
+    let devices = published["spec"]["devices"].as_array_mut();
+    for (device, place) in devices.into_iter().flatten().zip(0_usize..) {
+        // One for each device, as hardware has it.
+        let uuid = format!("gpu-{number:08x}-99e9-c746-8531-{place:012x}");
         device["attributes"] = json!({
             "model": {"string": "Accelerator 3000 SXM"}, "architecture": {"string": "Example"},
-            "uuid": {"string": "gpu-18db0e85-99e9-c746-8531-ffeb86328b39"},
+            "uuid": {"string": uuid},
             "driverVersion": {"version": "580.12.4"}, "index": {"int": 3}, "pcieRoot": {"string": "pci0000:00"},
         });
         device["capacity"] = json!({"memory": {"value": "141Gi"}});
