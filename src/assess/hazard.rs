@@ -146,7 +146,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "the last ready pod of its workload, or one of the last",
+        meaning: "its workload would have no ready pod left",
         find: HazardEvidence::last_replica,
     }
     /// Its group cannot do without it.

@@ -209,7 +209,7 @@ fn hazards_are_explained() {
                              ignore budgets
     pdb-ambiguous            two or more PodDisruptionBudgets match it, so the
                              Eviction API refuses to evict it
-    last-replica             the last ready pod of its workload, or one of the last
+    last-replica             its workload would have no ready pod left
     gang                     its pod group stops working without it, or restarts as
                              a whole
     no-replacement           one of its claims cannot be reallocated: no other
@@ -256,8 +256,7 @@ fn guards_are_explained() {
       pods.evicted          pods evicted now or later; % of the non-terminating pods
                             that use devices of the same drivers
       pods.evicted.now      pods evicted at once; % as for pods.evicted
-      pods.critical         evicted pods that the system needs; % as for
-                            pods.evicted
+      pods.critical         evicted system-critical pods; % as for pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
                             was deleted; % as for pods.evicted
       jobs.failed           Jobs that fail permanently because their pods are
@@ -266,11 +265,10 @@ fn guards_are_explained() {
       workloads.affected    workloads of the evicted pods; a pod without an owner
                             counts as one
       workloads.down        workloads left without a ready pod
-      workloads.recovering  workloads that lose pods and are already below their
-                            desired ready pods
+      workloads.recovering  workloads that lose pods and already lack ready pods
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
-      budgets.violated      PodDisruptionBudgets that the evictions would exceed
+      budgets.violated      PodDisruptionBudgets that the evictions would violate
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
                             checked alone
       claims.unplaceable.together  claims of evicted pods that stay without a device

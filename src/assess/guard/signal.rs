@@ -98,7 +98,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "some of it",
-        meaning: "evicted pods that the system needs; % as for pods.evicted",
+        meaning: "evicted system-critical pods; % as for pods.evicted",
         count: |_, totals| totals.pods_critical,
     }
     /// Pods that would be evicted, and that nothing creates again.
@@ -152,7 +152,7 @@ signals! {
         whole: None,
         reads: [Workloads],
         unsaid: "replicas of workloads",
-        meaning: "workloads that lose pods and are already below their desired ready pods",
+        meaning: "workloads that lose pods and already lack ready pods",
         count: |tally, _| tally.workloads_recovering(),
     }
     /// Namespaces of the pods that would be evicted.
@@ -179,7 +179,7 @@ signals! {
         whole: None,
         reads: [Budgets],
         unsaid: "some of it",
-        meaning: "PodDisruptionBudgets that the evictions would exceed",
+        meaning: "PodDisruptionBudgets that the evictions would violate",
         count: |_, totals| totals.budgets_violated,
     }
     /// Claims that cannot be reallocated.
