@@ -101,7 +101,7 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
         left(NotEvicted::ExtendedResource).map(|pods| {
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} does not evict {pods}, which use devices through extended \
+                "Kubernetes {release} does not evict {pods} with devices requested as extended \
                  resources"
             );
             warning(extended, message, ask)
@@ -111,8 +111,8 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
             .map(|pods| {
                 let pods = counted(pods, "pod");
                 let message = format!(
-                    "it is unknown (untested) whether Kubernetes {release} evicts {pods} that use \
-                 devices through extended resources"
+                    "it is unknown (untested) whether Kubernetes {release} evicts {pods} \
+                 with devices requested as extended resources"
                 );
                 warning(extended, message, ask)
             }),
