@@ -146,7 +146,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "the last ready pod of its workload, or one of the last",
+        meaning: "its workload would have no ready pod left",
         find: HazardEvidence::last_replica,
     }
     /// Its group cannot do without it.
@@ -206,7 +206,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "an annotation of the pod forbids disruption",
+        meaning: "an annotation forbids its disruption",
         find: HazardEvidence::asks_to_stay,
     }
     /// Its node cannot end it.

@@ -180,20 +180,20 @@ fn help_of_a_command_is_the_same_in_every_spelling() {
 fn exit_codes_are_explained() {
     assert_snapshot!(devicetaint("help exit-codes").shown(), @"
       0  success, or nothing to do
-      1  error: API, permission or file; a retry would fail again
+      1  error, such as a missing permission or object; a retry would fail again
       2  usage: the command line is invalid
       3  unchanged, only with --error-unchanged
-      4  refused: a guard tripped, a confirmation is missing, or the impact grew
-         since --expect; nothing was changed; or a device is not safe to pull
+      4  refused, and nothing was changed: a guard tripped, a confirmation is
+         missing, or the impact is larger than in --expect; or a device is not safe
+         to pull
       5  the wait ended before its condition was met (timeout, pods evicted again, a
-         unit that cannot be drained, devices that another pod got, or an
+         unit that cannot be drained or started, devices that another pod got, or an
          unconfirmed device release); a change made by the same command stays,
-         unless --on-timeout revert undid it; rules of make-room are removed
+         unless --on-timeout revert undid it; make-room removes its rules
       6  the report is incomplete (with --strict or -o name) or not confirmed by the
          controller (with --publish); or one of several clusters gave no report
-     75  retry: the network, a busy or failing server, or a concurrent change
-         prevented it; the same command is safe to run again, and completes what is
-         missing
+     75  temporary error: the network, a busy or failing server, or a concurrent
+         change; the same command can be run again, and completes what is missing
     130  interrupted (SIGINT)
     143  terminated (SIGTERM)
     [exit status: 0]
@@ -203,13 +203,13 @@ fn exit_codes_are_explained() {
 #[test]
 fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
-    Hazards of a pod; `it` is the pod.
+    What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.
 
     pdb-violated             a PodDisruptionBudget protects it; taint evictions
                              ignore budgets
     pdb-ambiguous            two or more PodDisruptionBudgets match it, so the
                              Eviction API refuses to evict it
-    last-replica             the last ready pod of its workload, or one of the last
+    last-replica             its workload would have no ready pod left
     gang                     its pod group stops working without it, or restarts as
                              a whole
     no-replacement           one of its claims cannot be reallocated: no other
@@ -218,7 +218,7 @@ fn hazards_are_explained() {
                              recreates the pod
     job-restart              its Job may recreate it, count the eviction as a
                              failure, or fail
-    do-not-disrupt           an annotation of the pod forbids disruption
+    do-not-disrupt           an annotation forbids its disruption
     node-not-ready           its node cannot stop it: it would hang in Terminating
     driver-down              the driver of its device is not running: it would hang
                              in Terminating
@@ -248,15 +248,16 @@ fn hazards_are_explained() {
 #[test]
 fn guards_are_explained() {
     assert_snapshot!(devicetaint("help guards").shown(), @"
-    A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'
-    or 'devices.selected>=50%'. It trips when the comparison is true, or when the
-    value is unknown; then the command exits with code 4.
+    A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or
+    'devices.selected>=50%'. A guard trips if the comparison is true, or if the
+    value is unknown. The command then changes nothing and exits with code 4; a
+    drain that has begun starts no further unit and exits with code 5.
 
     Signals:
       pods.evicted          pods evicted now or later; % of the non-terminating pods
                             that use devices of the same drivers
-      pods.evicted.now      pods evicted at once; % as for pods.evicted
-      pods.critical         evicted pods that the system needs; % as for
+      pods.evicted.now      pods evicted now; % as for pods.evicted
+      pods.critical         evicted pods that are system-critical; % as for
                             pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
                             was deleted; % as for pods.evicted
@@ -269,7 +270,7 @@ fn guards_are_explained() {
       workloads.recovering  workloads that lose pods and are already below their
                             desired ready pods
       namespaces.affected   namespaces of the evicted pods
-      devices.selected      devices selected; % of the devices of the same drivers
+      devices.selected      selected devices; % of the devices of the same drivers
       budgets.violated      PodDisruptionBudgets that the evictions would exceed
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
                             checked alone
