@@ -54,7 +54,7 @@ fn help_of_the_program() {
       # Which pods would be evicted if this device had a NoExecute taint?
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
-      # The same from a saved dump, as JSON
+      # The same from a snapshot, as JSON
       kubectl devicetaint snapshot -o cluster.json.gz
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \
         --from cluster.json.gz -o json
@@ -75,7 +75,7 @@ fn short_help_of_preview() {
     Usage: kubectl devicetaint preview [OPTIONS] [DEVICE|TAINT]...
 
     Arguments:
-      [DEVICE|TAINT]...  DRIVER/POOL/DEVICE, UUID, serial or PCI address, and a taint
+      [DEVICE|TAINT]...  DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and a taint
                          KEY[=VALUE][:EFFECT]
 
     Options:
@@ -94,7 +94,7 @@ fn short_help_of_preview() {
           --policy <FILENAME>  Exit with code 4 if this policy forbids the taint
 
     Controller:
-          --publish  Create rules with effect None; compare with the controller
+          --publish  Create rules with effect None; compare the controller's count
 
     Source:
           --from <FILENAME>  Read saved objects: a file, a directory or `-`
