@@ -87,7 +87,7 @@ pub(super) struct AddArgs {
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) collapse: bool,
 
-    /// Name of the rule; default: derived from device and taint
+    /// Name of the rule, if only one is created; default: derived from device and taint
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) name: Option<String>,
 

@@ -51,7 +51,7 @@ enum What {
 
 #[derive(clap::Args, Debug)]
 struct InstallArgs {
-    /// Directory to install to, which must be in PATH; default: the plugin's
+    /// Directory to install to, which must be in PATH; default: the plugin's directory
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
 

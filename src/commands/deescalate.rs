@@ -41,7 +41,7 @@ use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downg
 
 /// Lower a rule's effect immediately, without preview, guards or confirmation
 ///
-/// Pending evictions are cancelled; pods that are already terminating are not kept. Afterwards, the command
+/// Pending evictions are cancelled; pods that are already terminating still end. Afterwards, the command
 /// prints how many evictions were pending and how many pods were already terminating.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

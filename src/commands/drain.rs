@@ -38,9 +38,9 @@ use crate::report::plan;
 /// First taints all devices with NoSchedule, so that no replacement is placed on a device that is drained
 /// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start
 /// new pods before they stop old ones, and evicts the other pods through the Eviction API, which respects
-/// PodDisruptionBudgets. Some kinds of pods need an --include flag. After each eviction, the workload's
-/// next pod is evicted only when the replacement is ready. A unit is done when no claim holds its devices
-/// and the workloads of its pods are ready again.
+/// PodDisruptionBudgets. Pods of some kinds are evicted only with an --include flag. After each eviction,
+/// the workload's next pod is evicted only when the replacement is ready. A unit is done when no claim
+/// holds its devices and the workloads of its pods are ready again.
 ///
 /// Without --accept-unplaceable, the drain begins only if other devices are available for every claim. If a
 /// unit is not done within --timeout, the command names what remains and exits with code 5; the taints

@@ -78,7 +78,7 @@ pub(super) struct EscalateArgs {
     #[command(flatten)]
     waiting: WaitingArgs,
 
-    /// With --wait, what to do with the new effect on timeout; Ctrl-C keeps it
+    /// With --wait, on timeout: keep or revert the effect
     #[arg(
         long,
         value_enum,
@@ -133,7 +133,7 @@ enum Higher {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum OnTimeout {
-    /// Keep the new effect
+    /// Keep the new effect, as Ctrl-C does
     Keep,
     /// Restore the previous effect
     Revert,

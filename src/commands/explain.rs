@@ -52,7 +52,7 @@ pub(super) struct ExplainArgs {
     /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, UUID, serial number or PCI address; then,
     /// optionally, a proposed taint: DEVICE TAINT
     ///
-    /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod name
+    /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod name
     /// without a namespace is looked up in --namespace, or in all namespaces. Further arguments without a
     /// type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]

@@ -117,7 +117,7 @@ pub(super) struct MakeRoomArgs {
 
     /// Output format: json or yaml
     ///
-    /// Prints a RoomReport at the end.
+    /// Prints a RoomReport at the end: the pods to evict, and the outcome.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 

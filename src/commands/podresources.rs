@@ -126,7 +126,7 @@ struct AllocatableArgs {
 /// Check which devices of this node are safe to pull, and why others are not
 ///
 /// Checks each device, its partitions, and other names of the same hardware. A device is safe to pull if
-/// all of this is true for the time of --settle: no claim holds it and no terminating pod used it,
+/// all of this is true for the time of --settle: no claim holds it and no terminating pod uses it,
 /// according to the API; no container uses it and it is prepared for no pod, according to the kubelet; its
 /// driver is running; and it has a taint that blocks new pods and that no pending claim or template
 /// tolerates. A check that cannot be made counts as failed. Exits with code 4 if a device is not safe to
