@@ -82,26 +82,28 @@ impl ExitStatus {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Success => "success, or nothing to do",
-            Self::Failed => "error: API, permission or file; a retry would fail again",
+            Self::Failed => {
+                "error, such as a missing permission or object; a retry would fail again"
+            }
             Self::Usage => "usage: the command line is invalid",
             Self::Unchanged => "unchanged, only with --error-unchanged",
             Self::Refused => {
-                "refused: a guard tripped, a confirmation is missing, or the impact grew since \
-                 --expect; nothing was changed; or a device is not safe to pull"
+                "refused, and nothing was changed: a guard tripped, a confirmation is missing, or the impact is \
+                 larger than in --expect; or a device is not safe to pull"
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met (timeout, pods evicted again, a unit that \
-                 cannot be drained, devices that another pod got, or an unconfirmed device release); a \
-                 change made by the same command stays, unless --on-timeout revert undid it; rules of \
-                 make-room are removed"
+                 cannot be drained or started, devices that another pod got, or an unconfirmed device \
+                 release); a change made by the same command stays, unless --on-timeout revert undid it; \
+                 make-room removes its rules"
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name) or not confirmed by the \
                  controller (with --publish); or one of several clusters gave no report"
             }
             Self::TryAgain => {
-                "retry: the network, a busy or failing server, or a concurrent change prevented \
-                 it; the same command is safe to run again, and completes what is missing"
+                "temporary error: the network, a busy or failing server, or a concurrent change; the same \
+                 command can be run again, and completes what is missing"
             }
             Self::Interrupted => "interrupted (SIGINT)",
             Self::Terminated => "terminated (SIGTERM)",

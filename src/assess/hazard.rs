@@ -206,7 +206,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "an annotation of the pod forbids disruption",
+        meaning: "an annotation forbids its disruption",
         find: HazardEvidence::asks_to_stay,
     }
     /// Its node cannot end it.

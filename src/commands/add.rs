@@ -43,21 +43,21 @@ use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
 ///
-/// Idempotent: an existing identical rule is left unchanged, and the same command run again
-/// completes an interrupted one. To change the effect or value of an existing rule, add
-/// --overwrite. Without an effect, the taint has effect None: it evicts no pods, and the controller
-/// reports in the rule's status how many pods NoExecute would evict.
+/// If pods would be evicted, shows the impact and asks for confirmation. The same command can be run again:
+/// it leaves identical rules unchanged, and creates missing ones. To change the effect or value of an
+/// existing rule, add --overwrite. Without EFFECT, the effect is None: the taint evicts no pods, and the
+/// controller reports in the rule's status how many pods NoExecute would evict.
 ///
-/// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is KEY[=VALUE][:EFFECT]. An
-/// argument with = or : is a taint, and so is PREFIX/NAME if another argument is a device. A hardware ID such as
-/// 0000:17:00.0 or uuid=GPU-… is not a taint.
+/// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as
+/// uuid=GPU-18db… or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. Any other argument with = or : is a
+/// TAINT. PREFIX/NAME is a TAINT if another argument is a DEVICE.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
-    /// DRIVER/POOL/DEVICE, UUID, serial or PCI address, and the taint KEY[=VALUE][:EFFECT]
+    /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and the taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` as driver, pool or device matches any. Each DEVICE argument becomes one rule, also with `*`;
-    /// --node, --where and similar flags create one rule per device. Without an effect, the effect is None.
+    /// `*` as driver, pool or device matches any. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`.
+    /// Hardware IDs, --node, --where and similar flags create one rule per device.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     pub(super) targets: Vec<String>,
 
@@ -81,20 +81,21 @@ pub(super) struct AddArgs {
 
     /// Create one rule per pool or driver if all its devices are selected
     ///
-    /// The selected devices must be all devices that the pool or driver has now, and all ResourceSlices of
-    /// its pools must be published and readable; otherwise there is one rule per device. A rule for a pool or
-    /// driver also taints devices that are published there later.
+    /// Only with --node, --where and similar flags. All ResourceSlices of the pools must be published and
+    /// readable; otherwise, one rule per device is created. A rule for a pool or driver also taints devices
+    /// that are published there later.
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) collapse: bool,
 
-    /// Name of the rule; default: derived from device and taint
+    /// Name of the rule, if only one is created; default: derived from device and taint
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) name: Option<String>,
 
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
-    /// A script can name its run, and select its rules with `-l devicetaint.dev/batch=NAME`. `remove --batch
-    /// NAME` selects no rules: selected rules that do not belong to batch NAME need confirmation or --others.
+    /// A script can name its run, and select its rules with `-l devicetaint.dev/batch=NAME`. `remove
+    /// --batch NAME` selects no rules: it requires confirmation or --others for selected rules that are not
+    /// in batch NAME.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 
@@ -113,12 +114,13 @@ pub(super) struct AddArgs {
 
     /// Expiry for `remove --expired`, such as 4h or 2d
     ///
-    /// A duration such as 4h, 2d or 1w, or a time such as 2026-12-01 or 2026-12-01T18:00:00Z. An
-    /// existing rule keeps its expiry, unless --overwrite is set.
+    /// A duration such as 4h, 2d or 1w, or a time such as 2026-12-01 or 2026-12-01T18:00:00Z. An expired
+    /// rule stays in effect until it is removed. An existing rule keeps its expiry, unless --overwrite is
+    /// set.
     #[arg(long, value_name = "TIME", help_heading = "Rule")]
     pub(super) expires: Option<Expiry>,
 
-    /// Labels of the rule
+    /// Labels of the rules, comma-separated; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule", hide_short_help = true)]
     pub(super) labels: Vec<(String, String)>,
 
@@ -128,8 +130,8 @@ pub(super) struct AddArgs {
 
     /// Output format: json, yaml, name or manifest
     ///
-    /// `json` and `yaml` print a ChangeReport, `name` prints the names of the rules, `manifest` prints the
-    /// rules themselves.
+    /// `json` and `yaml` print a ChangeReport: what was done with each rule. `name` prints the names of the
+    /// rules, `manifest` prints the rules themselves.
     #[arg(
         short,
         long,

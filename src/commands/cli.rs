@@ -58,7 +58,7 @@ Examples:
   # Which pods would be evicted if this device had a NoExecute taint?
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
-  # The same from a saved dump, as JSON
+  # The same from a snapshot, as JSON
   kubectl devicetaint snapshot -o cluster.json.gz
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
     --from cluster.json.gz -o json

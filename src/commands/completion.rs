@@ -12,9 +12,10 @@ use crate::error::{ExitStatus, Failure};
 
 /// Print or install completion for a shell
 ///
-/// kubectl completes a plugin with a second program next to it. `completion install` installs that program, for
-/// every shell that has kubectl completion. The other subcommands print a script for the shell to load.
-/// Such a script completes only commands that begin with kubectl-devicetaint, not with kubectl devicetaint.
+/// kubectl completes the commands of a plugin by running a second program, kubectl_complete-devicetaint.
+/// `completion install` installs this program, which works in every shell that has kubectl completion. The
+/// other subcommands print a script for one shell. Such a script completes only commands that begin with
+/// kubectl-devicetaint, not with kubectl devicetaint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CompletionArgs {
@@ -50,7 +51,7 @@ enum What {
 
 #[derive(clap::Args, Debug)]
 struct InstallArgs {
-    /// Directory to install to, which must be in PATH; default: that of the plugin
+    /// Directory to install to, which must be in PATH; default: the plugin's directory
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
 
@@ -64,7 +65,7 @@ Examples:
   # Complete the plugin's commands in every shell that has kubectl completion
   kubectl devicetaint completion install
 
-  # In krew's directory
+  # The same, in krew's directory
   kubectl devicetaint completion install --dir ~/.krew/bin
 
   # For the binary called directly, in bash; source the file in ~/.bashrc

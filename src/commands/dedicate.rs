@@ -40,24 +40,27 @@ use crate::report::rules::ObjectList;
 
 /// Dedicate devices to the claims of some namespaces
 ///
-/// Creates, in this order: a MutatingAdmissionPolicy that adds the toleration of the taint dedicated=NAME to
-/// every new claim in these namespaces; a ValidatingAdmissionPolicy that rejects this toleration, and
-/// wildcard tolerations, in all other namespaces; and the rules that taint the devices. The same command run
-/// again completes an interrupted one. Claims that hold one of the devices keep it, unless --evict is set.
+/// Creates, in this order: a MutatingAdmissionPolicy that adds the toleration of the taint dedicated=NAME
+/// to every new claim in these namespaces; a ValidatingAdmissionPolicy that rejects this toleration, and
+/// wildcard tolerations (without a key), in all other namespaces; and the rules that taint the devices. The
+/// same command run again completes an interrupted one. Claims keep the devices that they hold, unless
+/// --evict is set.
 ///
 /// With --policy none, only the rules are created: claims have to tolerate the taint themselves, and any
 /// claim may do so.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy file to obey; none: taint only").long_help("Refuse \
-    what the policy in this file forbids; with the word none instead of a file, create only the \
-    taint, without admission policies\n\nA policy sets guards, fields that every rule must have, and \
-    devices that must not be tainted. Repeatable; all policies apply. With `none`, claims have to \
-    tolerate the taint themselves, and claims in every namespace may do so.")))]
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Refuse what this file forbids; none: taint only").long_help("Refuse \
+    what the policy in this file forbids; none: create only the taint, without admission policies\n\nA \
+    policy file sets guards, fields that every rule must have, and devices that must not be tainted. \
+    Repeatable; all files apply. With `none`, claims have to tolerate the taint themselves, and claims \
+    in every namespace may do so.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
 
-    /// DRIVER/POOL/DEVICE (* matches any), UUID, serial or PCI address
+    /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address
+    ///
+    /// `*` as driver, pool or device matches any.
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 
@@ -83,10 +86,9 @@ pub(super) struct DedicateArgs {
     )]
     to: Vec<String>,
 
-    /// Namespaces that may use the devices, by labels
+    /// Namespaces that may use the devices, by labels; not with --to
     ///
-    /// If the labels of a namespace change, the change applies to new claims only; existing claims stay as
-    /// they are.
+    /// If the labels of a namespace change, the change applies to new claims only.
     #[arg(long, value_name = "SELECTOR", help_heading = "Dedication")]
     namespace_selector: Option<LabelSelector>,
 
@@ -98,8 +100,8 @@ pub(super) struct DedicateArgs {
 
     /// Evict pods of other namespaces immediately
     ///
-    /// Shows the impact and asks for confirmation like `add`. Pods in the dedicated namespaces are
-    /// evicted too if their claims were created before the policies.
+    /// Shows the impact and asks for confirmation, like `add`. Pods in the dedicated namespaces are evicted
+    /// too if their claims are older than the policies and lack the toleration.
     #[arg(long, help_heading = "Dedication")]
     evict: bool,
 
@@ -116,8 +118,8 @@ pub(super) struct DedicateArgs {
 
     /// Let requests with admin access tolerate the taint in every namespace
     ///
-    /// Such requests monitor devices that other claims have. The server accepts them only in
-    /// namespaces labelled for admin access.
+    /// Such requests are for monitoring: they get devices that are allocated to other claims. The server
+    /// accepts them only in namespaces labelled for admin access.
     #[arg(long, help_heading = "Dedication", hide_short_help = true)]
     allow_admin_access: bool,
 
@@ -125,10 +127,10 @@ pub(super) struct DedicateArgs {
     #[arg(long, help_heading = "Change", hide_short_help = true)]
     overwrite: bool,
 
-    /// enforce, or advise to only print the objects
+    /// Create the objects (enforce), or print them (advise)
     ///
-    /// enforce (the default) creates rules and policies. advise changes nothing: it prints these objects, and
-    /// the toleration that claims need without the policies.
+    /// `enforce` (the default) creates the rules and policies. `advise` changes nothing: it prints these
+    /// objects, and the toleration that claims need without the policies.
     #[arg(
         long,
         value_enum,

@@ -23,9 +23,9 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 /// List dedications, and whether they are enforced
 ///
 /// OTHERS counts devices still allocated to claims in other namespaces. ENFORCED is yes if all policies and
-/// bindings exist and are unmodified, and all rules have the effect that the policies record; no if one of these is
-/// missing or differs; taint-alone if there are no policies, only the taint; and unknown if a policy could
-/// not be read.
+/// bindings exist and are unmodified, and all rules have the effect that the policies record; no if one of
+/// these is missing or differs; taint-alone if there are rules, but no policies; and unknown if a policy
+/// could not be read.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {
     #[command(flatten)]
@@ -35,10 +35,10 @@ pub(super) struct ListArgs {
     version: VersionArgs,
 }
 
-/// Show everything about dedications
+/// Show dedications with their policies, devices and claims
 ///
-/// Shows the policies and how they were modified, the devices and their claims, claims that are older than
-/// the policies and lack the toleration, and claims in other namespaces that have it.
+/// Shows how the policies were modified, claims that are older than the policies and lack the toleration,
+/// and claims in other namespaces that have the toleration.
 #[derive(clap::Args, Debug)]
 pub(super) struct DescribeArgs {
     /// Names of dedications

@@ -41,7 +41,7 @@ use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downg
 
 /// Lower a rule's effect immediately, without preview, guards or confirmation
 ///
-/// Pending evictions are cancelled; pods that are already terminating cannot be kept. Afterwards, the command
+/// Pending evictions are cancelled; pods that are already terminating still end. Afterwards, the command
 /// prints how many evictions were pending and how many pods were already terminating.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -71,13 +71,13 @@ Examples:
   # Stop evictions, but block new pods
   kubectl devicetaint deescalate drain-node-7 --to NoSchedule
 
-  # The rule, by its device and taint key
+  # Select the rule by its device and taint key
   kubectl devicetaint deescalate gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance --to None";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Lower {
-    /// Neither block new pods nor evict
+    /// Block no new pods, and evict none
     #[value(name = "None")]
     None,
     /// Only block new pods

@@ -56,8 +56,7 @@ Examples:
 
   # The rule that taints these devices
   kubectl devicetaint describe gpu.example.com/node-7/gpu-0 \\
-    example.com/maintenance
-";
+    example.com/maintenance";
 
 impl DescribeArgs {
     /// What it does with clusters, and who stops it.

@@ -35,12 +35,14 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 
 /// List devices with their taints, claims and pods
 ///
-/// Lists the devices that match at least one DEVICE argument and all flags, grouped by node, with counts. The
-/// names in the first column are arguments for `preview`. --namespace shows only devices allocated to claims in that namespace.
+/// Lists the devices that match at least one DEVICE argument and all flags, grouped by node, with counts.
+/// The names in the first column can be used as arguments of `preview`. --namespace shows only devices
+/// allocated to claims in that namespace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
-    /// Devices, as DRIVER/POOL/DEVICE with * for any, or by UUID, serial or PCI address; default: all
+    /// Devices, as DRIVER/POOL/DEVICE with * for any, or by UUID, serial number or PCI address; default:
+    /// all
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     devices: Vec<String>,
 
@@ -84,8 +86,8 @@ pub(super) struct DevicesArgs {
 
     /// Keep running and print changes
     ///
-    /// Tables are followed by one line per change with its time; other formats are printed in full
-    /// after each change.
+    /// After the first table, each change is printed as one line with its time. Other formats are printed
+    /// in full after each change.
     #[arg(short, long, help_heading = "Devices")]
     watch: bool,
 

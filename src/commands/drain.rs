@@ -35,23 +35,26 @@ use crate::report::plan;
 
 /// Drain devices node by node, within PodDisruptionBudgets
 ///
-/// Taints all devices with NoSchedule first, so that no replacement is placed on a device that is
-/// drained later. Then drains one unit (a device, node or pool) after the other: restarts Deployments
-/// that start new pods before they stop old ones, and evicts the other pods through the Eviction API,
-/// which respects PodDisruptionBudgets. Some kinds of pods need an --include flag. After each eviction,
+/// First taints all devices with NoSchedule, so that no replacement is placed on a device that is drained
+/// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start
+/// new pods before they stop old ones, and evicts the other pods through the Eviction API, which respects
+/// PodDisruptionBudgets. Pods of some kinds are evicted only with an --include flag. After each eviction,
 /// the workload's next pod is evicted only when the replacement is ready. A unit is done when no claim
 /// holds its devices and the workloads of its pods are ready again.
 ///
-/// Refuses to begin unless other devices are available for every claim, or --accept-unplaceable is set.
-/// If pods of a unit cannot leave within --timeout, the command ends with code 5 and names them; the
-/// taints stay. The same command run again continues, also from another machine. To undo it: `restore`.
+/// Without --accept-unplaceable, the drain begins only if other devices are available for every claim. If a
+/// unit is not done within --timeout, the command names what remains and exits with code 5; the taints
+/// stay. The same command run again continues the drain, also from another machine. To undo the drain:
+/// `restore`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DrainArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
 
-    /// DRIVER/POOL/DEVICE (* matches any), UUID, serial or PCI address
+    /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address
+    ///
+    /// `*` as driver, pool or device matches any.
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 
@@ -73,8 +76,9 @@ pub(super) struct DrainArgs {
 
     /// Drain the units of this plan, in its order
     ///
-    /// A file from `plan -o json` or `-o yaml`, or - for stdin. Refused if the plan is of another cluster, was modified,
-    /// or is outdated: other hardware, other devices on its nodes, or pods that it does not list.
+    /// A file from `plan -o json` or `-o yaml`; `-` reads stdin. Refused if the plan is of another cluster,
+    /// was modified, or is outdated: other hardware, other devices on its nodes, or pods that it does not
+    /// list.
     #[arg(long, value_name = "FILE", help_heading = "Devices", conflicts_with_all = ["targets", "nodes", "unit", "with_partitions"])]
     plan: Option<String>,
 
@@ -93,12 +97,12 @@ pub(super) struct DrainArgs {
 
     /// How pods are removed: auto, restart, evict or taint
     ///
-    /// With `auto` (the default), Deployments that start new pods before they stop old ones are restarted, if
-    /// budgets allow it and other devices are available. The other pods are evicted. A restart replaces all pods
-    /// of the Deployment, also those on other devices. With `restart`, no pod is evicted, and the
-    /// command is refused unless restarts remove all pods. With `evict`, all pods are evicted by the Eviction API; an
-    /// eviction that a budget refuses is retried. With `taint`, effect NoExecute evicts all pods of a unit at once
-    /// and ignores budgets.
+    /// With `auto` (the default), Deployments that start new pods before they stop old ones are restarted,
+    /// if budgets allow the restart and other devices are available. The other pods are evicted. A restart
+    /// replaces all pods of the Deployment, also those on other devices. With `restart`, no pod is evicted,
+    /// and the command is refused unless restarts remove all pods. With `evict`, all pods are evicted by
+    /// the Eviction API; an eviction that a budget refuses is retried. With `taint`, effect NoExecute
+    /// evicts all pods of a unit at once and ignores budgets.
     #[arg(
         long,
         value_enum,
@@ -112,11 +116,11 @@ pub(super) struct DrainArgs {
 
     /// After --grace, set NoExecute, which ignores budgets
     ///
-    /// For the pods that could not be evicted by then.
+    /// NoExecute then evicts the pods that the Eviction API did not.
     #[arg(long, help_heading = "Drain")]
     force: bool,
 
-    /// With --force, how long evictions are tried first, such as 5m
+    /// With --force, how long evictions are tried before NoExecute is set, such as 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
     grace: Duration,
 
@@ -124,7 +128,7 @@ pub(super) struct DrainArgs {
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
     timeout: Duration,
 
-    /// How long devices must stay idle; also the time given to the scheduler to observe the taints
+    /// How long devices must stay idle; also how long the scheduler has to observe the taints
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
     settle: Duration,
 
@@ -144,15 +148,15 @@ pub(super) struct DrainArgs {
     #[arg(long, help_heading = "Pods", hide_short_help = true)]
     include_daemonsets: bool,
 
-    /// Proceed although replacements will stay pending without a device
+    /// Proceed even if replacements will stay pending without a device
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
-    /// Do not first compare pod counts with the controller's
+    /// Skip the comparison with the controller's pod counts
     ///
-    /// By default, temporary rules with effect None are created before the first taint, so that the eviction
-    /// controller counts the pods on the devices. The drain is refused if the controller's count differs from
-    /// this plugin's. Needs Kubernetes 1.35 or later.
+    /// Without this flag, a new drain first creates temporary rules with effect None, so that the eviction
+    /// controller counts the pods on the devices. The drain is refused if these counts differ from this
+    /// plugin's. Before Kubernetes 1.35, counts are never compared.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 
@@ -192,8 +196,8 @@ pub(super) struct DrainArgs {
 
     /// Pause before a unit while this is true, such as 'workloads.recovering>0'
     ///
-    /// Repeatable. Evaluated for the pods of the unit, like --abort-if, which ends the drain instead of
-    /// pausing it. A pause longer than --timeout ends the command with code 5.
+    /// --pause-if and --abort-if are evaluated before each unit, for its pods. If --abort-if then trips, or
+    /// if a pause is longer than --timeout, the drain ends with code 5. Repeatable.
     #[arg(
         long,
         value_name = "GUARD",
@@ -205,7 +209,8 @@ pub(super) struct DrainArgs {
 
     /// How many units are drained at the same time
     ///
-    /// Unless NoExecute is set, only one of these units at a time evicts or restarts pods of the same workload.
+    /// Pods of the same workload are evicted or restarted in only one unit at a time, unless NoExecute is
+    /// set.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..), help_heading = "Drain", hide_short_help = true)]
     max_parallel: usize,
 

@@ -18,8 +18,9 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 
 /// Show drains, their units, and what holds their devices
 ///
-/// STAGE is waiting, draining, blocked, idle, held (drained, but other pods, which the drain does not
-/// evict, use the devices) or reversed (another user or program removed or weakened a rule).
+/// STAGE is waiting (no pod was evicted yet), draining, blocked (pods could not be evicted), idle
+/// (drained), held (drained, but other or later pods use the devices) or reversed (another user or program
+/// removed or weakened a rule).
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

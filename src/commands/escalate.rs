@@ -35,13 +35,13 @@ use crate::render::Format;
 
 /// Raise a rule's effect: block new pods, or evict running ones
 ///
-/// Computes the current impact, applies the guards, and asks for confirmation. The change applies
-/// only to the rule as it was previewed: after a concurrent change, nothing is overwritten, and the
-/// difference is printed. For rules that this plugin did not create, the question names the owner.
+/// Computes the current impact, applies the guards, and asks for confirmation. A rule that another user or
+/// program changes meanwhile is left unchanged, and the difference is printed. For rules that this plugin
+/// did not create, the question names the owner.
 ///
-/// --confirm-pods, --expect and --abort-if count the pods of all rules of the command, including rules that
-/// an earlier, interrupted run has already changed. A dry run refuses what the real run would refuse; it
-/// prints the question instead of asking it.
+/// --confirm-pods, --expect and --abort-if apply to the pods of all rules of the command, including rules
+/// that an interrupted run has already changed. A dry run is refused if the real run would be, and prints
+/// the question without asking it.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("timeout", |arg| arg.help("With --wait, how long to wait; with --for, how long to retry restoring the effect; such as 30s")))]
 pub(super) struct EscalateArgs {
@@ -59,26 +59,26 @@ pub(super) struct EscalateArgs {
 
     /// With --to NoSchedule: restore effect None after this time, such as 10m
     ///
-    /// Not with NoExecute: evicted pods do not come back. The command waits until the time is over,
-    /// and restores effect None then, or at once on Ctrl-C, SIGTERM and SIGHUP. If another user or program
-    /// changed the rule meanwhile, it is left unchanged (exit code 5 unless its effect is None). If the server
-    /// cannot be reached, the command retries for --timeout. If the command was killed, `list` and `describe`
-    /// show the effect as expired when the time is over. The same command run again renews the time; without
-    /// --for, it makes NoSchedule permanent.
+    /// Not with NoExecute: evicted pods do not come back. The command waits for this time, and then
+    /// restores effect None; on Ctrl-C, SIGTERM or SIGHUP, it restores None at once. A rule that another
+    /// user or program changed meanwhile is left unchanged; the exit code is then 5, unless the effect is
+    /// None. If the server cannot be reached, the command retries for --timeout. If the command was killed,
+    /// `list` and `describe` show the effect as expired when the time is over. The same command run again
+    /// restarts the time; without --for, it makes NoSchedule permanent.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     lasts: Option<Duration>,
 
     /// Proceed even if a device name now refers to other hardware
     ///
-    /// A rule records the hardware of its device when it is created. Without this flag, nothing is
-    /// changed if the device name now refers to other hardware, or if the hardware has another name.
+    /// `add` records the hardware of a device on its rule. Without this flag, nothing is changed if the
+    /// device name now refers to other hardware, or if the hardware has another name.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_identity_change: bool,
 
     #[command(flatten)]
     waiting: WaitingArgs,
 
-    /// What to do with the rules on timeout; Ctrl-C keeps them
+    /// With --wait, on timeout: keep or revert the effect
     #[arg(
         long,
         value_enum,
@@ -109,7 +109,7 @@ Examples:
   # Preview the evictions, confirm them, and wait until the pods are gone
   kubectl devicetaint escalate drain-node-7 --to NoExecute --wait --timeout 10m
 
-  # The rule, by its device and taint key
+  # Select the rule by its device and taint key
   kubectl devicetaint escalate gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance --to NoSchedule
 
@@ -133,7 +133,7 @@ enum Higher {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum OnTimeout {
-    /// Keep the rules
+    /// Keep the new effect, as Ctrl-C does
     Keep,
     /// Restore the previous effect
     Revert,

@@ -38,22 +38,23 @@ use crate::report::explain::{
 
 /// Explain why a pod is evicted or waits, what uses a device, what a rule selects
 ///
-/// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a waiting pod,
-/// shows how many devices match each request, and what excludes the others. `-o wide` adds each step with its
-/// object and field: claims and requests, devices and their pools, taints and their times, tolerations and
-/// the field that differs. At the end, `-o wide` lists the single changes that would alter the outcome.
+/// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a waiting
+/// pod, shows how many devices match each request, and what excludes the others. `-o wide` shows every step
+/// with its object and field: claims and requests, devices and their pools, taints and their times,
+/// tolerations and the field that differs. At the end, `-o wide` lists changes that would lead to another
+/// outcome.
 ///
-/// To explain a proposed taint, add DEVICE and TAINT, or -f; for the taint of an existing rule, add --rule, as in
-/// `preview`.
+/// To explain a proposed taint, add DEVICE and TAINT, or -f. For the taint of an existing rule, add --rule,
+/// as in `preview`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, UUID, serial or PCI address; then, optionally,
-    /// a proposed taint: DEVICE TAINT
+    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, UUID, serial number or PCI address; then,
+    /// optionally, a proposed taint: DEVICE TAINT
     ///
-    /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod
-    /// name without a namespace is looked up in --namespace, or in all namespaces. Further arguments
-    /// without a type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
+    /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod name
+    /// without a namespace is looked up in --namespace, or in all namespaces. Further arguments without a
+    /// type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 

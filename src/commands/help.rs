@@ -12,6 +12,8 @@ use crate::topics::Topic;
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
     /// A command, or one of: exit-codes, guards, hazards, selectors, versions
+    ///
+    /// For a subcommand such as `drain status`, use its flag --help.
     #[arg(add = Values::Topics)]
     topic: Option<String>,
 }

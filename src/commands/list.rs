@@ -35,17 +35,19 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 
 /// List rules with their devices, pods and creators
 ///
-/// Includes rules created by other users and programs. PODS counts the pods that the rule evicts,
-/// or would evict with NoExecute if its effect is None. EVICTING is the controller's condition: `stale` if
-/// it is for an earlier generation of the rule, and `yes (stale)` if it reports evictions, but no pod is left.
+/// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; for
+/// effect None, the pods that NoExecute would evict. In parentheses are pods that are terminating, that
+/// stay, or that use partitions of the devices. EVICTING is the controller's condition: `stale` if the
+/// condition is for an earlier generation of the rule, and `yes (stale)` if the condition reports
+/// evictions, but no pod is left.
 ///
 /// With -o json and yaml, `items` has the rules as in the cluster, and `ruleSummaries` has DEVICES, PODS
 /// and EVICTING of each.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
-    /// Only these rules, by name or by hardware (UUID, serial, PCI address), or devices and the
-    /// KEY of their taint
+    /// Only these rules, by name or by hardware (UUID, serial number, PCI address), or devices and the KEY
+    /// of their taint
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
@@ -90,7 +92,7 @@ Examples:
   # Rules past their expiry
   kubectl devicetaint list --expired
 
-  # The rules as they are in the cluster, or with --from as they are in the file
+  # The rules that this plugin created, as stored in the cluster
   kubectl devicetaint list -o yaml \\
     -l app.kubernetes.io/managed-by=kubectl-devicetaint";
 

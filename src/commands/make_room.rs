@@ -37,27 +37,27 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 
 /// Evict pods so that a pending pod gets their devices
 ///
-/// Finds the set of pods whose eviction does least harm and frees, on one node, devices for all claims of the
-/// pending pod. Sets that violate no PodDisruptionBudget and whose grace periods are at most 10s come first, then
-/// sets that violate none, then, with --force, all others. Equal sets are compared by the number of pods, then by
-/// priorities, the number of claimed devices, and the number of pods without a controller; the lowest wins. CPU and
-/// memory are not compared.
+/// Finds the pods on one node whose eviction costs least and frees devices for all claims of the pending
+/// pod. A set of pods costs less if it violates no PodDisruptionBudget, and still less if also no grace
+/// period is longer than 10s. Sets that violate budgets need --force. Of sets that are equal in this, the
+/// cost is decided by the number of pods, then by the highest priority, the sum of priorities, the number
+/// of claimed devices, and the number of pods without a controller. CPU and memory are not compared.
 ///
-/// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims of
-/// the pending pod must tolerate it, unless --without-toleration is set. Pods with PodDisruptionBudgets are
-/// evicted by the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod is
-/// scheduled, and also after a timeout or Ctrl-C.
+/// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims
+/// of the pending pod must tolerate this taint, unless --without-toleration is set. Pods with
+/// PodDisruptionBudgets are evicted by the Eviction API, the others by effect NoExecute. The taint is
+/// removed when the pending pod is scheduled, and also after a timeout or Ctrl-C.
 ///
 /// Exits with code 0 if the pod is scheduled, 1 if no eviction helps, 4 if refused, and 5 if another pod
-/// got the devices or the timeout ended.
+/// got the devices or on timeout.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {
-    /// pod/NAME or claim/NAME, in --namespace
+    /// pod/NAME or claim/NAME, in --namespace or in all namespaces
     #[arg(value_name = "TARGET", add = Values::Subjects)]
     target: Option<String>,
 
-    /// Choose the pending pod of the highest priority
+    /// Choose the pending pod with the highest priority
     ///
     /// In --namespace, or in all namespaces.
     #[arg(long)]
@@ -65,8 +65,8 @@ pub(super) struct MakeRoomArgs {
 
     /// Remove rules that earlier runs left behind
     ///
-    /// For example, a killed run leaves its rules behind. Only rules that make-room created are removed. A rule
-    /// that has not expired may belong to a run in progress: it is removed if you confirm it at a terminal; with
+    /// A killed run leaves its rules behind. Only rules that make-room created are removed. A rule that has
+    /// not expired may belong to a run in progress: at a terminal, it is removed after confirmation; with
     /// --yes, it is removed only if --include-unexpired is set.
     #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
     cleanup: bool,
@@ -81,7 +81,7 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, help_heading = "Pods")]
     force: bool,
 
-    /// With --force, how long evictions are tried first, such as 30s
+    /// With --force, how long evictions are tried before NoExecute is set, such as 30s
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration, help_heading = "Pods", hide_short_help = true)]
     grace: Duration,
 
@@ -100,11 +100,11 @@ pub(super) struct MakeRoomArgs {
     #[arg(long, help_heading = "Pods")]
     include_do_not_disrupt: bool,
 
-    /// Rely on the priority alone, without the toleration
+    /// Rely on the pod's priority, without a toleration
     ///
     /// The taint is removed when the evicted pods have left, before the pod is scheduled. From then on, the
-    /// devices are not kept for the pod. The scheduler tries pods by priority, but another pod, even one of a
-    /// lower priority, may get them first.
+    /// devices are not reserved for the pod. The scheduler tries pods by priority, but another pod, even
+    /// one of a lower priority, may get the devices first.
     #[arg(long, help_heading = "Wait")]
     without_toleration: bool,
 
@@ -117,7 +117,7 @@ pub(super) struct MakeRoomArgs {
 
     /// Output format: json or yaml
     ///
-    /// Prints a RoomReport at the end.
+    /// Prints a RoomReport at the end: the pods to evict, and the outcome.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 

@@ -37,10 +37,10 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Read-only. Of the selected devices, chooses --count devices, --nodes complete nodes, or --per-pool
-/// devices of each pool, so that evicting their pods costs least. Sets of devices that violate no
-/// PodDisruptionBudget and whose grace periods are at most 10s come first, then sets that violate none,
-/// then all others. Equal sets are compared by hazards (the most severe first), then by the numbers of
+/// Changes nothing. Chooses among the selected devices: --count devices, --nodes complete nodes, or
+/// --per-pool devices of each pool, so that evicting their pods costs least. A set costs less if it
+/// violates no PodDisruptionBudget, and still less if also no grace period is longer than 10s. Of sets that
+/// are equal in this, the cost is decided by hazards (the most severe first), then by the numbers of
 /// evicted pods, of claimed devices, and of pods without a controller.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the chosen set is
@@ -52,9 +52,9 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 pub(super) struct PlanArgs {
     /// Devices to choose from, and the taint they would get
     ///
-    /// As in `preview`: DRIVER/POOL/DEVICE with `*` for any, UUID, serial or PCI address. Without TAINT, assumes a
-    /// taint that only wildcard tolerations match. The plan assumes effect NoExecute; the effect in TAINT
-    /// is used only in the command that the plan prints.
+    /// As in `preview`: DRIVER/POOL/DEVICE with `*` for any, UUID, serial number or PCI address. Without
+    /// TAINT, assumes a taint that only wildcard tolerations (without a key) match. The plan assumes effect
+    /// NoExecute; the effect in TAINT is used only in the command that the plan prints.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
@@ -95,7 +95,7 @@ pub(super) struct PlanArgs {
 
     /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
     ///
-    /// Repeatable; for the list of signals: `help guards`.
+    /// Also if the value is unknown. Repeatable; for the list of signals: `help guards`.
     #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
     abort_if: Vec<String>,
 

@@ -40,8 +40,8 @@ use crate::report::{DeviceRemovalReport, PodResourcesReport};
 
 /// Query the kubelet of this node for devices in use
 ///
-/// Runs on the node as root, or in a pod that mounts the kubelet's directory. The kubelet knows the
-/// devices of its containers even if the API does not.
+/// Run this command on the node as root, in a pod that mounts the kubelet's directory, or elsewhere with
+/// --via-debug. The kubelet knows the devices of its containers even if the API does not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PodResourcesArgs {
@@ -100,7 +100,7 @@ struct ListArgs {
 /// Show the devices used by one pod on this node
 #[derive(clap::Args, Debug)]
 struct GetArgs {
-    /// The pod
+    /// The pod, as NAMESPACE/NAME
     #[arg(value_name = "NAMESPACE/POD", value_parser = parse_pod, add = Values::Pods)]
     pod: NamespacedName,
 
@@ -113,7 +113,7 @@ struct GetArgs {
 
 /// List the resources that the kubelet can allocate to containers
 ///
-/// Devices of device plugins; the kubelet does not list devices of claims here.
+/// Lists devices of device plugins; the kubelet does not list DRA devices here.
 #[derive(clap::Args, Debug)]
 struct AllocatableArgs {
     #[command(flatten)]
@@ -123,13 +123,14 @@ struct AllocatableArgs {
     output: OutputArgs,
 }
 
-/// Check which devices of this node are safe to pull, and show the reasons if not
+/// Check which devices of this node are safe to pull, and why others are not
 ///
-/// Checks each device, its partitions, and other names of the same hardware. A device is safe to pull if, for
-/// the time of --settle: the API shows no claim that holds it and no terminating pod that used it; the kubelet
-/// lists no container that uses it and no pod for which it is prepared; its driver is running; and it has
-/// a taint that blocks new pods and that no pending claim or template tolerates. A check that cannot be made counts
-/// as failed. Exits with code 4 if a device is not safe to pull.
+/// Checks each device, its partitions, and other names of the same hardware. A device is safe to pull if
+/// all of this is true for the time of --settle: no claim holds it and no terminating pod uses it,
+/// according to the API; no container uses it and it is prepared for no pod, according to the kubelet; its
+/// driver is running; and it has a taint that blocks new pods and that no pending claim or template
+/// tolerates. A check that cannot be made counts as failed. Exits with code 4 if a device is not safe to
+/// pull.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")
@@ -154,8 +155,8 @@ struct CheckArgs {
 
     /// Confirm that the socket belongs to --node, if this cannot be verified
     ///
-    /// For example on an empty node whose kubelet has no client certificate, if the hostname
-    /// differs from the name of the node.
+    /// For example, for an empty node whose kubelet has no client certificate, and whose hostname differs
+    /// from the name of the node.
     #[arg(long, help_heading = "Kubelet")]
     confirm_node: bool,
 
@@ -319,10 +320,10 @@ async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitSt
 
 /// What shows that a kubelet is that of the node.
 const NODE_HELP: &str = "\
-Name of the kubelet's Node object; default: that of --via-debug
+Name of the kubelet's Node object; required without --via-debug
 
-Verified by a pod that the kubelet lists, a device that it has prepared, its client certificate or the hostname. If none \
-of them identifies the node, add --confirm-node; otherwise no device is reported as safe to pull.";
+The command verifies the name by a pod that the kubelet lists, a device that it has prepared, its client certificate or \
+the hostname. If none of these identifies the node, no device is reported as safe to pull unless --confirm-node is set.";
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let chosen = args.chosen(context)?;

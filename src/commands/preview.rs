@@ -39,20 +39,20 @@ use crate::report::policy::Violation;
 
 /// Show which pods a taint would evict, and when
 ///
-/// Read-only, except with --publish. The taint is a proposed one (DEVICE and TAINT), or that of a rule
-/// (--rule, -f). Effect None is treated as NoExecute, as the controller does in its own count; NoSchedule
-/// stays NoSchedule and evicts no pods.
+/// Changes nothing, except with --publish. Previews a proposed taint (DEVICE and TAINT), or the taint of a
+/// rule (--rule, -f). Effect None is previewed as NoExecute: the controller counts the pods of such a rule
+/// in the same way. Effect NoSchedule evicts no pods.
 ///
-/// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is KEY[=VALUE][:EFFECT], as
-/// for `add`. An argument with = or : is a taint, and so is PREFIX/NAME if another argument is a device. A
-/// hardware ID such as 0000:17:00.0 or uuid=GPU-… is not a taint.
+/// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db…
+/// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. Any other argument with = or : is a TAINT. PREFIX/NAME
+/// is a TAINT if another argument is a DEVICE.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
-    /// DRIVER/POOL/DEVICE, UUID, serial or PCI address, and a taint KEY[=VALUE][:EFFECT]
+    /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and a taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` as driver, pool or device matches any. Without TAINT, assumes a NoExecute taint that
-    /// only wildcard tolerations match.
+    /// `*` as driver, pool or device matches any. Without TAINT, assumes a NoExecute taint that only
+    /// wildcard tolerations (without a key) match.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
@@ -73,15 +73,15 @@ pub(super) struct PreviewArgs {
 
     /// Exit with code 4 if this is true: 'pods.evicted>20'
     ///
-    /// Repeatable; for the list of signals: `help guards`.
+    /// Also if the value is unknown. Repeatable; for the list of signals: `help guards`.
     #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
     abort_if: Vec<String>,
 
     /// Exit with code 4 if this policy forbids the taint
     ///
     /// A policy sets guards, fields that every rule must have, and devices that must not be tainted.
-    /// Repeatable; all policies apply. Required fields are checked on existing rules and on rules
-    /// in a manifest.
+    /// Repeatable; all policies apply. Required fields are checked only for existing rules and for rules in
+    /// a manifest.
     #[arg(long, value_name = "FILENAME", help_heading = "Guards")]
     policy: Vec<PathBuf>,
 

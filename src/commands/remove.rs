@@ -43,8 +43,8 @@ use crate::report::rule_lifecycle::release_lines;
 
 /// Delete rules, and show which devices become schedulable again
 ///
-/// Select rules by name, by devices and KEY- (as in `kubectl taint`), by labels, by expiry (server
-/// time), or all.
+/// Selects rules by name, by devices and KEY- (as in `kubectl taint`), by labels, by expiry (at the
+/// server's time), or all rules.
 ///
 /// Asks for confirmation for more than one rule, and for rules that another user or program created or
 /// changed. If stdin is not a terminal, the command is refused without --yes (several rules) or --others
@@ -62,14 +62,15 @@ pub(super) struct RemoveArgs {
     #[arg(long)]
     expired: bool,
 
-    /// All rules, including those of others; asks for confirmation
+    /// All rules, including those of other users and programs
     #[arg(long)]
     all: bool,
 
     /// Do not ask for confirmation
     ///
-    /// If stdin is not a terminal, required for more than one rule, and for a rule on which a `wait` recorded that a node
-    /// has not confirmed the release of a device (see `podresources check`). Rules of other users and programs need --others.
+    /// If stdin is not a terminal, required for more than one rule, for --all, and for a rule that records
+    /// an unconfirmed device release. A `wait` records that a node has not confirmed the release of a
+    /// device; see `podresources check`. Rules of other users and programs need --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
@@ -88,6 +89,8 @@ pub(super) struct RemoveArgs {
     batch: Option<String>,
 
     /// UID that a rule must have; repeatable
+    ///
+    /// A rule with another UID was deleted and recreated: it needs confirmation or --others.
     #[arg(
         long,
         value_name = "UID",
@@ -104,7 +107,7 @@ pub(super) struct RemoveArgs {
     #[arg(long, help_heading = "Wait")]
     wait: bool,
 
-    /// How long to wait, such as 30s or 5m
+    /// With --wait, how long, such as 30s
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
     timeout: Duration,
 

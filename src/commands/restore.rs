@@ -38,10 +38,10 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Undo a drain: make its devices schedulable again
 ///
-/// Removes exactly the rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or
-/// devices. Then waits until the devices can be allocated, and names what prevents it: a taint of the
-/// driver, another rule, or a cordoned node. Then waits until the workloads that had pods on the devices are
-/// ready as before the drain, and names those that are not.
+/// Removes only rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or
+/// devices. Then waits until the devices can be allocated, and names what prevents this: a taint of the
+/// driver, another rule, or a cordoned node. Then waits until the workloads that had pods on the devices
+/// are as ready as before the drain, and names those that are not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {

@@ -17,18 +17,18 @@ use crate::report::snapshot::SnapshotAccount;
 
 /// Save the objects that a preview needs, for use with --from
 ///
-/// Writes one plain Kubernetes List: ResourceSlices, ResourceClaims and their templates, DeviceTaintRules,
-/// DeviceClasses, nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod groups.
-/// The format is JSON, or YAML if FILENAME ends in .yaml; a FILENAME that ends in .gz is compressed. Without
-/// --redact, a preview of the file gives the same result as a live preview. A file written with -o is
-/// readable only by its owner.
+/// Writes one Kubernetes List: ResourceSlices, ResourceClaims and their templates, DeviceTaintRules,
+/// DeviceClasses, nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod
+/// groups. The format is JSON, or YAML if FILENAME ends in .yaml; a FILENAME that ends in .gz is
+/// compressed. Without --redact, a preview of the file gives the same result as a live preview. A file
+/// written with -o is readable only by its owner.
 ///
-/// With --redact, names of pods, namespaces, claims, nodes, pools, devices and budgets, and the labels that
-/// budgets select pods by, are replaced by hashes that differ from run to run. Annotations and everything
-/// else that is not needed are removed, and so are device attributes and the CEL expressions that use them. A
-/// preview of the file therefore knows whether a claim can be reallocated only if the expressions of its
-/// DeviceClass use nothing but device.driver, and if the claim has no constraints. Names of drivers, taints
-/// with their values, and times are kept.
+/// With --redact, the names of all objects, pools and devices, and the labels that PodDisruptionBudgets
+/// select pods by, are replaced by hashes that differ from run to run. Everything that is not needed is
+/// removed, and so are device attributes and CEL expressions, except expressions that use only
+/// device.driver and device.allowMultipleAllocations. A preview of the file does not know whether a claim
+/// can be reallocated if the claim has constraints, or if its DeviceClass has another expression. Names of
+/// drivers, taints with their values, and times are kept.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {

@@ -24,8 +24,10 @@ use crate::report::tolerations::TolerationReport;
 
 /// Print the toleration for a taint, or the claims that tolerate it
 ///
-/// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device with all its taints. The printed toleration
-/// always has an effect: one without an effect applies to scheduling only, and its pods are still evicted.
+/// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device with all its taints. Tolerations are
+/// printed as YAML, or as JSON with -o json; -o markdown, html and name need --who. The printed toleration
+/// always has an effect: a toleration without an effect applies to scheduling only, and NoExecute still
+/// evicts its pods.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TolerationsArgs {
@@ -33,7 +35,7 @@ pub(super) struct TolerationsArgs {
     #[arg(value_name = "RULE|TAINT|DEVICE", add = Values::RulesOrDevices)]
     target: String,
 
-    /// Print a claim, a template, or only the toleration (snippet)
+    /// What to print: a claim, a template, or only the toleration (snippet)
     #[arg(
         long = "for",
         value_enum,

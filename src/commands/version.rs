@@ -22,9 +22,9 @@ use crate::report::{VersionReport, schema};
 
 /// Show the versions of the plugin and the server
 ///
-/// For the plugin: its build, the supported versions of Kubernetes and their behavior (with -o json
-/// or yaml), and the schemas of its reports. For the server: its version, and the API versions of
-/// the device taint resources that it serves.
+/// For the plugin: its build, the supported versions of Kubernetes with their known defects, and the API
+/// version of its reports. -o json and yaml add the behavior of each version, and the kinds of reports. For
+/// the server: its version, and the API version of each resource.k8s.io resource that it serves.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct VersionArgs {

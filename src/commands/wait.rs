@@ -47,22 +47,24 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// With --for evicted, waits until every affected pod has ended (a terminating pod has not), and until the
-/// controller's condition reports completion for the rule's current generation. Pods that tolerate the taint stay,
-/// and are listed. With --for idle, waits until the devices, and other names and parts of the same hardware, are
-/// unallocated; the rules must block new pods, but need not evict pods. The results of `evicted`, `idle` and
-/// `recovered` must persist for --settle. On a timeout, the command lists what remains and exits with code 5. It also exits with code 5 if a pod was
-/// force-deleted, or disappeared while stuck in Terminating, and its node has not confirmed the release of its
-/// devices.
+/// With --for evicted, waits until every pod that the rules evict has ended, and until the controller's
+/// condition reports completion for the rule's current generation. A terminating pod has not ended. Pods
+/// that tolerate the taint stay, and are listed. With --for idle, waits until the devices, and other names
+/// and partitions of the same hardware, are unallocated. The rules must then block new pods, but need not
+/// evict pods.
+///
+/// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command
+/// lists what remains and exits with code 5. It also exits with code 5 if a pod was force-deleted, or
+/// disappeared while stuck in Terminating, and its node has not confirmed the release of its devices.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
+    /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules that taint exactly this device or one of its
-    /// partitions, and rules that record this hardware ID. A device is DRIVER/POOL/DEVICE. Its taint is KEY,
-    /// KEY=VALUE or KEY:EFFECT, each with or without a trailing `-`.
+    /// A hardware ID without KEY selects the rules that taint exactly this device or one of its partitions,
+    /// and the rules that record this ID. A device is DRIVER/POOL/DEVICE. KEY can also be KEY=VALUE or
+    /// KEY:EFFECT, and may end in `-`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
@@ -88,12 +90,12 @@ pub(super) struct WaitArgs {
 
     /// Also query the kubelet of this node, and wait until it has released the rules' devices
     ///
-    /// Runs on the node as root. The kubelet knows the devices of force-deleted pods; the API does not. The
-    /// command is refused if the rules select no device of the kubelet's node.
+    /// The command must run on the node, as root. The kubelet knows the devices of force-deleted pods; the
+    /// API does not. The command is refused if the rules select no device of the node.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 
-    /// Name of the kubelet's Node object; default: derived from the kubelet
+    /// With --verify-node, name of the Node object; default: derived from the kubelet
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node", add = Values::Nodes)]
     node: Option<String>,
 
@@ -106,8 +108,8 @@ pub(super) struct WaitArgs {
 
     /// Ignore rules that are missing when the wait begins
     ///
-    /// With --for recovered and a missing rule, waits for the workloads of all pods that have a taint eviction
-    /// event: events do not name rules.
+    /// With --for recovered and a missing rule, waits for the workloads of all pods that have a taint
+    /// eviction event, because events do not name rules.
     #[arg(long)]
     ignore_not_found: bool,
 
@@ -157,7 +159,7 @@ enum What {
     Observed,
     /// The rule is deleted
     Deleted,
-    /// The workloads of its evicted pods have as many ready pods as desired
+    /// The workloads of the evicted pods have as many ready pods as desired
     Recovered,
 }
 

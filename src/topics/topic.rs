@@ -75,7 +75,7 @@ fn hazards() -> String {
     let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
     let hazards: String = Hazard::ALL.into_iter().map(line).collect();
     format!(
-        "Hazards of a pod; `it` is the pod.\n\n{hazards}\nJSON and YAML write these codes in CamelCase: PdbViolated for pdb-violated.\n"
+        "What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.\n\n{hazards}\nJSON and YAML write these codes in CamelCase: PdbViolated for pdb-violated.\n"
     )
 }
 
@@ -85,25 +85,26 @@ fn guards() -> String {
         .map(|signal| explained(&format!("  {:20}", signal.name()), signal.meaning()))
         .collect();
     format!(
-        "A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'\nor \
-         'devices.selected>=50%'. It trips when the comparison is true, or when the\nvalue is \
-         unknown; then the command exits with code 4.\n\nSignals:\n{signals}\nOperators: > >= < \
+        "A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or\n\
+         'devices.selected>=50%'. A guard trips if the comparison is true, or if the\nvalue is \
+         unknown. The command then changes nothing and exits with code 4; a\ndrain that has begun \
+         starts no further unit and exits with code 5.\n\nSignals:\n{signals}\nOperators: > >= < \
          <= == !=\n"
     )
 }
 
 const SELECTORS: &str = "\
 A DEVICE is DRIVER/POOL/DEVICE, as Kubernetes prints it. Pool names may contain
-slashes: the first part is the driver, the last the device. `*` stands for any;
-a driver name alone selects all its devices:
+slashes: the first part is the driver, the last the device. `*` matches any
+driver, pool or device. The name of a driver selects all its devices:
 
   gpu.example.com/node-7/gpu-0   one device
   'gpu.example.com/node-7/*'     all devices of a pool
   '*/node-7/*'                   all pools of that name, whatever the driver
   gpu.example.com                all devices of a driver
 
-Or a hardware ID published by the driver: a UUID, a serial number, a PCI or MAC
-address, alone or with the name of its attribute:
+A DEVICE can also be a hardware ID that the driver publishes: a UUID, a serial
+number, a PCI or MAC address, with or without the name of its attribute:
 
   GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
   1423022041312

@@ -35,12 +35,12 @@ pub(super) fn versions() -> String {
             it.stale_reservation_hides
         }),
     ];
+    let [.., last] = Semantics::RELEASES;
     // The first column is as wide as its longest row, so that the table fits 80 columns.
     let mut text = format!(
-        "Device taints exist since Kubernetes {}. Versions newer than {} are treated\nlike \
-         {}.\n\n{:31}",
+        "Device taints exist since Kubernetes {}. A version without a patch number is\ntreated \
+         like its first release, a version newer than {} like {last}.\n\n{:31}",
         Semantics::OLDEST,
-        Semantics::NEWEST,
         Semantics::NEWEST,
         ""
     );
@@ -60,7 +60,7 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str(
-        "\n\nUnpublished devices are allocated, but no ResourceSlice lists them any more.\n\nThe \
+        "\n\nUnpublished devices are allocated, but no ResourceSlice lists them.\n\nThe \
         feature gate DRAWorkloadResourceClaims exists since 1.36, off by default.\nWith \
         it, a reservation for a PodGroup counts for all its pods. If it is enabled,\nadd \
         --feature-gates DRAWorkloadResourceClaims=true.\n",

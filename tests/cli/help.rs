@@ -54,7 +54,7 @@ fn help_of_the_program() {
       # Which pods would be evicted if this device had a NoExecute taint?
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
-      # The same from a saved dump, as JSON
+      # The same from a snapshot, as JSON
       kubectl devicetaint snapshot -o cluster.json.gz
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \
         --from cluster.json.gz -o json
@@ -75,7 +75,7 @@ fn short_help_of_preview() {
     Usage: kubectl devicetaint preview [OPTIONS] [DEVICE|TAINT]...
 
     Arguments:
-      [DEVICE|TAINT]...  DRIVER/POOL/DEVICE, UUID, serial or PCI address, and a taint
+      [DEVICE|TAINT]...  DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and a taint
                          KEY[=VALUE][:EFFECT]
 
     Options:
@@ -94,7 +94,7 @@ fn short_help_of_preview() {
           --policy <FILENAME>  Exit with code 4 if this policy forbids the taint
 
     Controller:
-          --publish  Create rules with effect None; compare with the controller
+          --publish  Create rules with effect None; compare the controller's count
 
     Source:
           --from <FILENAME>  Read saved objects: a file, a directory or `-`
@@ -180,20 +180,20 @@ fn help_of_a_command_is_the_same_in_every_spelling() {
 fn exit_codes_are_explained() {
     assert_snapshot!(devicetaint("help exit-codes").shown(), @"
       0  success, or nothing to do
-      1  error: API, permission or file; a retry would fail again
+      1  error, such as a missing permission or object; a retry would fail again
       2  usage: the command line is invalid
       3  unchanged, only with --error-unchanged
-      4  refused: a guard tripped, a confirmation is missing, or the impact grew
-         since --expect; nothing was changed; or a device is not safe to pull
+      4  refused, and nothing was changed: a guard tripped, a confirmation is
+         missing, or the impact is larger than in --expect; or a device is not safe
+         to pull
       5  the wait ended before its condition was met (timeout, pods evicted again, a
-         unit that cannot be drained, devices that another pod got, or an
+         unit that cannot be drained or started, devices that another pod got, or an
          unconfirmed device release); a change made by the same command stays,
-         unless --on-timeout revert undid it; rules of make-room are removed
+         unless --on-timeout revert undid it; make-room removes its rules
       6  the report is incomplete (with --strict or -o name) or not confirmed by the
          controller (with --publish); or one of several clusters gave no report
-     75  retry: the network, a busy or failing server, or a concurrent change
-         prevented it; the same command is safe to run again, and completes what is
-         missing
+     75  temporary error: the network, a busy or failing server, or a concurrent
+         change; the same command can be run again, and completes what is missing
     130  interrupted (SIGINT)
     143  terminated (SIGTERM)
     [exit status: 0]
@@ -203,7 +203,7 @@ fn exit_codes_are_explained() {
 #[test]
 fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
-    Hazards of a pod; `it` is the pod.
+    What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.
 
     pdb-violated             a PodDisruptionBudget protects it; taint evictions
                              ignore budgets
@@ -218,7 +218,7 @@ fn hazards_are_explained() {
                              recreates the pod
     job-restart              its Job may recreate it, count the eviction as a
                              failure, or fail
-    do-not-disrupt           an annotation of the pod forbids disruption
+    do-not-disrupt           an annotation forbids its disruption
     node-not-ready           its node cannot stop it: it would hang in Terminating
     driver-down              the driver of its device is not running: it would hang
                              in Terminating
@@ -248,14 +248,15 @@ fn hazards_are_explained() {
 #[test]
 fn guards_are_explained() {
     assert_snapshot!(devicetaint("help guards").shown(), @"
-    A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'
-    or 'devices.selected>=50%'. It trips when the comparison is true, or when the
-    value is unknown; then the command exits with code 4.
+    A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or
+    'devices.selected>=50%'. A guard trips if the comparison is true, or if the
+    value is unknown. The command then changes nothing and exits with code 4; a
+    drain that has begun starts no further unit and exits with code 5.
 
     Signals:
       pods.evicted          pods evicted now or later; % of the non-terminating pods
                             that use devices of the same drivers
-      pods.evicted.now      pods evicted at once; % as for pods.evicted
+      pods.evicted.now      pods evicted now; % as for pods.evicted
       pods.critical         evicted system-critical pods; % as for pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
                             was deleted; % as for pods.evicted
@@ -267,7 +268,7 @@ fn guards_are_explained() {
       workloads.down        workloads left without a ready pod
       workloads.recovering  workloads that lose pods and already lack ready pods
       namespaces.affected   namespaces of the evicted pods
-      devices.selected      devices selected; % of the devices of the same drivers
+      devices.selected      selected devices; % of the devices of the same drivers
       budgets.violated      PodDisruptionBudgets that the evictions would violate
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
                             checked alone

@@ -89,7 +89,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Times],
         unsaid: "some of it",
-        meaning: "pods evicted at once; % as for pods.evicted",
+        meaning: "pods evicted now; % as for pods.evicted",
         count: |_, totals| totals.pods_now,
     }
     /// Pods that would be evicted, and that the system needs.
@@ -170,7 +170,7 @@ signals! {
         whole: Some(Whole::Devices),
         reads: [Selected],
         unsaid: "some of it",
-        meaning: "devices selected; % of the devices of the same drivers",
+        meaning: "selected devices; % of the devices of the same drivers",
         count: |_, totals| totals.devices,
     }
     /// Disruption budgets that the evictions would overdraw.

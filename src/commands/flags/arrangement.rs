@@ -14,7 +14,7 @@ pub(crate) struct ArrangementArgs {
 
     /// One table per workload, namespace, node, device or claim; `pod` lists every pod
     ///
-    /// Without it, more than 30 pods are rolled up by workload.
+    /// Without this flag, more than 30 pods are grouped by workload.
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Grouping::ALL), value_name = "WHAT", help_heading = "Output")]
     by: Option<Grouping>,
 }

@@ -14,8 +14,8 @@ use crate::report::change::DryRun;
 pub(crate) struct ChangeArgs {
     /// Only print what would be done: client or server
     ///
-    /// `client`, the default if WHERE is omitted, sends no changes; `server` sends them with dryRun, so that the
-    /// server validates and does not store them.
+    /// `client`, the default if WHERE is omitted, sends no changes. `server` sends them as a dry run: the
+    /// server validates the changes, but does not store them.
     #[arg(long, value_enum, hide_possible_values = true, hide_default_value = true, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
     dry_run: Where,
 
@@ -62,7 +62,7 @@ impl ChangeArgs {
 pub(crate) struct ReportArgs {
     /// Output format: json or yaml
     ///
-    /// Prints a ChangeReport at the end.
+    /// Prints a ChangeReport at the end: what was done with each rule.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 }

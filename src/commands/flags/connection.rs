@@ -34,7 +34,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME", add = Values::Users)]
     pub(crate) user: Option<String>,
 
-    /// Namespace of the claims or pods to show; for `devices`, `explain`, `make-room` and `podresources list`
+    /// Namespace of claims or pods; only for `devices`, `explain`, `make-room` and `podresources list`
     #[arg(short, long, global = true, value_name = "NAME", add = Values::Namespaces)]
     pub(crate) namespace: Option<String>,
 
@@ -94,7 +94,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) as_user_extra: Vec<String>,
 
-    /// Timeout for a silent server, such as 30s or 1m; 0 means no limit [default: 30s]
+    /// How long the server may send no data, such as 30s or 1m; 0 means no limit [default: 30s]
     #[arg(long, global = true, value_name = "DURATION", value_parser = parse_request_timeout)]
     pub(crate) request_timeout: Option<Timeout>,
 

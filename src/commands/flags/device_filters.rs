@@ -8,10 +8,9 @@ use crate::decide::choice::DeviceFilterFlags;
 pub(crate) struct DeviceFilterArgs {
     /// Devices for which this CEL expression is true
     ///
-    /// An expression of at most 10 KiB about `device`, such as
-    /// 'device.attributes["gpu.example.com"].model == "H100"'. If it fails for a device, for
-    /// example because the device lacks an attribute, the command fails and names these devices;
-    /// --skip-errors skips them. Repeatable; all must be true.
+    /// An expression of at most 10 KiB about `device`, such as 'device.attributes["gpu.example.com"].model
+    /// == "H100"'. If the expression fails for a device, for example because an attribute is missing, the
+    /// command fails and names the device; --skip-errors skips such devices. Repeatable; all must be true.
     #[arg(long = "where", value_name = "CEL", help_heading = "Devices")]
     expressions: Vec<String>,
 
@@ -30,10 +29,14 @@ pub(crate) struct DeviceFilterArgs {
     class: Option<String>,
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
+    ///
+    /// Default namespace: that of --namespace, else `default`.
     #[arg(long, value_name = "POD", help_heading = "Devices", add = Values::Pods)]
     pod: Option<String>,
 
     /// Devices allocated to this claim, as [NAMESPACE/]NAME
+    ///
+    /// Default namespace: that of --namespace, else `default`.
     #[arg(
         long,
         value_name = "CLAIM",
@@ -45,8 +48,8 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Devices with this attribute or capacity: model=H100
     ///
-    /// Also with >=, <=, > and < for numbers, versions and quantities: 'memory>=40Gi'. A name
-    /// without a domain matches any domain. Repeatable; all must match.
+    /// For numbers, versions and quantities, also >=, <=, > and <: 'memory>=40Gi'. A name without a domain
+    /// matches any domain. Repeatable; all must match.
     #[arg(
         long = "attribute",
         value_name = "NAME=VALUE",
@@ -69,7 +72,7 @@ pub(crate) struct DeviceFilterArgs {
     )]
     pub(crate) identity_attributes: Vec<String>,
 
-    /// Skip devices for which --where, --class or --attribute fail
+    /// Skip devices for which --where, --class or --attribute fails
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     skip_errors: bool,
 

@@ -9,10 +9,10 @@ use crate::error::Failure;
 pub(crate) struct EventsArgs {
     /// Stream progress as JSON Lines to a file, or to stdout with `-`
     ///
-    /// One CommandEvent per line, written immediately: every change of a rule, the progress of a wait, and
-    /// the result of the command. With `list` and `devices`, this flag needs --watch, and a line is written for each
-    /// new result. Lines are appended to an existing file. With `-`, standard output contains only events. A write
-    /// error does not stop the command, but a successful command then exits with code 1.
+    /// One CommandEvent per line, written immediately: changes of rules, evictions, the progress of a wait,
+    /// and the result of the command. Lines are appended to an existing file. With `-`, stdout contains
+    /// only events. `list` and `devices` need --watch and a file, and write a line for each new result. A
+    /// write error does not stop the command, but a successful command then exits with code 1.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
 }

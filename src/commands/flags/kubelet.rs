@@ -14,9 +14,9 @@ use crate::naming::shell::word;
 pub(crate) struct DebugPodArgs {
     /// Query the kubelet of NODE, through a temporary debug pod
     ///
-    /// The pod runs as root, is bound to the node directly, mounts the kubelet's socket and
-    /// checkpoint (dra_manager_state) read-only, and is deleted at the end, also after Ctrl-C.
-    /// Needs permission to create, get and delete pods, and to get pods/log.
+    /// The pod runs as root, bypasses the scheduler, and mounts the kubelet's socket and checkpoint
+    /// (dra_manager_state) read-only. The command deletes the pod at the end, also after Ctrl-C. Needs
+    /// permission to create, get and delete pods, and to get pods/log.
     #[arg(
         long,
         value_name = "NODE",
@@ -28,7 +28,9 @@ pub(crate) struct DebugPodArgs {
     )]
     pub(crate) via_debug: Option<String>,
 
-    /// Image of the debug pod, whose entry point must be this program; required with --via-debug
+    /// Image of the debug pod; required with --via-debug
+    ///
+    /// The entry point of the image must be this program.
     #[arg(
         long,
         value_name = "IMAGE",

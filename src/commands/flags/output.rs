@@ -25,7 +25,7 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
 
-    /// If a permission is missing, print a ClusterRole that allows it
+    /// If a permission is missing, print a ClusterRole that grants it
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) show_role: bool,
 }

@@ -3,7 +3,10 @@
 /// How the controller is asked.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PublishArgs {
-    /// Create rules with effect None; compare with the controller
+    /// Create rules with effect None; compare the controller's count
+    ///
+    /// The controller counts the pods that NoExecute would evict. If its count differs from the preview,
+    /// the exit code is 6.
     #[arg(long, conflicts_with = "from", help_heading = "Controller")]
     pub(crate) publish: bool,
 
@@ -18,9 +21,9 @@ pub(crate) struct PublishArgs {
 
     /// Proceed despite known Kubernetes bugs
     ///
-    /// In Kubernetes 1.36.0 to 1.36.2, any rule can make kube-scheduler panic, even with effect None. Without this flag,
-    /// --publish asks for confirmation for these releases and for an unknown release; if stdin is not a
-    /// terminal, it is refused.
+    /// In Kubernetes 1.36.0 to 1.36.2, any rule can make kube-scheduler panic, even with effect None.
+    /// Without this flag, --publish asks for confirmation for these releases and for an unknown release; if
+    /// stdin is not a terminal, the command is refused.
     #[arg(
         long,
         requires = "publish",

@@ -9,13 +9,13 @@ use crate::naming::labels::LabelSelector;
 /// Rules by name, by what they taint, or by their labels.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RuleArgs {
-    /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
+    /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules that taint exactly this device, and rules that record
-    /// this hardware ID; rules that taint more devices, such as a pool, are not selected. `wait`,
-    /// `describe` and `list` include the rules on partitions of the device. A device is DRIVER/POOL/DEVICE. Its taint
-    /// is KEY, KEY=VALUE or KEY:EFFECT, each with or without a trailing `-`.
+    /// A hardware ID without KEY selects the rules that taint exactly this device, and the rules that
+    /// record this ID. Rules that taint more devices, such as a pool, are not selected. `wait`, `describe`
+    /// and `list` include the rules on partitions of the device. A device is DRIVER/POOL/DEVICE. KEY can
+    /// also be KEY=VALUE or KEY:EFFECT, and may end in `-`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

@@ -19,26 +19,27 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse unless exactly N pods would be evicted
     ///
-    /// Required in addition to --yes if several namespaces, kube-system or all devices are
-    /// affected, unless --expect is set. If N does not match, the message has the right number.
+    /// Required in addition to --yes if several namespaces, kube-system or all devices are affected, unless
+    /// --expect is set. If N is wrong, the error has the right number. If an interrupted run has already
+    /// changed rules, N is the maximum.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
     /// Refuse if the impact is larger than in this report
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest
-    /// (hardware:…). With a file, the command is refused if taints differ, if a pod would be evicted that the
-    /// file does not list as evicted, or if a pod would be evicted earlier than in the file. With sha256:…,
-    /// it is refused at any difference in taints, devices selected by name, pods or outcomes, even if the
-    /// impact is smaller. With hardware:…, it is refused only if a device selected by name was replaced since
-    /// the report; a file and sha256:… include this check. Hazards and severities are never compared (see
-    /// `help hazards`).
+    /// (hardware:…). With a file, the command is refused if taints differ, if a pod would be evicted that
+    /// is not evicted in the file, or if a pod would be evicted earlier than in the file. With sha256:…,
+    /// the command is refused at any difference in taints, devices selected by name, pods or outcomes, even
+    /// if the impact is smaller. With hardware:…, it is refused only if a device selected by name was
+    /// replaced since the report. A file and sha256:… include this check. Hazards and severities are never
+    /// compared (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 
     /// Refuse if this is true, such as 'pods.evicted>20'
     ///
-    /// Repeatable; for the list of signals: `help guards`.
+    /// Also refuses if the value is unknown. Repeatable; for the list of signals: `help guards`.
     #[arg(long, value_name = "GUARD", add = Values::Guards)]
     abort_if: Vec<String>,
 
@@ -51,9 +52,9 @@ pub(crate) struct SafetyArgs {
 
     /// Proceed despite known Kubernetes bugs
     ///
-    /// In Kubernetes 1.36.0 to 1.36.2, any rule can make kube-scheduler panic, or is ignored by it. Without this flag,
-    /// the command asks for confirmation for these releases and for an unknown release; if stdin is not a
-    /// terminal, it is refused.
+    /// In Kubernetes 1.36.0 to 1.36.2, kube-scheduler can ignore rules, and any rule can make it panic.
+    /// Without this flag, the command asks for confirmation for these releases and for an unknown release;
+    /// if stdin is not a terminal, the command is refused.
     #[arg(long, hide_short_help = true)]
     accept_known_defects: bool,
 }

@@ -21,7 +21,8 @@ pub(crate) struct SourceArgs {
     #[command(flatten)]
     version: VersionArgs,
 
-    /// Time to evaluate at, as RFC 3339; default: the newest time in the files
+    /// With --from, time to evaluate at, as RFC 3339; default: the time of the snapshot, else the newest
+    /// time in the files
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source", hide_short_help = true)]
     now: Option<Timestamp>,
 }
