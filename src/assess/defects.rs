@@ -63,7 +63,7 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
 }
 
 fn fixed(defect: Defect) -> String {
-    format!("fixed in {}", defect.repair().release())
+    format!("upgrade Kubernetes: fixed in {}", defect.repair().release())
 }
 
 /// The defects that an answer depends on, beside those of any rule.
@@ -99,9 +99,10 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
     let left = |reason| Some(stays(reason)).filter(|pods| *pods > 0);
     let warnings = [
         left(NotEvicted::ExtendedResource).map(|pods| {
+            let verb = if pods == 1 { "uses" } else { "use" };
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} does not evict {pods}, which use devices through extended \
+                "Kubernetes {release} does not evict {pods}, which {verb} devices through extended \
                  resources"
             );
             warning(extended, message, ask)
@@ -109,18 +110,24 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
         Some(evicted)
             .filter(|pods| doubtful && *pods > 0)
             .map(|pods| {
+                let verb = if pods == 1 { "uses" } else { "use" };
                 let pods = counted(pods, "pod");
                 let message = format!(
-                    "it is unknown (untested) whether Kubernetes {release} evicts {pods} that use \
-                 devices through extended resources"
+                    "it is unknown (untested) whether Kubernetes {release} evicts {pods} that {verb} \
+                     devices through extended resources"
                 );
                 warning(extended, message, ask)
             }),
         left(NotEvicted::HiddenByStaleReservation).map(|pods| {
+            let (are, them) = if pods == 1 {
+                ("the pod is", "it")
+            } else {
+                ("the pods are", "them")
+            };
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} does not evict {pods} until the pods are updated: an \
-                 outdated entry precedes them in a claim's reservedFor"
+                "Kubernetes {release} does not evict {pods} until {are} updated: an outdated entry \
+                 precedes {them} in a claim's reservedFor"
             );
             warning(stale, message, &fixed(stale))
         }),
