@@ -318,7 +318,7 @@ pub fn check(
         return Err(Failure::new(
             ExitStatus::Incomplete,
             format!(
-                "no controller responded within {} s: {silent}",
+                "no controller responded within {}s: {silent}",
                 patience.as_secs()
             ),
         )
@@ -546,12 +546,12 @@ mod tests {
             (
                 Some(("1 pod", 0)),
                 Some("1 pod"),
-                Some("no controller responded within 15 s: p"),
+                Some("no controller responded within 15s: p"),
             ),
             (
                 None,
                 Some("1 pod"),
-                Some("no controller responded within 15 s: p"),
+                Some("no controller responded within 15s: p"),
             ),
             (
                 Some(("1 pod", 1)),
