@@ -198,9 +198,11 @@ pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
 #[must_use]
 pub fn what_stays(drafts: &[RuleDraft]) -> String {
     let batch = batch_of(drafts);
-    format!(
-        "the rules have effect None and stay; to remove them: kubectl devicetaint remove -l {batch}"
-    )
+    let (these, them) = match drafts {
+        [_] => ("the rule has effect None and stays", "it"),
+        _ => ("the rules have effect None and stay", "them"),
+    };
+    format!("{these}; to remove {them}: kubectl devicetaint remove -l {batch}")
 }
 
 /// The label by which the rules are found.
@@ -583,7 +585,7 @@ mod tests {
             told(&rules),
             [
                 "may have been created: a",
-                "to remove them: kubectl devicetaint remove a --ignore-not-found",
+                "to remove it: kubectl devicetaint remove a --ignore-not-found",
             ]
         );
         rules.gone("a");
