@@ -406,13 +406,18 @@ impl RequestReplacement {
     /// How many devices it needs, and how many there are.
     fn offer(&self) -> String {
         let (request, devices) = (&self.request, self.devices);
+        let verb = if devices.exact() == Some(1) {
+            "matches"
+        } else {
+            "match"
+        };
         match self.needs {
-            Some(needs) => format!("request {request} needs {needs}, {devices} match"),
+            Some(needs) => format!("request {request} needs {needs}, {devices} {verb}"),
             None if devices.is_none() => {
                 format!("request {request} needs all matching devices of a node, none match")
             }
             None => {
-                format!("request {request} needs all matching devices of a node, {devices} match")
+                format!("request {request} needs all matching devices of a node, {devices} {verb}")
             }
         }
     }
@@ -487,7 +492,7 @@ mod tests {
         assert_eq!(lines.len(), 12, "{lines:?}");
         assert_eq!(
             lines[1],
-            "claim team-a/claim-1 cannot be reallocated: request gpu needs 2, 1 match"
+            "claim team-a/claim-1 cannot be reallocated: request gpu needs 2, 1 matches"
         );
         assert_eq!(
             lines[2],

@@ -192,8 +192,8 @@ pub enum ClusterError {
         waited: Duration,
     },
     /// The server asks to come back later than the request timeout allows, or for ever.
-    #[error("{server} is overloaded or not ready ({status}){}", limit.map(|limit| format!(" and \
-        requests a wait of more than {}s", limit.as_secs_f64())).unwrap_or_default())]
+    #[error("{server} is overloaded or not ready ({status}){}", limit.map(|limit| format!(": \
+        the request timeout of {}s leaves no time for another attempt", limit.as_secs_f64())).unwrap_or_default())]
     Busy {
         /// Which server.
         server: Arc<Server>,
@@ -259,7 +259,7 @@ pub enum ClusterError {
         path: String,
     },
     /// The server does not accept the object as it would be.
-    #[error("the server rejected it: {message}")]
+    #[error("the server rejected the request: {message}")]
     Invalid {
         /// Path of the object.
         path: String,
@@ -296,15 +296,13 @@ pub enum ClusterError {
         message: String,
     },
     /// The answer never arrived in one piece.
-    #[error("no complete response to {path} from {server} in {attempts} attempts: {reason}")]
+    #[error("no complete response to {path} from {server}: {reason}")]
     Incomplete {
         /// Which server.
         server: Arc<Server>,
         /// Path of the request.
         path: String,
-        /// How often it was tried.
-        attempts: u32,
-        /// What was wrong with the last one.
+        /// What was wrong with the last response.
         reason: String,
     },
     /// The answer is complete and cannot be understood.
@@ -363,7 +361,7 @@ impl ClusterError {
             }
             Self::PluginStart { install_hint, .. } => install_hint.iter().cloned().collect(),
             Self::PluginFailed { .. } => {
-                vec!["see the plugin's own messages above; kubectl runs it in the same way".to_owned()]
+                vec!["test the plugin with `kubectl auth whoami`, which runs it in the same way".to_owned()]
             }
             Self::PluginRefused { .. } => vec![
                 "kubectl rejects it too: show the preferences with `kubectl kuberc view`, or use \
@@ -377,8 +375,8 @@ impl ClusterError {
             ],
             Self::Tls { reason, .. } => {
                 let curve = is_about_an_algorithm(reason).then(|| {
-                    "server certificates and certificate authorities on the curve P-521 are not \
-                     supported; P-256, P-384 and RSA are".to_owned()
+                    "if the server's certificate or its authority uses the curve P-521, which is not \
+                     supported: use P-256, P-384 or RSA".to_owned()
                 });
                 let check = "check certificate-authority and tls-server-name of the cluster, and the user's client certificate".to_owned();
                 [check].into_iter().chain(curve).collect()
@@ -390,6 +388,7 @@ impl ClusterError {
             Self::TooSlow { .. } | Self::TimedOut { .. } => vec![
                 "check the network to the server, or wait longer with --request-timeout".to_owned(),
             ],
+            Self::Busy { limit: None, .. } => vec!["try later".to_owned()],
             Self::Busy { .. } => vec!["try later, or wait longer with --request-timeout".to_owned()],
             Self::Unauthorized { .. } => {
                 vec!["log in again; to show your user: `kubectl auth whoami`".to_owned()]
@@ -400,8 +399,8 @@ impl ClusterError {
             // Before other denials: without credentials, no role would help.
             Self::Forbidden { .. } if self.is_anonymous() => vec![
                 "the request was anonymous: it carried no token or certificate that the server \
-                 accepts (passwords are not accepted since 1.19); to show your user: kubectl auth \
-                 whoami".to_owned(),
+                 accepts (Kubernetes 1.19 and later accept no passwords): log in again; to show your \
+                 user: `kubectl auth whoami`".to_owned(),
             ],
             Self::Forbidden {
                 permission,

@@ -131,7 +131,6 @@ mod tests {
             ClusterError::Incomplete {
                 server,
                 path: text(),
-                attempts: 3,
                 reason: text(),
             },
             refused(500),

@@ -177,7 +177,7 @@ fn contexts(
     }
     if let Some(flag) = connection.names_one_server() {
         return Err(Failure::usage(format!(
-            "{flag} sets the same server for every context"
+            "{flag} sets one server, and cannot be used with several contexts"
         )));
     }
     let options = ConnectionOptions {

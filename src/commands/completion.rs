@@ -152,11 +152,11 @@ fn install(args: &InstallArgs, context: &Context) -> Result<(), Failure> {
     }
     if !folders.contains(&folder) {
         let folder = folder.display();
-        let warning = format!("{folder} is not in PATH, so kubectl does not find it");
+        let warning = format!("kubectl does not find {shown}: {folder} is not in PATH");
         context.printer.warn(&warning);
     }
     context.printer.note(
-        "it works in shells with kubectl completion; to set that up: kubectl completion --help",
+        "completion works in shells with kubectl completion; to set that up: kubectl completion --help",
     );
     Ok(())
 }

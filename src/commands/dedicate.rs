@@ -524,7 +524,7 @@ impl DedicationPolicies<'_> {
             ExitStatus::Failed,
             format!("the policies cannot be created in this cluster: {why}; nothing was changed"),
         )
-        .hint("the printed objects are those that would be created")
+        .detail("the printed objects are those that would be created")
         .hint(
             "to create only the taint, which excludes claims that do not tolerate it: --policy \
             none",

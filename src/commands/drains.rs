@@ -43,8 +43,8 @@ pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitSt
             let names: Vec<&str> = found.iter().map(|drain| drain.name.as_str()).collect();
             let failure = Failure::new(ExitStatus::Failed, format!("no drain {name:?}"));
             return Err(match names.as_slice() {
-                [] => failure.hint("there are no drains"),
-                names => failure.hint(format!("drains: {}", names.join(", "))),
+                [] => failure.detail("there are no drains"),
+                names => failure.hint(format!("name one of the drains: {}", names.join(", "))),
             });
         }
     }

@@ -435,8 +435,13 @@ impl WaitArgs {
             .map(NotEvictedPod::new)
             .collect();
         if let Some(line) = not_evicted_line(&staying) {
+            let after = if staying.len() == 1 {
+                "this pod has ended"
+            } else {
+                "these pods have ended"
+            };
             context.printer.warn(&format!(
-                "{line}; the node releases them only after those pods have ended"
+                "{line}; the node releases the devices only after {after}"
             ));
         }
         Ok(verifier)

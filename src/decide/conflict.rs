@@ -31,7 +31,7 @@ pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -
     }
     let failure = Failure::new(
         ExitStatus::Failed,
-        format!("rule {name} was changed by another client; it was left unchanged"),
+        format!("rule {name} was changed by another client; this command's change was not made"),
     );
     let failure = differences.into_iter().fold(failure, Failure::detail);
     ConflictOutcome::Theirs(match changed_by(decided_on, found) {
@@ -375,7 +375,7 @@ mod tests {
             let failure = theirs(&before, &after);
             assert_eq!(
                 failure.to_string(),
-                "rule drain was changed by another client; it was left unchanged"
+                "rule drain was changed by another client; this command's change was not made"
             );
             assert_eq!(failure.details()[0], said);
         }

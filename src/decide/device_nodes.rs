@@ -53,8 +53,8 @@ impl DeviceNodes {
         }
         let nodes: Vec<String> = self.0.keys().map(ToString::to_string).collect();
         Err(Failure::usage(format!(
-            "the kubelet at {} belongs to node {node}, but the rules select devices of {}: it \
-             cannot confirm their release",
+            "the kubelet at {} belongs to node {node}: it cannot confirm the release of devices \
+             on {}",
             socket.display(),
             few(&nodes)
         ))
@@ -115,8 +115,8 @@ mod tests {
         let other = places(&[("node-8", 2), ("node-9", 1)]).refuse_elsewhere(&node, socket);
         assert_eq!(
             other.unwrap_err().to_string(),
-            "the kubelet at /kubelet.sock belongs to node node-7, but the rules select devices of \
-             node-8, node-9: it cannot confirm their release"
+            "the kubelet at /kubelet.sock belongs to node node-7: it cannot confirm the release of \
+             devices on node-8, node-9"
         );
         for fine in [
             places(&[("node-7", 1)]),

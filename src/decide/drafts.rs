@@ -48,9 +48,15 @@ impl RuleAnnotations {
             }
         };
         // Before anything is sent: the second of two rules would be taken for a change of the first.
-        let names: BTreeSet<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
-        if names.len() < drafts.len() {
-            return Err(Failure::usage("two rules have the same name"));
+        let mut names = BTreeSet::new();
+        if let Some(second) = drafts
+            .iter()
+            .find(|draft| !names.insert(draft.name.as_str()))
+        {
+            return Err(Failure::usage(format!(
+                "two rules have the name {}",
+                second.name
+            )));
         }
         Ok(drafts)
     }
@@ -62,7 +68,7 @@ impl RuleAnnotations {
     ) -> Result<Vec<RuleDraft>, Failure> {
         if self.name.is_some() && selectors.len() > 1 {
             return Err(Failure::usage(
-                "--name names one rule, and this would create several",
+                "--name names one rule, but several would be created",
             ));
         }
         if let Some(name) = &self.name {
@@ -289,7 +295,7 @@ mod tests {
         let twice = by_file(vec![manifest("one"), manifest("one")]);
         assert_eq!(
             twice.unwrap_err().to_string(),
-            "two rules have the same name"
+            "two rules have the name written"
         );
     }
 

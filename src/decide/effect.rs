@@ -131,7 +131,7 @@ impl Revert {
 pub fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
     let (name, effect) = (&rule.name, &rule.taint.effect);
     format!(
-        "rule {name} already had effect {effect}, {consequence}; to stop it: \
+        "rule {name} already had effect {effect}, {consequence}; to stop evictions: \
          kubectl devicetaint deescalate {name} --to None"
     )
 }

@@ -173,8 +173,9 @@ pub fn may_have_been_created(names: &[&String]) -> String {
 /// How to remove rules that may have been created.
 #[must_use]
 pub fn to_remove(names: &[&String]) -> String {
+    let them = if names.len() == 1 { "it" } else { "them" };
     format!(
-        "to remove them: kubectl devicetaint remove {} --ignore-not-found",
+        "to remove {them}: kubectl devicetaint remove {} --ignore-not-found",
         joined(names, " ")
     )
 }
@@ -323,7 +324,7 @@ mod tests {
             [
                 "changed: nothing",
                 "may have been created: a",
-                "to remove them: kubectl devicetaint remove a --ignore-not-found",
+                "to remove it: kubectl devicetaint remove a --ignore-not-found",
                 "run the same command again to complete it",
             ]
         );

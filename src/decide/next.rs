@@ -171,7 +171,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
     }
     let mut gaps = looked.reading.gaps.iter();
     if gaps.any(|gap| gap.kind() == Some(Kind::DeviceTaintRule)) {
-        let why = "existing rules could not be read, which `add` needs permission for";
+        let why = "existing rules could not be read, and `add` needs to read them";
         return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
     }
     let drafts = RuleAnnotations::default().drafts(looked.resolved, looked.manifests.to_vec())?;

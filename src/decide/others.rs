@@ -58,7 +58,7 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
         .and_then(|own| match metadata.labels.get(RuleMetadata::BATCH) {
             Some(batch) if batch == own => None,
             Some(batch) => Some(format!("belongs to batch {batch}, not {own}")),
-            None => Some(format!("belongs to no batch, not {own}")),
+            None => Some(format!("does not belong to batch {own}")),
         });
     let is_meant = me.uids.is_empty()
         || me
@@ -68,7 +68,7 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
     let uid = (!is_meant).then(|| format!("was deleted and recreated: its UID is {}", rule.uid));
     let why = [
         program,
-        noted(RuleMetadata::CREATED_BY, "made"),
+        noted(RuleMetadata::CREATED_BY, "created"),
         batch,
         uid,
         noted(RuleMetadata::CHANGED_BY, "changed"),
@@ -151,12 +151,12 @@ mod tests {
             (
                 noted(RuleMetadata::CREATED_BY, "bob"),
                 ANNA,
-                Some("was made by bob"),
+                Some("was created by bob"),
             ),
             (
                 noted(RuleMetadata::CREATED_BY, "anna"),
                 nobody,
-                Some("was made by anna, and your own user is unknown"),
+                Some("was created by anna, and your own user is unknown"),
             ),
             (
                 noted(RuleMetadata::CHANGED_BY, "bob"),
@@ -171,7 +171,7 @@ mod tests {
                 Some("belongs to batch run-a, not run-b"),
             ),
             (of_batch("run-a"), ANNA, None),
-            (plain(), run, Some("belongs to no batch, not run-b")),
+            (plain(), run, Some("does not belong to batch run-b")),
             (
                 plain(),
                 object,

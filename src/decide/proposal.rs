@@ -409,10 +409,19 @@ impl Proposal {
     /// What is said of the rules where their evictions are not over in time.
     pub(crate) fn what_stays(&self) -> &'static str {
         let mut open = self.open().peekable();
+        let is_one = self.rules.len() == 1;
         if open.peek().is_none() {
-            "the rules are unchanged"
+            if is_one {
+                "the rule is unchanged"
+            } else {
+                "the rules are unchanged"
+            }
         } else if open.any(|rule| rule.becomes == RuleTransition::Made) {
-            "the rules were created and stay"
+            if is_one {
+                "the rule was created and stays"
+            } else {
+                "the rules were created and stay"
+            }
         } else {
             "the change was applied and stays"
         }
@@ -693,7 +702,7 @@ mod tests {
             raised("None", "NoExecute"),
         );
         for (rules, expected) in [
-            (vec![kept.clone()], "the rules are unchanged"),
+            (vec![kept.clone()], "the rule is unchanged"),
             (vec![kept, open.clone()], "the change was applied and stays"),
             (
                 vec![open, created("NoExecute")],

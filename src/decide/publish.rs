@@ -198,9 +198,11 @@ pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
 #[must_use]
 pub fn what_stays(drafts: &[RuleDraft]) -> String {
     let batch = batch_of(drafts);
-    format!(
-        "the rules have effect None and stay; to remove them: kubectl devicetaint remove -l {batch}"
-    )
+    let (these, them) = match drafts {
+        [_] => ("the rule has effect None and stays", "it"),
+        _ => ("the rules have effect None and stay", "them"),
+    };
+    format!("{these}; to remove {them}: kubectl devicetaint remove -l {batch}")
 }
 
 /// The label by which the rules are found.
@@ -318,7 +320,7 @@ pub fn check(
         return Err(Failure::new(
             ExitStatus::Incomplete,
             format!(
-                "no controller responded within {} s: {silent}",
+                "no controller responded within {}s: {silent}",
                 patience.as_secs()
             ),
         )
@@ -546,12 +548,12 @@ mod tests {
             (
                 Some(("1 pod", 0)),
                 Some("1 pod"),
-                Some("no controller responded within 15 s: p"),
+                Some("no controller responded within 15s: p"),
             ),
             (
                 None,
                 Some("1 pod"),
-                Some("no controller responded within 15 s: p"),
+                Some("no controller responded within 15s: p"),
             ),
             (
                 Some(("1 pod", 1)),
@@ -583,7 +585,7 @@ mod tests {
             told(&rules),
             [
                 "may have been created: a",
-                "to remove them: kubectl devicetaint remove a --ignore-not-found",
+                "to remove it: kubectl devicetaint remove a --ignore-not-found",
             ]
         );
         rules.gone("a");

@@ -233,12 +233,12 @@ mod tests {
     fn a_change_of_what_others_made_is_refused_without_a_terminal_and_yes_is_no_answer() {
         let question = Question::Others {
             action: "Delete 1 rule".to_owned(),
-            owners: vec!["rule a was made by bob".to_owned()],
+            owners: vec!["rule a was created by bob".to_owned()],
         };
         let refused = may_ask(&question, Audience::NoTerminal, "prod-eu").unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Refused);
         assert!(refused.to_string().contains("add --others"), "{refused}");
-        assert_eq!(refused.details(), ["rule a was made by bob"]);
+        assert_eq!(refused.details(), ["rule a was created by bob"]);
     }
 
     #[test]

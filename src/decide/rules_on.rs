@@ -326,9 +326,11 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
         .collect();
     match &wider[..] {
         [] => failure.hint("list the rules with `kubectl devicetaint list`"),
-        [name] => failure.hint(format!("rule {name} taints it together with other devices")),
+        [name] => failure.hint(format!(
+            "to select the rule that also taints other devices, name it: {name}"
+        )),
         names => failure.hint(format!(
-            "these rules taint it together with other devices, choose one: {}",
+            "to select a rule that also taints other devices, name one of these: {}",
             names.join(", ")
         )),
     }
@@ -594,7 +596,7 @@ mod tests {
         );
         assert_eq!(
             failure.hints()[0],
-            "rule pool taints it together with other devices"
+            "to select the rule that also taints other devices, name it: pool"
         );
         let failure = found(&["GPU-77"]).unwrap_err();
         assert_eq!(failure.to_string(), "no device with GPU-77");

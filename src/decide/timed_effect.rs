@@ -201,7 +201,7 @@ pub fn ending(before: &DeviceTaintRule, back: &Revert) -> Result<String, Failure
     let left = |what: String| {
         Failure::new(
             ExitStatus::TimedOut,
-            format!("rule {name} was changed by another client; it was left unchanged"),
+            format!("rule {name} was changed by another client; its effect was not restored"),
         )
         .detail(what)
         .hint(look_first(name.as_str()))

@@ -28,8 +28,8 @@ pub fn ways_on(
     if !evicting.is_empty() {
         let rules = evicting.join(" ");
         let these = match evicting[..] {
-            _ if evicting.len() == names.len() => "the rules keep effect NoExecute".to_owned(),
             [only] => format!("rule {only} keeps effect NoExecute"),
+            _ if evicting.len() == names.len() => "the rules keep effect NoExecute".to_owned(),
             [..] => format!("rules {} keep effect NoExecute", evicting.join(", ")),
         };
         lines.push(format!(
@@ -56,9 +56,12 @@ pub fn ways_on(
 /// How to go on waiting for rules of these names that are being deleted.
 #[must_use]
 pub fn until_deleted(names: &[String]) -> String {
+    let these = match names {
+        [only] => format!("rule {only} is deleted once its finalizers are removed"),
+        _ => "the rules are deleted once their finalizers are removed".to_owned(),
+    };
     format!(
-        "the rules are deleted once their finalizers are removed; to keep waiting: \
-         kubectl devicetaint wait {} --for deleted",
+        "{these}; to keep waiting: kubectl devicetaint wait {} --for deleted",
         names.join(" ")
     )
 }

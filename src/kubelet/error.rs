@@ -132,8 +132,8 @@ impl KubeletError {
                  --request-timeout"
             }
             Self::Busy { .. } => {
-                "try again, or find other clients: a kubelet accepts 100 requests per second in \
-                 total"
+                "try again, or stop other clients of this socket: a kubelet accepts 100 requests per \
+                 second in total"
             }
             Self::Broken { .. } | Self::Unready { .. } => {
                 "try again: the kubelet may have just restarted"
@@ -142,8 +142,8 @@ impl KubeletError {
                 "check the kubelet's version and feature gates: this call is newer, or disabled"
             }
             Self::NoPod { .. } => {
-                "run this on the pod's node, since a kubelet lists only active pods of its own \
-                 node: kubectl get pod -o wide"
+                "run this on the pod's node, which `kubectl get pod -o wide` shows: a kubelet lists only \
+                 active pods of its own node"
             }
             Self::Refused { .. } => "check the kubelet's log: journalctl -u kubelet",
         }

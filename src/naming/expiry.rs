@@ -74,7 +74,7 @@ impl Expiry {
             }
             Self::At(at) if *at > now => Ok(*at),
             Self::At(at) => {
-                let problem = format!("it has passed: it is {now} by the server's clock");
+                let problem = format!("it has passed: the server's time is {now}");
                 Err(wrong(&at.to_string(), &problem))
             }
         }

@@ -18,7 +18,7 @@ use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEvi
 use crate::engine::settle::OpenCondition;
 use crate::engine::termination_blocker::TerminationBlocker;
 use crate::model::{DeviceId, DeviceTaintRule, NamespacedName, NodeHealth};
-use crate::naming::phrase::few;
+use crate::naming::phrase::{counted, few};
 
 /// Something that blocks a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -186,7 +186,7 @@ impl Blocker {
         let message = if let RemovalObjection::Unread(kind) = objection {
             // Slices say which devices are the same hardware.
             format!(
-                "{device} is not released, and may be the same hardware: {} could not be read",
+                "{device} is not released, and may be the same hardware as a device of the rules: {} could not be read",
                 kind.plural()
             )
         } else {
@@ -259,9 +259,11 @@ impl Blocker {
         // The usual cause: the scheduler accepts a toleration without effect or with seconds, and the eviction
         // controller evicts the pod all the same, at once or when the seconds are over.
         let message = format!(
-            "{kind}/{} of {} is recreated and evicted each time ({evicted} seen); its claim \
-             needs a toleration with effect NoExecute and without tolerationSeconds",
-            name.name, name.namespace
+            "the pods of {kind}/{} in {} are recreated and evicted each time ({} seen); their claims \
+             need a toleration with effect NoExecute and without tolerationSeconds",
+            name.name,
+            name.namespace,
+            counted(*evicted, "eviction")
         );
         Self::of(BlockerReason::ComesBack, message).named(name)
     }
@@ -366,9 +368,10 @@ fn present(rule: &DeviceTaintRule) -> String {
     let name = &rule.name;
     match &rule.metadata.finalizers[..] {
         [] => format!("rule {name} still exists"),
-        finalizers => format!(
-            "rule {name} still exists: it waits for finalizer {}",
-            finalizers.join(", ")
+        [only] => format!("rule {name} still exists: it waits for finalizer {only}"),
+        several => format!(
+            "rule {name} still exists: it waits for finalizers {}",
+            several.join(", ")
         ),
     }
 }

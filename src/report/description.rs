@@ -387,7 +387,8 @@ impl RuleDescription {
             .filter(|event| event.attribution == attribution)
             .collect();
         let earlier = events.len().saturating_sub(EVENTS);
-        let before = (earlier > 0).then(|| format!("{earlier} earlier ones: -o json has all"));
+        let before = (earlier > 0)
+            .then(|| format!("{}: -o json has all", counted(earlier, "earlier event")));
         let last = events.into_iter().skip(earlier).map(event);
         before.into_iter().chain(last).collect()
     }
@@ -811,7 +812,7 @@ mod tests {
         described.events = (0..23).map(event).collect();
         let shown = described.events_of(Attribution::Certain);
         assert_eq!(shown.len(), 21, "{shown:?}");
-        assert_eq!(shown[0], "3 earlier ones: -o json has all");
+        assert_eq!(shown[0], "3 earlier events: -o json has all");
         assert!(shown[1].contains("Reason3"), "{shown:?}");
         assert!(shown[20].contains("Reason22"), "{shown:?}");
     }

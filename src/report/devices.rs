@@ -92,10 +92,11 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &DeviceBasis<'_>) -> Vec<m
     let away = away(basis.reading, local).into_iter();
     away.map(|away| {
         let names: Vec<String> = away.devices.iter().map(ToString::to_string).collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
         model::Warning {
             code: "driver-away",
             message: format!(
-                "{} on {} not published, because the driver is not running: {}",
+                "{} on {} {verb} not published, because the driver is not running: {}",
                 counted(names.len(), "device"),
                 away.node,
                 few(&names)

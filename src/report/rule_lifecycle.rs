@@ -63,7 +63,12 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
         ),
         EvictionObstacle::Stuck(blocker) => stuck(blocker, now),
         EvictionObstacle::Finalizers(names) => {
-            format!("terminating, waits for finalizer {}", names.join(", "))
+            let noun = if names.len() == 1 {
+                "finalizer"
+            } else {
+                "finalizers"
+            };
+            format!("terminating, waits for {noun} {}", names.join(", "))
         }
         EvictionObstacle::Node(NodeHealth::Gone) => {
             "terminating, its node does not exist".to_owned()

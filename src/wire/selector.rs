@@ -52,7 +52,7 @@ impl DeviceTaintSelector {
     pub(super) fn to_model(&self, context: &mut Context) -> model::DeviceSelector {
         for field in &self.unknown {
             let what = format!(
-                "the unknown field `spec.deviceSelector.{}`, which today's controller ignores",
+                "the unknown field `spec.deviceSelector.{}`, which the controller ignores",
                 field.escape_debug()
             );
             context.odd("unknown-selector-field", what);

@@ -19,7 +19,9 @@ use crate::model::{Content, Field, SourceNode};
 pub fn parse_with_positions(text: &str) -> Result<SourceNode, String> {
     if let [_, second, ..] = documents(text).as_slice() {
         let line = second.first_line.saturating_add(1);
-        return Err(format!("line {line}: a second document begins"));
+        return Err(format!(
+            "line {line}: a second document begins, but only one is allowed"
+        ));
     }
     let node = with_deserializer(text, |deserializer| Node::deserialize(deserializer));
     node.map(|node| node.0).map_err(|error| describe(&error, 0))
@@ -52,7 +54,7 @@ impl<'de> Visitor<'de> for Parts {
     type Value = Inner;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a text, a list or fields")
+        formatter.write_str("a string, a list or a mapping")
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Inner, E> {
@@ -162,7 +164,10 @@ mod tests {
         for (text, wanted) in [
             ("a: x\na: y\n", "line 2"),
             ("a: [x\n", "line"),
-            ("a: x\n---\nb: y\n", "line 2: a second document begins"),
+            (
+                "a: x\n---\nb: y\n",
+                "line 2: a second document begins, but only one is allowed",
+            ),
             ("a: *b\n", "line 1"),
         ] {
             let error = parse_with_positions(text).unwrap_err();

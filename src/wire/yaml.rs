@@ -146,7 +146,7 @@ fn in_words(error: &Error) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-const TOO_MANY_ALIASES: &str = "its anchors and aliases expand to too much";
+const TOO_MANY_ALIASES: &str = "its anchors and aliases expand to too much data";
 
 /// What there is too much of.
 fn excess(breach: &BudgetBreach) -> String {

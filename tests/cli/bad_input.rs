@@ -115,7 +115,7 @@ fn aliases_that_multiply() {
     }
     assert_snapshot!(preview_of("bomb.yaml", bomb + "items: *x11\n").shown(), @"
     [stderr]
-    error: cannot read bomb.yaml: not valid YAML: its anchors and aliases expand to too much
+    error: cannot read bomb.yaml: not valid YAML: its anchors and aliases expand to too much data
     [exit status: 1]
     ");
 }

@@ -177,7 +177,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     ");
     assert_snapshot!(plan("gpu.example.com --count 4 --keep-available 'devices.available>=100'").shown(), @r#"
     [stderr]
-    error: --keep-available "devices.available>=100" is not met even without a plan: 15 devices of class dedicated-gpu.example.com, gpu.example.com, h200.example.com, shared-gpu.example.com can be allocated now
+    error: --keep-available "devices.available>=100" is not met even without a plan: 15 devices of classes dedicated-gpu.example.com, gpu.example.com, h200.example.com, shared-gpu.example.com can be allocated now
     [exit status: 4]
     "#);
     assert_snapshot!(plan("gpu.example.com --count 1 --keep-available 'devices.available<4'").shown(), @r#"

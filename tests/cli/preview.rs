@@ -480,7 +480,7 @@ fn manifest_that_would_taint_everything_is_refused() {
 fn manifest_of_another_kind_is_refused() {
     assert_snapshot!(preview(&format!("-f {EXAMPLE}")).shown(), @r"
     [stderr]
-    error: examples/cluster.yaml contains a DaemonSet; only DeviceTaintRules are allowed
+    error: examples/cluster.yaml contains an object of kind DaemonSet; only DeviceTaintRules are allowed
     [exit status: 1]
     ");
 }

@@ -280,7 +280,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
-    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which the controller ignores
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint("preview --rule rule --from cluster.json").shown(), @"
@@ -298,7 +298,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
-    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which the controller ignores
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint("devices --from cluster.json").shown(), @r"
@@ -309,7 +309,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
-    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which the controller ignores
     [exit status: 0]
     ");
 }

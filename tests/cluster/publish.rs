@@ -176,7 +176,7 @@ fn silence_of_the_controller_is_never_agreement() {
     let output = preview(&plane, &format!("{driver} --publish --cleanup -o json"));
     assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("no controller responded within 15 s"),
+        stderr(&output).contains("no controller responded within 15s"),
         "{}",
         stderr(&output)
     );

@@ -506,7 +506,7 @@ fn a_device_of_a_driver_that_is_away_is_not_mistaken_for_another() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("not published: driver gpu.example.com is not running"),
+        said.contains("no selected device is published: driver gpu.example.com is not running"),
         "{said}"
     );
     assert!(!said.contains("did you mean"), "{said}");

@@ -177,7 +177,6 @@ impl ApiClient {
         let broken = |reason| ClusterError::Incomplete {
             server: Arc::clone(&server),
             path: path.clone(),
-            attempts: ATTEMPTS,
             reason,
         };
         match failure {
@@ -233,10 +232,7 @@ impl ApiClient {
                 wait.as_secs()
             ),
             AttemptFailure::Broken(reason) | AttemptFailure::Dropped(reason) => {
-                format!(
-                    "the response to {} was cut off ({reason}), retrying",
-                    read.path
-                )
+                format!("no complete response to {} ({reason}), retrying", read.path)
             }
             AttemptFailure::Final(_)
             | AttemptFailure::Unsent(_)

@@ -25,7 +25,7 @@ pub(in crate::cluster) fn unusable(server: &Arc<Server>, error: &kube::Error) ->
     }
     if let kube::Error::ProxyProtocolUnsupported { proxy_url } = error {
         let scheme = proxy_url.scheme_str().unwrap_or_default();
-        let reason = format!("proxies of the kind {scheme:?} are not supported");
+        let reason = format!("proxies with the scheme {scheme:?} are not supported");
         return ClusterError::Unreachable { server, reason };
     }
     let reason = if let kube::Error::HttpError(_) = error {
@@ -87,7 +87,7 @@ pub(in crate::cluster) fn interrupted(error: &kube::Error) -> AttemptFailure {
 /// The credentials do not work; the texts of commands and their output stay out of it.
 fn credentials(server: Arc<Server>, error: &AuthError) -> ClusterError {
     let reason = if let AuthError::AuthExecRun { out, .. } = error {
-        format!("its auth-provider command exited with {}", out.status)
+        format!("its auth-provider command failed ({})", out.status)
     } else if let AuthError::InvalidBearerToken(_) = error {
         "the token contains characters that are invalid in an HTTP header".to_owned()
     } else {

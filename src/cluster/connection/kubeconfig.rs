@@ -130,7 +130,7 @@ fn read(path: &Path) -> Result<Kubeconfig, ClusterError> {
     })?;
     let not_text = || ClusterError::KubeconfigMalformed {
         path: path.to_owned(),
-        reason: "not a kubeconfig in UTF-8".to_owned(),
+        reason: "it is neither UTF-8 nor UTF-16 text".to_owned(),
     };
     let text = text(bytes).ok_or_else(not_text)?;
     let mut config = Kubeconfig::from_yaml(&text).map_err(|error| malformed(path, &error))?;
@@ -203,11 +203,11 @@ fn malformed(path: &Path, error: &KubeconfigError) -> ClusterError {
     };
     let reason = match position {
         Some(at) => format!(
-            "not YAML, or not a kubeconfig, at line {} column {}",
+            "it is not YAML or not a kubeconfig, at line {} column {}",
             at.line(),
             at.column()
         ),
-        None => "not a kubeconfig in UTF-8".to_owned(),
+        None => "it is not a kubeconfig".to_owned(),
     };
     ClusterError::KubeconfigMalformed {
         path: path.to_owned(),
@@ -235,11 +235,14 @@ impl Loaded {
             .iter()
             .map(|c| c.name.as_str())
             .collect();
+        let is_one = self.found.len() == 1;
         let names = if contexts.is_empty() {
-            "has no contexts".to_owned()
+            let verb = if is_one { "has" } else { "have" };
+            format!("{verb} no contexts")
         } else {
+            let verb = if is_one { "sets" } else { "set" };
             format!(
-                "sets no current-context; choose one with --context: {}",
+                "{verb} no current-context; choose one with --context: {}",
                 contexts.join(", ")
             )
         };

@@ -441,7 +441,7 @@ fn user_with_flags(user: AuthInfo, options: &ConnectionOptions) -> Result<AuthIn
         return Err(ClusterError::Flag {
             flag: "as",
             value: String::new(),
-            reason: "a group, UID or extra to impersonate needs a user to impersonate".to_owned(),
+            reason: "impersonating a group, UID or extra also needs a user".to_owned(),
         });
     }
     Ok(user)

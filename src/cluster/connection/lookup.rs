@@ -33,7 +33,7 @@ pub(in crate::cluster) fn program(command: &str, path: Option<&OsStr>) -> io::Re
         } else {
             Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "it is in the current directory, where programs are not run; to run it, write ./ before its name in the kubeconfig",
+                "PATH finds it in a relative folder, from which programs are not run; write its full path in the kubeconfig",
             ))
         };
     }

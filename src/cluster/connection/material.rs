@@ -133,8 +133,8 @@ impl<'a> Material<'a> {
         if key.is_some_and(|key| is_on_p521(key.expose_secret())) {
             return Err(self.bad_user(
                 "client-key",
-                "is on the curve P-521, which this plugin does not support: log in with a token, \
-                 or with a key on P-256 or P-384 or an RSA key",
+                "is on the curve P-521, which this plugin does not support: use a token, an RSA key, \
+                 or a key on P-256 or P-384",
             ));
         }
         Ok(())

@@ -116,7 +116,7 @@ impl Plugin<'_> {
             .await
             .map_err(|source| self.start_error(source))?;
         if !status.success() {
-            return Err(self.failed(format!("exited with {status}")));
+            return Err(self.failed(format!("failed ({status})")));
         }
         Ok(output)
     }

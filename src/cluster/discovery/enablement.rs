@@ -27,7 +27,9 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
 pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
     match minor {
         Some(found) if found.minor < 33 => {
-            format!("this is Kubernetes {found}; device taints exist since 1.33")
+            format!(
+                "upgrade the cluster: device taints need Kubernetes 1.33 or later, and this is {found}"
+            )
         }
         Some(Minor { minor: 33, .. }) => {
             "in 1.33, start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true and the \
@@ -35,11 +37,11 @@ pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
                 .to_owned()
         }
         Some(found) => format!(
-            "Kubernetes {found} serves resource.k8s.io/v1 unless --runtime-config or the feature gate \
-             DynamicResourceAllocation of kube-apiserver turns it off"
+            "check --runtime-config and the feature gate DynamicResourceAllocation of kube-apiserver: \
+             Kubernetes {found} serves resource.k8s.io/v1 by default"
         ),
-        None => "resource.k8s.io/v1 is served by default since Kubernetes 1.34; check \
-                 --runtime-config of kube-apiserver"
+        None => "check --runtime-config of kube-apiserver: Kubernetes 1.34 and later serve \
+                 resource.k8s.io/v1 by default"
             .to_owned(),
     }
 }
@@ -48,7 +50,7 @@ pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
 pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
     let everywhere = "in kube-apiserver, kube-scheduler and kube-controller-manager";
     match minor.map(|found| found.minor) {
-        Some(0..=32) => "rules exist since Kubernetes 1.33".to_owned(),
+        Some(0..=32) => "upgrade the cluster: rules need Kubernetes 1.33 or later".to_owned(),
         // One feature gate covers taints and rules until 1.34; 1.35 has a second one for rules.
         Some(33 | 34) => format!(
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
@@ -63,11 +65,11 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true, and turn on the \
              feature gate DRADeviceTaintRules {everywhere}"
         ),
-        Some(_) => "resource.k8s.io/v1 serves them by default: --runtime-config of kube-apiserver \
-                    turns them off"
+        Some(_) => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve them by \
+                    default"
             .to_owned(),
-        None => "since Kubernetes 1.37 they are served by default; before, they need --runtime-config of \
-                 kube-apiserver and the feature gate DRADeviceTaintRules"
+        None => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve them by default, \
+                 and older versions also need the feature gate DRADeviceTaintRules"
             .to_owned(),
     }
 }
@@ -76,13 +78,13 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
 fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
     let version = match minor.map(|found| found.minor) {
         Some(0..=31) => {
-            return "they exist since Kubernetes 1.32; --runtime-config turns them on".to_owned();
+            return "upgrade the cluster: they need Kubernetes 1.32 or later, and --runtime-config of kube-apiserver".to_owned();
         }
         Some(32 | 33) => "v1alpha1",
         Some(34 | 35) => "v1beta1",
         Some(_) | None => {
-            return "they are served by default since Kubernetes 1.36; before, they need --runtime-config and the \
-                    feature gate MutatingAdmissionPolicy of kube-apiserver"
+            return "check --runtime-config of kube-apiserver: Kubernetes 1.36 and later serve them by default, \
+                    and older versions also need the feature gate MutatingAdmissionPolicy"
                 .to_owned();
         }
     };

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::error::InputError;
 use crate::model::{Gap, Kind, Warning};
+use crate::naming::phrase::counted;
 
 /// So many files are named in warnings.
 const NAMED: usize = 3;
@@ -55,7 +56,10 @@ impl BrokenFiles {
             let first = files.next().map_or("", |one| one.file.as_str());
             let reason = match files.count() {
                 0 => format!("{first} could not be read"),
-                more => format!("{first} and {more} more files could not be read"),
+                more => format!(
+                    "{first} and {} could not be read",
+                    counted(more, "more file")
+                ),
             };
             Gap::of(kind, &reason)
         };
@@ -75,7 +79,10 @@ impl BrokenFiles {
         let more = self.files.len().saturating_sub(NAMED);
         let more = (more > 0).then(|| {
             (
-                format!("skipped: {more} more files that cannot be read"),
+                format!(
+                    "skipped: {} that cannot be read",
+                    counted(more, "more file")
+                ),
                 None,
             )
         });

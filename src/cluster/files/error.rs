@@ -63,7 +63,7 @@ pub enum InputError {
         found: String,
     },
     /// A manifest holds something else than rules.
-    #[error("{file} contains a {found}; only DeviceTaintRules are allowed")]
+    #[error("{file} contains an object of kind {found}; only DeviceTaintRules are allowed")]
     NotARule {
         /// As given, or as found in a directory.
         file: String,

@@ -20,6 +20,7 @@ use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{
     Affects, Gap, Kind, Minor, Need, Reading, ResourceClaim, Saving, Source, Warning,
 };
+use crate::naming::phrase::counted;
 use crate::wire::{DecodeError, Decoded, Documents, ListHeader, TypeMeta, versions_of};
 
 /// Reads all of `sources` as one cluster. `stdin` is read where `-` was given.
@@ -359,7 +360,7 @@ fn left_out_warning(first: String, count: usize) -> Warning {
     let (subject, verb) = match count.saturating_sub(1) {
         0 => (first, "holds no Kubernetes objects and was"),
         more => (
-            format!("{first} and {more} more files"),
+            format!("{first} and {}", counted(more, "more file")),
             "hold no Kubernetes objects and were",
         ),
     };

@@ -68,7 +68,7 @@ async fn failures_name_the_plugin_and_keep_its_secrets() {
         (
             "echo hunter2; exit 3",
             "",
-            r#"the credential plugin "sh" of user "u" exited with exit status: 3"#,
+            r#"the credential plugin "sh" of user "u" failed (exit status: 3)"#,
         ),
         (
             "echo hunter2",

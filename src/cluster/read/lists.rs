@@ -126,7 +126,7 @@ impl Listing<'_> {
         match self.pages(PROTOBUF, None, start).await {
             Err(AttemptFailure::Broken(reason) | AttemptFailure::Dropped(reason)) => {
                 self.client.notice(&format!(
-                    "the list of {} was cut off ({reason}), reading it in pages",
+                    "no complete list of {} ({reason}), reading it in pages",
                     self.version.kind.plural()
                 ));
                 self.paged(PROTOBUF, start).await

@@ -250,7 +250,12 @@ impl Reader<'_> {
         }
         if let Some(error) = reason {
             let namespaces: Vec<&str> = denied.iter().map(|name| name.as_str()).collect();
-            let reason = format!("{error} in {}", namespaces.join(", "));
+            let noun = if namespaces.len() == 1 {
+                "namespace"
+            } else {
+                "namespaces"
+            };
+            let reason = format!("{error} in {noun} {}", namespaces.join(", "));
             found.gap = Some(Gap::of(Kind::Pod, &reason));
         }
         Ok(())

@@ -49,7 +49,7 @@ impl RedactionError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Expression { .. } => {
-                Some("omit --redact, or save the cluster after that rule was deleted")
+                Some("omit --redact, or take the snapshot when that rule no longer exists")
             }
             Self::Json(_) | Self::Salt(_) => None,
         }

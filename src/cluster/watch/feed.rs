@@ -257,8 +257,8 @@ impl FeedWriter {
             {
                 let kind = self.subject.version.kind.plural();
                 self.subject.client.notice(&format!(
-                    "the server does not support watching {kind}: polling with list instead, which \
-                     loads the server more"
+                    "the server did not respond to a watch of {kind}: polling with list instead, \
+                     which loads the server more"
                 ));
                 self.phase = Phase::Poll(Duration::ZERO);
                 return Ok(());

@@ -35,7 +35,7 @@ pub async fn is_allowed(client: &ApiClient, query: &AccessQuery) -> Result<bool,
     )
     .await?;
     let status = reviewed.answer.status.as_ref();
-    let status = status.ok_or_else(|| reviewed.unreadable("a review without status"))?;
+    let status = status.ok_or_else(|| reviewed.unreadable("it has no status"))?;
     Ok(status.allowed)
 }
 

@@ -54,7 +54,7 @@ pub(super) fn named<T: Fact>(
         return Ok(stored);
     }
     let found = found.unwrap_or_default();
-    Err(format!("it has name {found:?}, not {name:?}"))
+    Err(format!("its name is {found:?}, not {name:?}"))
 }
 
 /// What a body says about the deletion of the object of that name and UID. Servers send the object, or a
@@ -75,7 +75,7 @@ pub(super) fn deletion<T: Fact>(
     let accepted = |about: &Value| match about["uid"].as_str() {
         // By UID: an object that was recreated has the same name.
         Some(found) if found == uid => Ok(Deletion::Accepted),
-        Some(_) => Err(format!("it is another object with name {name:?}")),
+        Some(_) => Err(format!("it is another object named {name:?}")),
         None => Err("it does not name the deleted object".to_owned()),
     };
     // Versions before v1 reply with the deleted object. Upstream: `returnDeletedObject` in the storage of
@@ -90,7 +90,7 @@ pub(super) fn deletion<T: Fact>(
             let code = answer["code"]
                 .as_u64()
                 .and_then(|code| code.try_into().ok());
-            let message = answer["message"].as_str().unwrap_or("it gives no reason");
+            let message = answer["message"].as_str().unwrap_or("no reason given");
             Ok(Deletion::Refused(
                 code.unwrap_or_default(),
                 message.to_owned(),

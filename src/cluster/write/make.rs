@@ -326,7 +326,7 @@ impl<T: Fact> Objects<T> {
                 if is_meant(change, &stored.object) {
                     Ok(ServerReply::Made(stored))
                 } else {
-                    Err(format!("it is another object with name {name:?}"))
+                    Err(format!("it is another object named {name:?}"))
                 }
             }
             ObjectChange::Delete { on } => {
@@ -416,7 +416,7 @@ fn body(change: &ObjectChange, mode: WriteMode) -> Value {
 }
 
 /// What a look shows that does not tell what became of a change.
-const AS_BEFORE: &str = "a second read showed it unchanged";
+const AS_BEFORE: &str = "a second read showed the object unchanged";
 
 /// Whether `found` carries the note of the run that makes the change, so that nobody else's is taken for it.
 fn is_of_run(change: &ObjectChange, found: &Value) -> bool {

@@ -24,7 +24,7 @@ pub(crate) async fn refuse_missing(
     let answers = try_join_all(asked).await;
     let answers = answers.map_err(|error| {
         failed(error)
-            .context("whether you may do all that is needed is unknown")
+            .context("cannot check whether you have the required permissions")
             .detail("nothing was changed")
     })?;
     let missing = answers.into_iter().filter(|(_, is_allowed)| !is_allowed);

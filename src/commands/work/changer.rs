@@ -535,7 +535,7 @@ impl<'a> Changer<'a> {
         };
         if error.is_invalid() {
             // The same command would be refused again, so the usual advice does not apply.
-            let advice = "correct it, and run the command again";
+            let advice = "correct the rule, and run the command again";
             self.context.ledger.advise([advice.to_owned()]);
         }
         let failure = failed(error);

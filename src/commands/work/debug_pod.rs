@@ -187,9 +187,14 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
                 // The log only explains the failure, which is told without it as well.
                 let log = made.log().await.unwrap_or_default();
                 let last = log.lines().rfind(|line| !line.is_empty());
+                let why = if why.is_empty() {
+                    why
+                } else {
+                    format!(": {why}")
+                };
                 let failure = Failure::new(
                     ExitStatus::Failed,
-                    format!("pod {} on node {} has failed {why}", made.name(), plan.node),
+                    format!("pod {} on node {} failed{why}", made.name(), plan.node),
                 );
                 return Err(last.into_iter().fold(failure, |failure, last| {
                     failure.detail(format!("its last output: {last}"))
@@ -204,7 +209,7 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
                         plan.node
                     ),
                 )
-                .hint("set --debug-image to an image with this program as its entry point"));
+                .hint("set --debug-image to an image with kubectl-devicetaint as its entrypoint"));
             }
             DebugPodState::Waiting(why) => why,
         };

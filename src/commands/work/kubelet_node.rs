@@ -109,7 +109,7 @@ fn other_node(wanted: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure 
         }
     };
     Failure::usage(format!("this is not the kubelet of node {wanted}: {why}"))
-        .hint(format!("--node {node}"))
+        .hint(format!("to query this kubelet: --node {node}"))
 }
 
 /// The nodes of some pods that the kubelet lists and that use no device, so that they were not read.

@@ -326,7 +326,7 @@ impl Pipeline<'_> {
                 let failure = timed_out(expected.patience.timeout, &left);
                 Err(match basis.late {
                     TimeoutAction::Keep => {
-                        let failure = failure.hint(proposal.what_stays());
+                        let failure = failure.detail(proposal.what_stays());
                         advice(&rules).into_iter().fold(failure, Failure::hint)
                     }
                     TimeoutAction::Revert => {

@@ -20,8 +20,12 @@ pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
     let failure = if holders.is_empty() {
         failure
     } else {
-        let holders = holders.join(", ");
-        failure.detail(format!("waiting for finalizer {holders}"))
+        let noun = if holders.len() == 1 {
+            "finalizer"
+        } else {
+            "finalizers"
+        };
+        failure.detail(format!("waiting for {noun} {}", holders.join(", ")))
     };
     failure.hint(format!(
         "wait for the deletion, then add it again: \
@@ -31,15 +35,15 @@ pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
 
 /// A rule of that name is there and does something else.
 pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Existing) -> Failure {
-    let selector = rule.selector.as_ref().map(device::format);
-    let found = selector.unwrap_or_else(|| "no selector".to_owned());
+    let found = match &rule.selector {
+        Some(selector) => format!("it taints {} with {}", device::format(selector), rule.taint),
+        None => format!("it has taint {} and no selector", rule.taint),
+    };
     let failure = Failure::new(
         ExitStatus::Failed,
         format!(
-            "rule {} exists with other content: it taints {found} with {}, not {} with {}; nothing \
-             was changed",
+            "rule {} exists with other content: {found}, not {} with {}; nothing was changed",
             rule.name,
-            rule.taint,
             device::format(&draft.selector),
             draft.taint
         ),

@@ -244,8 +244,13 @@ impl DeviceFilter {
             if !self.typed.skips_errors || unsure {
                 return Err(self.undecided(&failed));
             }
+            let they = if failed.len() == 1 {
+                "it matches"
+            } else {
+                "they match"
+            };
             notes.push(format!(
-                "{} skipped: whether they match is unknown",
+                "{} skipped: whether {they} is unknown",
                 counted(failed.len())
             ));
         }
@@ -260,8 +265,9 @@ impl DeviceFilter {
             devices = with_siblings(snapshot, &devices, semantics);
             let more = devices.len().saturating_sub(before);
             if more > 0 {
+                let verb = if more == 1 { "shares" } else { "share" };
                 notes.push(format!(
-                    "also includes {} that share hardware with the selected devices",
+                    "also includes {} that {verb} hardware with the selected devices",
                     counted(more)
                 ));
             }
@@ -335,7 +341,12 @@ impl DeviceFilter {
             kinds.push((Kind::ResourceClaim, "the devices of a claim or a pod"));
         }
         if self.typed.node.is_some() || self.needs_attributes() {
-            kinds.push((Kind::ResourceSlice, "the attributes of devices"));
+            let what = if self.needs_attributes() {
+                "the attributes of devices"
+            } else {
+                "the nodes of devices"
+            };
+            kinds.push((Kind::ResourceSlice, what));
         }
         if self.needs_classes() {
             kinds.push((Kind::DeviceClass, "the devices of a class"));
@@ -363,9 +374,14 @@ impl DeviceFilter {
     /// It cannot be said of some devices whether they are meant.
     fn undecided(&self, failed: &[(DeviceId, ExpressionError)]) -> Failure {
         const FEW: usize = 5;
+        let verb = if failed.len() == 1 {
+            "matches"
+        } else {
+            "match"
+        };
         let failure = Failure::new(
             ExitStatus::Failed,
-            format!("cannot tell whether {} match", counted(failed.len())),
+            format!("cannot tell whether {} {verb}", counted(failed.len())),
         );
         let shown = failed.iter().take(FEW);
         let failure = shown.fold(failure, |failure, (id, error)| {
@@ -381,7 +397,7 @@ impl DeviceFilter {
         let is_unpublished = |error: &ExpressionError| *error == ExpressionError::Unpublished;
         if errors.clone().all(is_unpublished) {
             return failure.hint(
-                "limit it to a driver, as 'DRIVER/*/*', or skip these devices: --skip-errors",
+                "select only devices of one driver, as 'DRIVER/*/*', or skip these devices: --skip-errors",
             );
         }
         if !errors.all(ExpressionError::is_of_the_device) {

@@ -82,10 +82,12 @@ pub fn no_such_node(name: &str, snapshot: &Snapshot) -> Failure {
     });
     let nodes = nodes.map(ToString::to_string);
     // Without any node it is not known which there are.
-    if snapshot.nodes.is_empty() {
-        return no_such("node with devices", name, nodes);
-    }
-    let failure = Failure::new(ExitStatus::Failed, format!("node {name} not found"));
+    let text = if snapshot.nodes.is_empty() {
+        format!("no device is local to node {name}")
+    } else {
+        format!("node {name} not found")
+    };
+    let failure = Failure::new(ExitStatus::Failed, text);
     let known: BTreeSet<String> = nodes.collect();
     meant(failure, &nearest(name, known))
 }

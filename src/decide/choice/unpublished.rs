@@ -19,8 +19,8 @@ pub fn with_drivers_away(failure: Failure, shown: &ShownDevices, away: &[DriverN
         Some(driver) => Failure::new(
             ExitStatus::Failed,
             format!(
-                "not published: driver {driver} is not running, and only its allocated devices on \
-                 the node are known"
+                "no selected device is published: driver {driver} is not running, and only its \
+                 allocated devices on the node are known"
             ),
         )
         .hint(format!("restart driver {driver}, and run this again")),
@@ -75,8 +75,8 @@ mod tests {
         };
         assert_eq!(
             of("gpu.example.com/node-7/gpu-3"),
-            "not published: driver gpu.example.com is not running, and only its allocated devices \
-             on the node are known"
+            "no selected device is published: driver gpu.example.com is not running, and only its \
+             allocated devices on the node are known"
         );
         assert_eq!(of("nic.example.com/node-7/nic-0"), "no device matches");
     }

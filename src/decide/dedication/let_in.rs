@@ -33,16 +33,17 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
         );
         return warning("dedication-without-policies", message, None);
     };
-    let members = namespaces.members(&terms).map(|members| {
+    let members = namespaces.members(&terms).and_then(|members| {
         let members: Vec<String> = members.into_iter().map(str::to_owned).collect();
-        few(&members)
+        let noun = if members.len() == 1 {
+            "namespace"
+        } else {
+            "namespaces"
+        };
+        (!members.is_empty()).then(|| format!("{noun} {}", few(&members)))
     });
     // A selector may match no namespace yet, and has its labels to be called by.
-    let members = members.filter(|members| !members.is_empty());
-    let members = members.map_or_else(
-        || terms.members_line(),
-        |names| format!("namespaces {names}"),
-    );
+    let members = members.unwrap_or_else(|| terms.members_line());
     let is_as_made = |condition: &PolicyCondition| *condition == PolicyCondition::AsMade;
     if states.iter().all(|state| is_as_made(&state.condition)) {
         let message = format!(

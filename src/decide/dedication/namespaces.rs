@@ -90,8 +90,12 @@ pub fn refuse_namespaces(
     let all = match known {
         KnownNamespaces::Read(all) => all,
         KnownNamespaces::Unread(why) => {
+            let verb = match &terms.members {
+                Members::Namespaces(names) if names.len() == 1 => "exists",
+                Members::Namespaces(_) | Members::Selected(_) => "exist",
+            };
             return Err(Failure::refused(format!(
-                "cannot tell whether {} exists: {why}",
+                "cannot tell whether {} {verb}: {why}",
                 terms.members_line()
             ))
             .hint("to proceed without this check: --allow-missing"));

@@ -60,7 +60,7 @@ pub fn refuse_overlaps(overlaps: &[Overlap]) -> Result<(), Failure> {
         return Ok(());
     };
     let failure = Failure::refused(format!(
-        "{} is already dedicated to {}; nothing was changed",
+        "{} already belongs to dedication {}; nothing was changed",
         device::format(&first.selector),
         first.dedication
     ));
@@ -138,7 +138,9 @@ mod tests {
         let overlaps = overlaps("research", &[selector("gpu-0")], &rules);
         let failure = refuse_overlaps(&overlaps).unwrap_err();
         assert!(
-            failure.to_string().contains("is already dedicated to ml"),
+            failure
+                .to_string()
+                .contains("already belongs to dedication ml"),
             "{failure}"
         );
         assert!(failure.details()[0].ends_with("dedication ml by rule of-ml"));

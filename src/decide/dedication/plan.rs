@@ -109,7 +109,7 @@ fn refused(name: &str, different: &[String], found: &Value) -> Failure {
         "{name} exists with other content; nothing was changed"
     ));
     let failure = match Terms::of_object(found) {
-        Some(terms) => failure.detail(format!("it belongs to {}", terms.members_line())),
+        Some(terms) => failure.detail(format!("it is for {}", terms.members_line())),
         None => failure,
     };
     // The annotation holds the terms, which the detail above gives in words.

@@ -40,7 +40,7 @@ impl Policies {
                 Ok(objects.iter().find(is_named))
             }
             Some(PolicyListing::Unread(why)) => Err(why.clone()),
-            None => Err("they were not read".to_owned()),
+            None => Err("the policies were not read".to_owned()),
         }
     }
 

@@ -126,7 +126,7 @@ impl DrainEnd {
         );
         let failure = lines.into_iter().fold(failure, Failure::detail);
         Err(failure.hint(format!(
-            "to drain them again, first run: kubectl devicetaint restore {}",
+            "to drain again, first run: kubectl devicetaint restore {}",
             word(&self.name)
         )))
     }

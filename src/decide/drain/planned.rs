@@ -138,7 +138,7 @@ pub fn refuse_outdated(
         .map(|pod| pod.name.to_string())
         .collect();
     if !unplanned.is_empty() {
-        changes.push(format!("would also evict {}", few(&unplanned)));
+        changes.push(format!("the drain would also evict {}", few(&unplanned)));
     }
     if changes.is_empty() {
         return Ok(());
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(outdated(&one, &[("uuid", "1")], &[]), none, "one number");
         assert_eq!(
             outdated(&one, &same, &[web, other]),
-            ["would also evict team-a/web-2"]
+            ["the drain would also evict team-a/web-2"]
         );
         assert_eq!(
             outdated(&one, &[("uuid", "1"), ("serial", "3")], &[]),

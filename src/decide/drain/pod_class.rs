@@ -134,7 +134,7 @@ impl PodClass {
             Self::Job => "pods of Jobs",
             Self::Unmanaged => "pods that no known workload recreates",
             Self::DaemonSet => "pods of DaemonSets",
-            Self::Monitor => "monitors with admin access",
+            Self::Monitor => "pods with admin access",
             Self::Tolerant => "pods that tolerate the taint",
             Self::NotEvicted => "pods that taints do not evict",
         }

@@ -37,10 +37,17 @@ impl RemovalSafety {
     #[must_use]
     pub fn line(&self, unit: &str) -> Option<String> {
         match self {
-            Self::Safe(nodes) => Some(format!(
-                "unit {unit} is safe to pull: neither claims nor the kubelet of {} hold its devices",
-                few(nodes)
-            )),
+            Self::Safe(nodes) => {
+                let kubelets = if nodes.len() == 1 {
+                    "kubelet"
+                } else {
+                    "kubelets"
+                };
+                Some(format!(
+                    "unit {unit} is safe to pull: neither claims nor the {kubelets} of {} hold its devices",
+                    few(nodes)
+                ))
+            }
             Self::Unsafe(_) => None,
         }
     }

@@ -102,9 +102,9 @@ pub fn withdraw(
         && !is_requester
     {
         let there = if names.is_empty() {
-            "no requesters are recorded".to_owned()
+            "omit --requester: the drain has no requesters".to_owned()
         } else {
-            format!("requesters: {}", few(&names))
+            format!("use one of its requesters: {}", few(&names))
         };
         return Err(Failure::refused(format!(
             "{requester} is not a requester of drain {name}; nothing was changed"

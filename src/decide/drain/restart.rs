@@ -120,7 +120,7 @@ impl RestartBlocker {
     pub fn describe(&self) -> String {
         match self {
             Self::NoController => "no controller".to_owned(),
-            Self::OtherKind(kind) => format!("controlled by a {kind}"),
+            Self::OtherKind(kind) => format!("controlled by {kind}"),
             Self::OwnerUnknown => "the Deployment could not be read or is gone".to_owned(),
             Self::Recreate => "strategy Recreate removes old pods first".to_owned(),
             Self::UnknownStrategy(strategy) => format!("strategy {strategy} is unknown"),

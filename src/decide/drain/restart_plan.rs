@@ -503,7 +503,7 @@ mod tests {
         assert_eq!(
             failure.details(),
             [
-                "controlled by a StatefulSet: team-a/db-0",
+                "controlled by StatefulSet: team-a/db-0",
                 "the Deployment is paused: team-a/web-1, team-a/web-2"
             ]
         );

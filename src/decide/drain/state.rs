@@ -381,8 +381,8 @@ pub fn restorable(
                 format!("no drain {name:?}, and no drain of a node, pool or device of that name"),
             );
             Err(match names.as_slice() {
-                [] => failure.hint("there are no drains"),
-                names => failure.hint(format!("drains: {}", names.join(", "))),
+                [] => failure.detail("there are no drains"),
+                names => failure.hint(format!("name one of the drains: {}", names.join(", "))),
             })
         }
     }
@@ -639,7 +639,7 @@ mod tests {
         assert_eq!(names("node-1"), ["a", "b"]);
         assert_eq!(names("gpu.example.com/node-7/b"), ["b"]);
         let none = restorable(RestoreTarget { name: "node-9" }, &known).unwrap_err();
-        assert_eq!(none.hints(), ["drains: fw"]);
+        assert_eq!(none.hints(), ["name one of the drains: fw"]);
         let mut other = rule("d", "node-1", None);
         other
             .metadata

@@ -55,7 +55,7 @@ pub fn units(
         }
     }
     if !elsewhere.is_empty() {
-        let text = format!("the node of {} is unknown", few(&elsewhere));
+        let text = format!("cannot tell the node of {}", few(&elsewhere));
         return Err(Failure::new(ExitStatus::Failed, text)
             .hint("use --unit device or --unit pool")
             .detail("nothing was changed"));
@@ -138,7 +138,7 @@ mod tests {
         let refused = units(&devices, &inventory, UnitKind::Node).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "the node of gpu.example.com/fabric/port-0 is unknown"
+            "cannot tell the node of gpu.example.com/fabric/port-0"
         );
         assert!(units(&devices, &inventory, UnitKind::Pool).is_ok());
     }

@@ -65,7 +65,7 @@ impl fmt::Display for ApprovalRefusal {
         match self {
             Self::OtherTaints { expected, found } => write!(
                 formatter,
-                "the report is for {}, the change for {}",
+                "the report is for {}, but the change is for {}",
                 expected.join(", "),
                 found.join(", ")
             ),

@@ -73,8 +73,8 @@ impl WayOut {
                 "check what its driver publishes: kubectl get resourceslices --field-selector \
                  spec.driver={driver}"
             ),
-            Self::Permission => "permission to list resourceslices.resource.k8s.io is missing; an \
-                 admin can apply the ClusterRole that --show-role prints, and bind it"
+            Self::Permission => "request `list` on resourceslices.resource.k8s.io: an admin can \
+                 apply the ClusterRole that --show-role prints, and bind it"
                 .to_owned(),
             Self::Files => "add the ResourceSlices to the input, such as by `kubectl devicetaint \
                  snapshot`"
@@ -331,8 +331,8 @@ mod tests {
             (
                 "no permission",
                 unread(cluster),
-                "permission to list resourceslices.resource.k8s.io is missing; an admin can apply \
-                 the ClusterRole that --show-role prints",
+                "request `list` on resourceslices.resource.k8s.io: an admin can apply the \
+                 ClusterRole that --show-role prints",
             ),
             (
                 "files without slices",

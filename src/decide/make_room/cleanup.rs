@@ -59,8 +59,8 @@ impl LeftRules {
         let action = format!("Remove {} of make-room", counted(count, "rule"));
         match self.unexpired.len() {
             0 => action,
-            some if some == count => format!("{action}, whose runs may still be going on"),
-            some => format!("{action}, of which {some} may belong to runs that are still going on"),
+            some if some == count => format!("{action}, which may still be in use"),
+            some => format!("{action}, {some} of which may still be in use"),
         }
     }
 
@@ -81,7 +81,7 @@ impl LeftRules {
                 || "expiry unknown".to_owned(),
                 |until| format!("expires at {until}"),
             );
-            line(rule, &format!("{until}, its run may still be going on"))
+            line(rule, &format!("{until}; its run may still be going on"))
         });
         lines.collect()
     }

@@ -81,7 +81,8 @@ pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Fa
     let gates = scheduling.map_or(&[][..], |scheduling| &scheduling.gates);
     if !gates.is_empty() {
         let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
-        let why = format!("waits for scheduling gate {}", few(&gates));
+        let noun = if gates.len() == 1 { "gate" } else { "gates" };
+        let why = format!("waits for scheduling {noun} {}", few(&gates));
         return Err(refused(pod, &why));
     }
     if let Some(node) = scheduling.and_then(|scheduling| scheduling.nominated.clone()) {

@@ -74,8 +74,9 @@ impl Competitor {
             [] => format!("claim {} got {device}", self.claim),
             pods => {
                 let pods: Vec<String> = pods.iter().map(ToString::to_string).collect();
+                let noun = if pods.len() == 1 { "pod" } else { "pods" };
                 format!(
-                    "pod {} got {device} (claim {})",
+                    "{noun} {} got {device} (claim {})",
                     pods.join(", "),
                     self.claim
                 )

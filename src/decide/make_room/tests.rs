@@ -543,7 +543,7 @@ fn only_its_own_rules_are_cleaned_up_also_expired_ones() {
     assert_eq!(names(&left.unexpired), ["b", "c-going-on"]);
     assert_eq!(names(&left.removed(false)), ["a-expired"]);
     assert_eq!(names(&left.removed(true)), ["a-expired", "b", "c-going-on"]);
-    assert!(left.action().contains("of which 2 may belong to runs"));
+    assert!(left.action().contains("2 of which may still be in use"));
     let kept = left.kept_lines();
     assert_eq!(kept.len(), 2);
     assert!(kept[0].contains("expiry unknown"), "{kept:?}");

@@ -158,10 +158,13 @@ impl NothingHelps {
                 "none of the pods that may be evicted uses a device that the pod could get",
             );
         } else if self.nearest.is_empty() {
-            failure = failure.detail(format!(
-                "even the eviction of all {} that may be evicted does not free its devices",
-                counted(self.evictable, "pod")
-            ));
+            failure = failure.detail(match self.evictable {
+                1 => "even the eviction of the only pod that may be evicted does not free the devices"
+                    .to_owned(),
+                many => format!(
+                    "even the eviction of all {many} pods that may be evicted does not free the devices"
+                ),
+            });
         }
         let shown = self.staying.iter().take(SHOWN);
         for (name, why) in shown {
@@ -169,7 +172,7 @@ impl NothingHelps {
         }
         let more = self.staying.len().saturating_sub(SHOWN);
         if more > 0 {
-            failure = failure.detail(format!("{} stay too", counted(more, "more pod")));
+            failure = failure.detail(format!("and {}", counted(more, "more pod")));
         }
         for why in left_out(&self.unknown, &self.closed) {
             failure = failure.detail(why);

@@ -161,9 +161,10 @@ fn spread_over(
     space.units = kept;
     let left_out = all.saturating_sub(space.units.len());
     if left_out > 0 {
-        let what = match spread {
-            Spread::Zone => "because the zone of the node is unknown",
-            Spread::Node => "which are not local to a node",
+        let what = match (spread, left_out) {
+            (Spread::Zone, _) => "whose zone is unknown",
+            (Spread::Node, 1) => "which is not local to a node",
+            (Spread::Node, _) => "which are not local to a node",
         };
         let units = counted(left_out, size.noun());
         space
@@ -225,11 +226,21 @@ fn domains(
     }
 }
 
+/// The classes with their noun.
+pub(super) fn classes_line(classes: &[String]) -> String {
+    let noun = if classes.len() == 1 {
+        "class"
+    } else {
+        "classes"
+    };
+    format!("{noun} {}", few(classes))
+}
+
 fn too_few_allocatable(expression: &str, found: &AllocatableDevices) -> Failure {
     Failure::refused(format!(
-        "--keep-available {expression:?} is not met even without a plan: {} of class {} can be allocated now",
+        "--keep-available {expression:?} is not met even without a plan: {} of {} can be allocated now",
         counted(found.devices.len(), "device"),
-        few(&found.classes)
+        classes_line(&found.classes)
     ))
 }
 
@@ -332,7 +343,7 @@ mod tests {
         assert_eq!(zones.limits.domains, [limits(0, 2); 2]);
         assert_eq!(
             zones.notes,
-            ["--spread leaves out 1 device, because the zone of the node is unknown"]
+            ["--spread leaves out 1 device, whose zone is unknown"]
         );
         assert_eq!(
             refused(&over(Spread::Zone, 7), &reading),

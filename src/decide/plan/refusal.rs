@@ -1,11 +1,11 @@
 //! Why there is no plan: no set meets the limits, or the cost of sets is unknown.
 
-use super::limits::PlanSpace;
+use super::limits::{PlanSpace, classes_line};
 use super::request::PlanRequest;
 use crate::engine::set_search::SearchResult;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Reading};
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::counted;
 
 /// The failure for a search that found no set; says whether none exists.
 #[must_use]
@@ -15,14 +15,14 @@ pub fn no_set(request: &PlanRequest, space: &PlanSpace, result: &SearchResult) -
         return Failure::refused(format!("found no set of {units} within the search limit"));
     };
     let (expression, now) = (floor.expression(), counted(found.devices.len(), "device"));
-    let classes = few(&found.classes);
+    let classes = classes_line(&found.classes);
     // With a lower bound, the search ended early: a set may exist.
     let verb = match result.lower_bound {
         Some(_) => "found no set",
         None => "there is no set",
     };
     Failure::refused(format!(
-        "{verb} of {units} that meets {expression:?}: {now} of class {classes} can be allocated now"
+        "{verb} of {units} that meets {expression:?}: {now} of {classes} can be allocated now"
     ))
     .hint("choose fewer, or lower --keep-available")
 }

@@ -61,10 +61,10 @@ fn whole_nodes(
     // One selected device selects its node. The node's other devices belong to the unit as well.
     nodes.retain(|_, devices| devices.iter().any(|id| candidates.contains(id)));
     if nodes.is_empty() {
-        let devices = counted(candidates.len(), "device");
-        return Err(Failure::usage(format!(
-            "--nodes: {devices} selected, none of them local to a node"
-        ))
+        return Err(Failure::usage(match candidates.len() {
+            1 => "--nodes: the selected device is not local to a node".to_owned(),
+            many => format!("--nodes: none of the {many} selected devices is local to a node"),
+        })
         .hint("plan devices instead of nodes: --count"));
     }
     // A node is chosen with all of its devices, so that one excluded device excludes the node.
@@ -179,7 +179,7 @@ mod tests {
             (
                 PlanSize::Nodes(1),
                 id("elsewhere", "gpu-0"),
-                "--nodes: 1 device selected, none of them local to a node",
+                "--nodes: the selected device is not local to a node",
             ),
         ] {
             let found = names(size, &[candidates], std::slice::from_ref(&one));

@@ -86,7 +86,7 @@ fn terms(written: &SourceNode) -> Result<DeviceTaintPolicy, Problem> {
 fn fields<'a>(written: &'a SourceNode, what: &str, known: &[&str]) -> Result<&'a [Field], Problem> {
     let all = || format!("fields: {}", known.join(", "));
     let Content::Fields(fields) = &written.content else {
-        return Err(Problem::at(written.line, format!("{what} has fields")).hint(all()));
+        return Err(Problem::at(written.line, format!("{what} must be a mapping")).hint(all()));
     };
     // A misspelt field would be a limit that nobody checks.
     match fields
@@ -155,7 +155,7 @@ fn guard(written: &SourceNode) -> Result<Guard, Problem> {
 }
 
 fn requirement(written: &SourceNode) -> Result<Requirement, Problem> {
-    let name = text(written, "what is required")?;
+    let name = text(written, "an entry of require")?;
     let mut all = Requirement::ALL.into_iter();
     all.find(|known| known.name() == name).ok_or_else(|| {
         let known = Requirement::ALL.map(Requirement::name);
@@ -168,7 +168,7 @@ fn requirement(written: &SourceNode) -> Result<Requirement, Problem> {
 }
 
 fn protected(written: &SourceNode) -> Result<Protected, Problem> {
-    let fields = fields(written, "devices that must not be tainted", &OF_PROTECTED)?;
+    let fields = fields(written, "an entry of neverTaint", &OF_PROTECTED)?;
     let named = |name: &str| fields.iter().find(|field| field.name == name);
     let Some(field) = named("device") else {
         return Err(Problem::at(written.line, "device is missing"));
@@ -265,7 +265,7 @@ mod tests {
             ),
             (
                 "neverTaint:\n- gpu.example.com\n",
-                "line 4: devices that must not be tainted has fields",
+                "line 4: an entry of neverTaint must be a mapping",
                 "device, message",
             ),
             (
@@ -297,7 +297,7 @@ mod tests {
                 "line 1: a policy needs apiVersion",
             ),
             ("", "line"),
-            ("- a\n", "line 1: a policy has fields"),
+            ("- a\n", "line 1: a policy must be a mapping"),
             (
                 "apiVersion: devicetaint.dev/v2\nkind: DeviceTaintPolicy\n",
                 "line 1: apiVersion is \"devicetaint.dev/v2\"",

@@ -144,8 +144,13 @@ fn scheduling_exclusion(
 fn pod_exclusion(snapshot: &Snapshot, pod: &Pod, device: &DeviceId) -> Option<String> {
     let scheduling = pod.scheduling.as_ref()?;
     if !scheduling.gates.is_empty() {
+        let noun = if scheduling.gates.len() == 1 {
+            "gate"
+        } else {
+            "gates"
+        };
         let gates = scheduling.gates.join(", ");
-        return Some(format!("its pod waits for scheduling gate {gates}"));
+        return Some(format!("its pod waits for scheduling {noun} {gates}"));
     }
     let current = current_slices(&snapshot.slices);
     let node = current.iter().find_map(|slice| {

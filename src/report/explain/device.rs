@@ -368,7 +368,7 @@ fn against(exclusion: &Exclusion) -> String {
                 TaintOwner::Proposed(_) => "the proposed taint".to_owned(),
                 TaintOwner::Driver(..) => "the driver".to_owned(),
             };
-            format!("it does not tolerate {taint} of {owner}")
+            format!("the request does not tolerate {taint} of {owner}")
         }
         Exclusion::Held(_) => "it is allocated to another claim".to_owned(),
         Exclusion::Amount => "too little of its capacity is left".to_owned(),
@@ -377,7 +377,7 @@ fn against(exclusion: &Exclusion) -> String {
         Exclusion::OtherDevices => "other devices that the claim needs are not free".to_owned(),
         Exclusion::PodUnschedulable(why) => why.clone(),
         Exclusion::Incomplete => "its pool is published incompletely".to_owned(),
-        Exclusion::Invalid => "its pool contradicts itself".to_owned(),
+        Exclusion::Invalid => "its pool is inconsistent".to_owned(),
         Exclusion::Unknown(why) => format!("unknown: {why}"),
     }
 }

@@ -81,8 +81,13 @@ pub(super) fn scheduling_exclusion(
     // Gates come first: the scheduler does not look at the pod at all, so that nothing else keeps it yet.
     if !scheduling.gates.is_empty() {
         let gates = scheduling.gates.join(", ");
+        let (noun, are) = if scheduling.gates.len() == 1 {
+            ("gate", "gate is")
+        } else {
+            ("gates", "gates are")
+        };
         return Some(format!(
-            "waits for scheduling gate {gates}: the scheduler ignores it until the gate is removed"
+            "waits for scheduling {noun} {gates}: the scheduler ignores it until the {are} removed"
         ));
     }
     // The same question without the pod's own node selector and affinity tells whether these keep it.

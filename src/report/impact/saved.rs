@@ -16,7 +16,7 @@ pub enum UnreadableReport {
     #[error("it is not an impact report: {0}")]
     NotAReport(String),
     /// A report of another kind.
-    #[error("it is a {found}, not an ImpactReport")]
+    #[error("it is of kind {found}, not ImpactReport")]
     OtherKind {
         /// The kind in it.
         found: String,
@@ -189,7 +189,7 @@ mod tests {
             (
                 "kind",
                 text(|value| value["kind"] = "DeviceList".into()),
-                "it is a DeviceList",
+                "it is of kind DeviceList",
             ),
             ("nothing", "{}".to_owned(), "it is not an impact report"),
             ("no JSON", "NAME".to_owned(), "it is not an impact report"),

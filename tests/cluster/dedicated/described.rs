@@ -98,7 +98,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
         .run(&format!("preview GPU0 dedicated={group}:NoExecute"))
         .ended(0);
     previewed.saying(&format!(
-        "dedication {group} adds the toleration of this taint to new claims in namespaces {group}"
+        "dedication {group} adds the toleration of this taint to new claims in namespace {group}"
     ));
     let devices = world
         .run(&format!("devices {} -o wide", world.device("gpu-0")))

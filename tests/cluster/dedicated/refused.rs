@@ -28,7 +28,7 @@ async fn devices_of_another_dedication_are_refused_by_name() {
     let run = world
         .run(&format!("dedicate DRIVER/*/* --to {two}"))
         .ended(4);
-    let run = run.saying(&format!("is already dedicated to {one}"));
+    let run = run.saying(&format!("already belongs to dedication {one}"));
     let run = run.saying(&format!("undedicate {one}"));
     assert!(run.stdout.is_empty(), "{run:#?}");
     assert_eq!(policies(&two).await, Vec::<String>::new());

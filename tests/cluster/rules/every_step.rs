@@ -375,7 +375,7 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
             "warning: rule {first} already had effect NoExecute, so --on-timeout revert will not \
              change it"
         ))
-        .saying("so it was not reverted; to stop it: kubectl devicetaint deescalate");
+        .saying("so it was not reverted; to stop evictions: kubectl devicetaint deescalate");
 
     // While it gives back, it says how far it is.
     trial.reset();

@@ -59,7 +59,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
             block_on(plane.patch(&Reference::rule(&name), &theirs));
         });
         run.ended(75)
-            .saying("was changed by another client; it was left unchanged")
+            .saying("was changed by another client; this command's change was not made")
             .saying(&format!(
                 "it was {KEY}=ours:NoSchedule, and is now {KEY}=theirs:NoSchedule"
             ))

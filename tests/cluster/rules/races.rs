@@ -168,7 +168,9 @@ fn race(world: &World<'_>, name: &str, race: impl FnOnce(&str) -> [Run; 2]) -> b
     }
     assert_eq!((lost.code, lost.stdout.as_str()), (75, ""), "{lost:#?}");
     for said in [
-        format!("error: rule {name} was changed by another client; it was left unchanged"),
+        format!(
+            "error: rule {name} was changed by another client; this command's change was not made"
+        ),
         format!("  it was {KEY}=x:None, and is now {KEY}=x:NoExecute"),
         "  changed by admin, with kubectl-devicetaint at ".to_owned(),
         "  impact of NoExecute now:".to_owned(),

@@ -112,8 +112,8 @@ fn a_wait_ends_when_pods_are_created_again_and_evicted_again() {
     run.ended(5)
         .saying("evicted pods are replaced and evicted again")
         .saying(&format!(
-            "DaemonSet/exporter of {} is recreated and evicted each time (",
+            "the pods of DaemonSet/exporter in {} are recreated and evicted each time (",
             world.namespace
         ))
-        .saying("seen); its claim needs a toleration with effect NoExecute");
+        .saying("seen); their claims need a toleration with effect NoExecute");
 }

@@ -210,7 +210,7 @@ impl DrainOrder<'_> {
         let rest = settled_in(&rules, now, self.settle);
         if !rest.is_zero() {
             self.context.printer.note(&format!(
-                "waiting {}s until the scheduler has seen the taints",
+                "waiting {}s for the scheduler to see the taints",
                 rest.as_secs()
             ));
             tokio::time::sleep(rest).await;

@@ -97,21 +97,24 @@ impl RoomRequest {
                     namespace: namespace.clone(),
                     name: name.clone(),
                 };
-                found(view.find_pods(PodQuery::One(&name)).await?)?
+                found(
+                    view.find_pods(PodQuery::One(&name)).await?,
+                    &format!("pod {name}"),
+                )?
             }
             RoomTarget::Pod(None, name) => {
-                let pods = found(view.find_pods(PodQuery::Called(name)).await?)?;
+                let pods = found(view.find_pods(PodQuery::Called(name)).await?, "the pod")?;
                 the_one(name.as_str(), pods)?.into_iter().collect()
             }
             RoomTarget::Claim(namespace, name) => {
                 let chosen = |pod: &Pod| may_wait(pod) && uses_claim(pod, name);
                 let namespace = namespace.as_ref().map(|it| it.as_str());
                 let query = PodQuery::Chosen(namespace, &chosen);
-                by_priority(found(view.find_pods(query).await?)?)
+                by_priority(found(view.find_pods(query).await?, "the pod")?)
             }
             RoomTarget::Pending => {
                 let query = PodQuery::Chosen(self.namespace.as_deref(), &may_wait);
-                by_priority(found(view.find_pods(query).await?)?)
+                by_priority(found(view.find_pods(query).await?, "the pod")?)
             }
         };
         let mut last = None;
@@ -240,12 +243,12 @@ fn refuse_unread(view: &ClusterView<Disruption>) -> Result<(), Failure> {
     }))
 }
 
-fn found(pods: PodQueryResult) -> Result<Vec<Pod>, Failure> {
+fn found(pods: PodQueryResult, asked: &str) -> Result<Vec<Pod>, Failure> {
     match pods {
         PodQueryResult::These(pods, _) => Ok(pods),
-        PodQueryResult::WithoutClaims => Err(Failure::refused(
-            "the pod uses no claims, so it does not wait for devices; nothing was changed",
-        )),
+        PodQueryResult::WithoutClaims => Err(Failure::refused(format!(
+            "{asked} uses no claims, so it does not wait for devices; nothing was changed"
+        ))),
         PodQueryResult::Gone => Ok(Vec::new()),
         PodQueryResult::Denied(why) => Err(Failure::refused(format!(
             "pods cannot be read: {why}; nothing was changed"
