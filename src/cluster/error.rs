@@ -42,6 +42,14 @@ pub enum ClusterError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A connection flag is missing that another one needs.
+    #[error("--{flag} is missing: {reason}")]
+    FlagMissing {
+        /// Without its dashes.
+        flag: &'static str,
+        /// What needs it.
+        reason: String,
+    },
     /// There is no kubeconfig, and this is not a pod.
     #[error("no cluster is configured: {searched}")]
     NoConfiguration {
@@ -423,6 +431,7 @@ impl ClusterError {
                 "try again; if it persists, check the proxy (proxy-url, HTTPS_PROXY): it may cut responses short".to_owned(),
             ],
             Self::Flag { .. }
+            | Self::FlagMissing { .. }
             | Self::KubeconfigUnreadable { .. }
             | Self::KubeconfigMalformed { .. }
             | Self::NotInKubeconfig { .. }

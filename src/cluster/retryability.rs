@@ -36,6 +36,7 @@ impl ClusterError {
             | Self::Unresolved { .. } => Retryability::TryAgain,
             Self::Refused { status, .. } => of_status(*status),
             Self::Flag { .. }
+            | Self::FlagMissing { .. }
             | Self::NoConfiguration { .. }
             | Self::KubeconfigUnreadable { .. }
             | Self::KubeconfigMalformed { .. }

@@ -153,8 +153,8 @@ fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Re
         NamespaceFilter::Meaningless(_) | NamespaceFilter::Narrows => return Ok(()),
     };
     let failure = Failure::usage(
-        "--namespace applies only to `devices`, `explain`, `make-room` and `podresources \
-            list`",
+        "--namespace applies only to `devices`, `explain`, `make-room`, `podresources list` and \
+            `podresources check`",
     );
     Err(failure.hint(why).hint("omit --namespace"))
 }

@@ -12,10 +12,11 @@ use crate::topics::Topic;
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
     /// A command, or one of: exit-codes, guards, hazards, selectors, versions
-    ///
-    /// For a subcommand such as `drain status`, use its flag --help.
-    #[arg(add = Values::Topics)]
+    #[arg(value_name = "TOPIC", add = Values::Topics)]
     topic: Option<String>,
+
+    /// Subcommand of the command, such as `status` of `drain`
+    subcommand: Option<String>,
 }
 
 /// List the global flags
@@ -39,21 +40,33 @@ pub(super) fn run(
     mut program: clap::Command,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
-    let text = match args.topic.as_deref() {
-        None => examples::shown(&program.render_long_help().to_string()),
-        Some(name) => match Topic::named(name) {
+    let text = match (args.topic.as_deref(), args.subcommand.as_deref()) {
+        (None, _) => examples::shown(&program.render_long_help().to_string()),
+        (Some(name), subcommand) => match Topic::named(name).filter(|_| subcommand.is_none()) {
             Some(topic) => topic.text(),
-            None => of_command(name, program)?,
+            None => of_command(name, subcommand, program)?,
         },
     };
     context.printer.emit(&text)?;
     Ok(ExitStatus::Success)
 }
 
-fn of_command(name: &str, mut program: clap::Command) -> Result<String, Failure> {
+fn of_command(
+    name: &str,
+    subcommand: Option<&str>,
+    mut program: clap::Command,
+) -> Result<String, Failure> {
     program.build();
     if let Some(command) = program.find_subcommand_mut(name) {
-        return Ok(examples::shown(&command.render_long_help().to_string()));
+        let Some(subcommand) = subcommand else {
+            return Ok(examples::shown(&command.render_long_help().to_string()));
+        };
+        let found = command.find_subcommand_mut(subcommand);
+        let found = found.ok_or_else(|| {
+            Failure::usage(format!("{name} has no subcommand {subcommand:?}"))
+                .hint(format!("to list them: kubectl devicetaint help {name}"))
+        })?;
+        return Ok(examples::shown(&found.render_long_help().to_string()));
     }
     let known: Vec<String> = program
         .get_subcommands()

@@ -51,11 +51,12 @@ pub fn behaviour_of(version: Minor) -> Result<Semantics, String> {
 /// known.
 #[must_use]
 pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
-    let (asked, newest) = (semantics.version, Semantics::NEWEST);
-    (asked.minor > newest.minor).then(|| Warning {
+    let asked = semantics.version;
+    (asked.minor > Semantics::NEWEST.minor).then(|| Warning {
         code: "newer-kubernetes",
         message: format!(
-            "Kubernetes {asked} is newer than this plugin, which applies the behavior of {newest}"
+            "Kubernetes {asked} is newer than this plugin, which applies the behavior of {}",
+            Semantics::NEWEST_RELEASE
         ),
         fix: Some("update the plugin, if a newer version exists".to_owned()),
     })

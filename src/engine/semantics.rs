@@ -49,11 +49,13 @@ pub struct Semantics {
 }
 
 impl Semantics {
-    /// The newest version that is known; newer ones are taken to behave like it.
+    /// The newest minor version that is known.
     pub const NEWEST: Minor = Minor {
         minor: 37,
         patch: None,
     };
+    /// The newest release that is known: what versions after [`Semantics::NEWEST`] are taken to behave like.
+    pub const NEWEST_RELEASE: Minor = release(37, 2);
     /// The oldest version that knows device taints.
     pub const OLDEST: Minor = Minor {
         minor: 33,
@@ -68,14 +70,14 @@ impl Semantics {
         release(36, 0),
         release(37, 0),
         release(37, 1),
-        release(37, 2),
+        Self::NEWEST_RELEASE,
     ];
 
     /// How `version` behaves with its default feature gates, or `None` for a version before
     /// [`Semantics::OLDEST`].
     ///
     /// A version without a patch behaves like the minor's first release. One newer than
-    /// [`Semantics::NEWEST`] behaves like the newest that is known.
+    /// [`Semantics::NEWEST`] behaves like [`Semantics::NEWEST_RELEASE`].
     #[must_use]
     pub fn of(version: Minor) -> Option<Self> {
         let minor = version.minor;

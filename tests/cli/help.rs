@@ -387,7 +387,7 @@ fn a_namespace_where_it_narrows_nothing_is_refused() {
     let run = devicetaint("preview gpu.example.com -n serving --from examples/cluster.yaml");
     assert_snapshot!(run.shown(), @"
     [stderr]
-    error: --namespace applies only to `devices`, `explain`, `make-room` and `podresources list`
+    error: --namespace applies only to `devices`, `explain`, `make-room`, `podresources list` and `podresources check`
     hint: taints affect pods in every namespace; to filter them: -o json, field affectedPods[].namespace
     hint: omit --namespace
     [exit status: 2]

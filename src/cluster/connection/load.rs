@@ -438,9 +438,8 @@ fn user_with_flags(user: AuthInfo, options: &ConnectionOptions) -> Result<AuthIn
             || user.impersonate_groups.is_some()
             || user.impersonate_user_extra.is_some())
     {
-        return Err(ClusterError::Flag {
+        return Err(ClusterError::FlagMissing {
             flag: "as",
-            value: String::new(),
             reason: "impersonating a group, UID or extra also needs a user".to_owned(),
         });
     }

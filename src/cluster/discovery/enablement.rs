@@ -69,7 +69,8 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
                     default"
             .to_owned(),
         None => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve them by default, \
-                 and older versions also need the feature gate DRADeviceTaintRules"
+                 and older versions also need feature gates: DRADeviceTaints in 1.33 to 1.35, \
+                 and DRADeviceTaintRules in 1.35 and 1.36"
             .to_owned(),
     }
 }

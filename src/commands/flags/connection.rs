@@ -34,7 +34,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME", add = Values::Users)]
     pub(crate) user: Option<String>,
 
-    /// Namespace of claims or pods; only for `devices`, `explain`, `make-room` and `podresources list`
+    /// Namespace of claims or pods; only for `devices`, `explain`, `make-room`, `podresources list` and `podresources check`
     #[arg(short, long, global = true, value_name = "NAME", add = Values::Namespaces)]
     pub(crate) namespace: Option<String>,
 

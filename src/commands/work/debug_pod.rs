@@ -156,7 +156,7 @@ fn not_made(error: ClusterError) -> Failure {
     let is_refused = matches!(error, ClusterError::Invalid { .. });
     let failure = failed(error);
     if is_refused {
-        failure.hint("set --debug-namespace to a namespace in which pods may use hostPath volumes")
+        failure.hint("if this namespace forbids hostPath volumes, set --debug-namespace to one that allows them")
     } else {
         failure
     }

@@ -79,18 +79,24 @@ impl DrainEnd {
                     failure.detail(format!("not started: {}", few(&self.waiting)))
                 };
                 let reversed = self.reversed();
-                // That the taints stay is not true of their devices.
-                let advice = interrupted(&self.name)
-                    .into_iter()
-                    .skip(usize::from(!reversed.is_empty()));
+                // The taints of reversed units do not stay.
+                let failure = if reversed.is_empty() {
+                    failure.detail(TAINTS_STAY)
+                } else {
+                    failure
+                };
                 let failure = reversed.into_iter().fold(failure, |failure, line| {
                     failure.detail(format!("reversed by another user or program: {line}"))
                 });
+                let advice = interrupted(&self.name).into_iter();
                 Err(advice.fold(failure, Failure::hint))
             }
         }
     }
 }
+
+/// What goes on without the command.
+const TAINTS_STAY: &str = "the taints stay: no new pods are scheduled on the devices";
 
 impl DrainEnd {
     /// The units that others have reversed, before the run or meanwhile, with the reasons.
@@ -132,13 +138,10 @@ impl DrainEnd {
     }
 }
 
-/// Advice for an interrupted drain: what continues without the command, and how to continue or undo the drain.
+/// How to continue or undo an interrupted drain.
 #[must_use]
 pub fn interrupted(name: &str) -> Vec<String> {
     vec![
-        "the taints stay: no new pods are scheduled on the devices, pods that were evicted are \
-         replaced elsewhere, and restarts of Deployments continue"
-            .to_owned(),
         "to continue: run the same command again".to_owned(),
         format!("to undo it: kubectl devicetaint restore {}", word(name)),
     ]
