@@ -123,7 +123,7 @@ pub struct RuleAnnotations {
     pub ticket: Option<String>,
     /// When the rule expires; null without an expiry, and if the annotation is no valid time.
     pub expiration_time: Option<Time>,
-    /// When `escalate --for` takes the effect back; null if it keeps the effect.
+    /// When `escalate --for` restores effect None; null if the effect is permanent.
     #[serde(default)]
     pub effect_expiration_time: Option<Time>,
 }
