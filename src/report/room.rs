@@ -39,7 +39,8 @@ pub struct RoomReport {
     pub chosen_room: Option<Room>,
     /// Other sets, the cheapest first: the next best, or those that need more flags if none was chosen.
     pub other_rooms: Vec<Room>,
-    /// Whether no allowed set costs less than the chosen one, or none exists if none was chosen.
+    /// Whether it is certain that no allowed set costs less than the chosen one, or, if none was chosen,
+    /// that no allowed set exists.
     pub proved: bool,
     /// Other claims that got one of the devices.
     pub competitors: Vec<RoomCompetitor>,
@@ -106,7 +107,7 @@ pub struct RoomEviction {
     pub grace_period_seconds: i64,
     /// Whether a PodDisruptionBudget matches the pod, so that it is evicted through the Eviction API first.
     pub has_budget: bool,
-    /// Flags that allowed or would allow to evict it although it is protected.
+    /// Flags that allowed, or would allow, the eviction of this protected pod; empty for other pods.
     pub protection_flags: Vec<String>,
 }
 
