@@ -58,7 +58,7 @@ pub struct ChangedRule {
     pub before: Option<Taint>,
     /// The taint after the change; null if the rule was deleted, or if unknown.
     pub after: Option<Taint>,
-    /// When `escalate --for` takes the effect back; null if it keeps the effect.
+    /// When `escalate --for` restores effect None; null if the effect is permanent.
     #[serde(default)]
     pub effect_expiration_time: Option<Time>,
     /// Why the change failed; null if it did not.

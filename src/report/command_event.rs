@@ -28,7 +28,7 @@ pub struct CommandEvent {
     pub kind: String,
     /// The cluster; without context and server before it is contacted.
     pub metadata: Metadata,
-    /// When it happened, by the clock of the command's machine.
+    /// When the event happened, by the clock of the command's machine.
     pub event_time: Time,
     /// What happened.
     #[serde(flatten)]
@@ -89,7 +89,7 @@ pub enum EventDetail {
         unit: String,
         /// The pod.
         pod: ObjectReference,
-        /// Whether the server did it.
+        /// Whether the server carried out the request.
         request_result: RequestResult,
         /// The result as text; of a refusal, the server's message.
         message: String,
@@ -104,7 +104,7 @@ pub enum EventDetail {
         namespace: String,
         /// The owner.
         owner: Owner,
-        /// Whether the server did it.
+        /// Whether the server carried out the request.
         request_result: RequestResult,
         /// The result as text; of a refusal, the server's message.
         message: String,
@@ -134,9 +134,9 @@ pub enum EventDetail {
 /// Whether the server carried out the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RequestResult {
-    /// It did.
+    /// The server carried out the request.
     Accepted,
-    /// It refused, for example because of a PodDisruptionBudget.
+    /// The server refused the request, for example because of a PodDisruptionBudget.
     Refused,
 }
 

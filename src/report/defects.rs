@@ -41,9 +41,9 @@ pub struct ServerDefect {
 /// Whether a server has a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DefectPresence {
-    /// The server has it.
+    /// The server has the defect.
     Present,
-    /// The server does not have it.
+    /// The server does not have the defect.
     Absent,
     /// Unknown from the server's version alone.
     Unknown,

@@ -121,9 +121,9 @@ pub struct RuleAnnotations {
     pub reason: Option<String>,
     /// Ticket reference.
     pub ticket: Option<String>,
-    /// When the rule expires; null without an expiry, and if the annotation is no valid time.
+    /// When the rule expires; null without an expiry, and if the annotation is not a valid time.
     pub expiration_time: Option<Time>,
-    /// When `escalate --for` takes the effect back; null if it keeps the effect.
+    /// When `escalate --for` restores effect None; null if the effect is permanent.
     #[serde(default)]
     pub effect_expiration_time: Option<Time>,
 }

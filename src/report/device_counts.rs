@@ -50,7 +50,7 @@ struct Known {
 pub struct NodeCounts {
     /// The node; null for devices that are not local to a node, and for devices whose node is unknown.
     pub node: Option<String>,
-    /// Whether the node of these devices is known; it is not if slices could not be read.
+    /// Whether the node of these devices is known; false if slices could not be read.
     pub node_known: bool,
     /// How many.
     #[serde(flatten)]

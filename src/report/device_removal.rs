@@ -60,7 +60,7 @@ pub struct DeviceRemovalRow {
     /// Whether a taint blocks its allocation; otherwise it may be allocated again at any time. Null if taints
     /// could not be read.
     pub tainted: Option<bool>,
-    /// Reasons that the device is not safe to pull.
+    /// Reasons why the device is not safe to pull.
     pub objections: Vec<ObjectionView>,
     /// Identity of the device, and other devices on the same hardware or close to it.
     #[serde(flatten)]

@@ -74,7 +74,7 @@ pub struct DrainUnit {
     pub devices: Vec<String>,
     /// The claims that hold its devices; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
-    /// The pods that these claims are reserved for; null if unknown.
+    /// The pods for which the claims in `claims` are reserved; null if unknown.
     pub holding_pods: Option<Vec<ObjectReference>>,
 }
 

@@ -43,7 +43,7 @@ pub struct RuleHistory {
     pub controller_evicted_pod_count: Option<usize>,
     /// The evicted pods, first to last.
     pub evicted_pods: Vec<EvictedPod>,
-    /// Jobs of these pods that failed after the eviction, and why.
+    /// Jobs of evicted pods that failed after the eviction, and why.
     pub failed_jobs: Vec<FailedJob>,
     /// Replacement pods that are not running yet.
     pub pending_pods: Vec<PendingPod>,

@@ -31,7 +31,7 @@ pub struct RemainingPod {
     pub reason: BlockerReason,
     /// Since when the pod waits for this; null if unknown.
     pub since_time: Option<Time>,
-    /// Until when the pod waits for this at most; null if there is no such time.
+    /// The latest time until which the pod waits; null if there is none.
     pub until_time: Option<Time>,
     /// The drivers that may not have released the devices; only with DriverDown.
     #[serde(default)]
@@ -48,8 +48,8 @@ pub struct RemainingPod {
 pub struct HoldingDriver {
     /// Name of the driver.
     pub driver: String,
-    /// Whether the driver publishes devices of the node; null if unknown. A driver that hangs still does,
-    /// because its ResourceSlices remain.
+    /// Whether the driver publishes devices of the node; null if unknown. A driver that hangs still publishes
+    /// them, because its ResourceSlices remain.
     pub published: Option<bool>,
     /// When the driver was first observed not to publish devices; null if not observed before.
     pub unpublished_since_time: Option<Time>,

@@ -29,7 +29,7 @@ pub struct RoomReport {
     pub dry_run: DryRun,
     /// The pod that waits for devices; null if none was found.
     pub waiting_pod: Option<ObjectReference>,
-    /// How it ended.
+    /// How the command ended.
     pub room_outcome: RoomOutcome,
     /// Node of the pod; null if it is not scheduled.
     pub node: Option<String>,
@@ -39,17 +39,18 @@ pub struct RoomReport {
     pub chosen_room: Option<Room>,
     /// Other sets, the cheapest first: the next best, or those that need more flags if none was chosen.
     pub other_rooms: Vec<Room>,
-    /// Whether no allowed set costs less than the chosen one, or none exists if none was chosen.
+    /// Whether it is certain that no allowed set costs less than the chosen one, or, if none was chosen,
+    /// that no allowed set exists.
     pub proved: bool,
-    /// Other users that got one of the devices.
+    /// Other claims that got one of the devices.
     pub competitors: Vec<RoomCompetitor>,
-    /// What was left out or could not be checked, and what is waited for.
+    /// What was left out or could not be checked, and what the command waits for.
     pub messages: Vec<String>,
     /// Why a command or a cluster failed, as text; null if it did not.
     pub error: Option<String>,
 }
 
-/// How making room ended.
+/// How `make-room` ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum RoomOutcome {
     /// A dry run: the set was chosen, and nothing was changed.
@@ -84,9 +85,9 @@ pub struct Room {
     pub reserved_devices: Vec<String>,
     /// Which PodDisruptionBudgets and grace periods the evictions respect.
     pub cost_tier: CostTier,
-    /// Devices that the claims of these pods hold.
+    /// Devices that the claims of evicted pods hold.
     pub claimed_device_count: usize,
-    /// Pods of these that have no controller.
+    /// Evicted pods that have no controller.
     pub bare_pod_count: usize,
     /// The pods that are evicted, by name.
     pub room_evictions: Vec<RoomEviction>,
@@ -106,11 +107,11 @@ pub struct RoomEviction {
     pub grace_period_seconds: i64,
     /// Whether a PodDisruptionBudget matches the pod, so that it is evicted through the Eviction API first.
     pub has_budget: bool,
-    /// Flags that allowed or would allow to evict it although it is protected.
+    /// Flags that allowed, or would allow, the eviction of this protected pod; empty for other pods.
     pub protection_flags: Vec<String>,
 }
 
-/// Another user of a device that was meant for the pod.
+/// A claim of another pod that got a device meant for the pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomCompetitor {

@@ -43,7 +43,7 @@ pub struct TolerantReport {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// How the taint is tolerated: Named or Blanket.
+    /// How the taint is tolerated: Key or Wildcard.
     pub tolerance: ToleranceReport,
     /// Whether all requests of the claim that tolerate the taint have admin access.
     pub admin_access: bool,

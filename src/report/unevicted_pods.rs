@@ -37,7 +37,7 @@ pub enum NotEvictedCode {
     EffectDoesNotEvict,
     /// Its containers have ended, and its claim is not released yet.
     Ended,
-    /// It is already terminating, for another reason than the rules.
+    /// It is already terminating, for a reason other than the rules.
     Leaving,
     /// The controller does not evict it, for another reason.
     NotEvicted,

@@ -62,7 +62,7 @@ pub struct Build {
     pub version: String,
     /// The commit; null for a development build, and if unknown.
     pub commit: Option<String>,
-    /// Whether the built source differs from that commit.
+    /// Whether the source of the build differs from the commit.
     pub modified: bool,
     /// Date of the commit in UTC, or the date set by the builder; null if unknown.
     pub commit_date: Option<String>,

@@ -35,7 +35,7 @@ pub struct WaitReport {
     /// Condition of the wait, as in --for: evicted, idle, observed, deleted or recovered.
     #[serde(rename = "for")]
     pub goal: String,
-    /// Whether the condition was met; if not, the wait ended before.
+    /// Whether the condition of the wait was met.
     pub met: bool,
     /// Duration of the wait, in whole seconds.
     pub waited_seconds: u64,

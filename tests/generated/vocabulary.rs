@@ -337,7 +337,7 @@ const SHARED: [(&str, &str); 78] = [
     ("driver", "Name of the driver."),
     (
         "digest",
-        "`sha256:` and a hash of what decides in a report; what that is differs between reports.",
+        "`sha256:` and a hash of parts of the report; the table of the report lists them.",
     ),
     (
         "effect",

@@ -10,9 +10,9 @@ pub enum UnitStage {
     Waiting,
     /// Its pods are being evicted.
     Draining,
-    /// Pods could not be evicted; the same command tries again.
+    /// Pods could not be evicted, or workloads are not ready again; the same command tries again.
     Blocked,
-    /// No claim held its devices when it was done, and the workloads of its pods were ready.
+    /// When the unit was done, no claim held its devices, and the workloads of its pods were ready.
     Idle,
     /// Pods that the drain does not evict, or that came after the unit was idle, hold its devices.
     Held,

@@ -72,7 +72,7 @@ pub struct Explained {
     pub rule: Option<String>,
     /// The result in one sentence.
     pub message: String,
-    /// The facts that decide about the pod, the most important first: the taint and the toleration, or what
+    /// The facts that decide the outcome, the most important first: the taint and the toleration, or what
     /// the pod waits for. Empty for devices and rules, and if no single fact decides.
     pub messages: Vec<String>,
     /// Outcome of the pod; null for devices and rules.
@@ -81,8 +81,8 @@ pub struct Explained {
     pub blocked_by: Option<RootCauseCode>,
     /// Steps that lead to the result.
     pub steps: Vec<Step>,
-    /// Changes each of which alone would alter the result, those that decide about the eviction first; empty
-    /// for devices and rules.
+    /// Single changes that would alter the result, those that affect the eviction first; empty for devices
+    /// and rules.
     pub fixes: Vec<SingleChange>,
     /// The smallest set of taints whose removal prevents the eviction, or gives devices to a waiting pod, if
     /// no single change does. Empty otherwise, and if too many taints are involved to compute it.

@@ -57,7 +57,7 @@ pub struct WaitingRequest {
 #[serde(rename_all = "camelCase")]
 pub struct Excluded {
     /// Code of the reason. `Class`: a selector of the device class does not match. `Selector`: a selector of
-    /// the request does not match. `Fails`: a selector fails with an error, and the scheduler then gives up.
+    /// the request does not match. `Fails`: a selector fails with an error, and the scheduler then stops.
     /// `Node`: the device is on a node that does not exist, or on which the pod cannot run. `Taint`: the
     /// request does not tolerate a taint. `Held`: the device is allocated to another claim. `Amount`: too
     /// little of the capacity is left. `TooSmall`: the total capacity is less than requested.
@@ -102,7 +102,7 @@ pub enum RootCauseCode {
     Devices,
     /// The device class does not exist.
     Class,
-    /// A CEL expression fails, and the scheduler gives up with its error.
+    /// A CEL expression fails, and the scheduler stops with its error.
     Fails,
     /// Unknown, because data is missing.
     Unknown,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::engine::set_search::{Burden, SetCost, Tier};
 use crate::naming::phrase::counted;
 
-/// Cost of a set, the most important number first: of two sets, the first that differs decides.
+/// Cost of a set, the most important number first: the first number that differs between two sets decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
@@ -20,13 +20,15 @@ pub struct Cost {
     pub notice_hazard_count: usize,
     /// Pods that are or would be evicted, now or later.
     pub evicted_pod_count: usize,
-    /// Devices that the claims of these pods hold.
+    /// Devices that the claims of evicted pods hold.
     pub claimed_device_count: usize,
-    /// Pods of these that have no controller.
+    /// Evicted pods that have no controller.
     pub bare_pod_count: usize,
 }
 
-/// Which PodDisruptionBudgets and grace periods evictions respect, as in the design of the Rescheduler.
+/// Which PodDisruptionBudgets and grace periods evictions respect.
+//
+// The tiers are those of the Rescheduler design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum CostTier {
     /// No PodDisruptionBudget is violated, and every grace period is at most 10 seconds.

@@ -29,7 +29,7 @@ pub struct PlanReport {
     /// `sha256:` and a hash of the cluster, the units in their order with their devices, the identity of
     /// these devices, and the UIDs and outcomes of the pods that use them.
     pub digest: String,
-    /// The request.
+    /// What was requested.
     pub requested_plan: RequestedPlan,
     /// The units of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
@@ -39,8 +39,8 @@ pub struct PlanReport {
     pub optimality: Optimality,
     /// Lower bound of the cost of every set; the cost itself if the set is optimal.
     pub lower_bound: Cost,
-    /// The cheapest other set that was found, apart from sets that only exchange interchangeable units; null if
-    /// there is none, or if it was not determined.
+    /// The cheapest other set that was found, apart from sets that differ from the plan only by equivalent
+    /// units; null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
     /// Devices of the same classes that claims without tolerations can still get with the plan, including
     /// shareable devices with capacity left; null without --keep-available.
@@ -61,7 +61,7 @@ pub struct PlanReport {
     /// Devices in use on the same hardware as selected ones, with pods that would not be evicted,
     /// by name.
     pub siblings: Vec<Sibling>,
-    /// The limits that were given, and whether they were exceeded.
+    /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
@@ -83,7 +83,7 @@ pub struct RequestedPlan {
     pub unit_count: usize,
     /// Number of units to choose of each pool; null without --per-pool.
     pub pool_unit_count: Option<usize>,
-    /// Domains over which they are spread: Zone or Node; null without --spread.
+    /// Domains over which the units are spread: Zone or Node; null without --spread.
     pub spread_over: Option<SpreadOver>,
     /// The condition on allocatable devices, as written; null without --keep-available.
     pub keep_available: Option<String>,
@@ -125,7 +125,7 @@ impl SpreadOver {
 pub enum Optimality {
     /// No other set costs less.
     Optimal,
-    /// No set costs less than lowerBound; one that costs less than this one may exist.
+    /// A set that costs less than the plan may exist, but none costs less than lowerBound.
     Bounded,
 }
 
@@ -143,7 +143,7 @@ pub struct PlanUnit {
     pub evicted_pod_count: usize,
 }
 
-/// The cheapest other set of a plan, apart from sets that only exchange interchangeable units.
+/// The cheapest other set of a plan, apart from sets that differ from the plan only by equivalent units.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
