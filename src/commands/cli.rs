@@ -513,7 +513,7 @@ mod tests {
 
     /// Arguments whose values nothing can propose: texts, names to come, numbers, times, addresses and secrets. Where
     /// another command has an argument of the same name that is completed, with the command.
-    const FREE: [&str; 40] = [
+    const FREE: [&str; 41] = [
         "as_group",
         "as_uid",
         "as_user",
@@ -547,6 +547,7 @@ mod tests {
         "requester",
         "server",
         "settle",
+        "subcommand",
         "ticket",
         "timeout",
         "tls_server_name",

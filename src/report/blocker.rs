@@ -411,8 +411,8 @@ mod tests {
         );
         assert_eq!(
             held.message,
-            "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware: \
-             resourceslices could not be read"
+            "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware as a \
+             device of the rules: resourceslices could not be read"
         );
     }
 

@@ -246,6 +246,18 @@ fn hazards_are_explained() {
 }
 
 #[test]
+fn subcommands_are_explained() {
+    let told = devicetaint("help drain status");
+    assert_eq!(told.stdout, devicetaint("drain status --help").stdout);
+    assert_snapshot!(devicetaint("help drain nothing").shown(), @r#"
+    [stderr]
+    error: drain has no subcommand "nothing"
+    hint: to list them: kubectl devicetaint help drain
+    [exit status: 2]
+    "#);
+}
+
+#[test]
 fn guards_are_explained() {
     assert_snapshot!(devicetaint("help guards").shown(), @"
     A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or

@@ -262,7 +262,7 @@ async fn malformed_file_is_named_and_its_secrets_are_not() {
         let one = files(&[("one", content)]);
         let error = one.error(options(|_| ())).await;
         assert!(
-            error.starts_with("the kubeconfig one is not valid: not YAML"),
+            error.starts_with("the kubeconfig one is not valid: it is not YAML"),
             "{error}"
         );
         assert!(

@@ -232,7 +232,7 @@ async fn key_on_the_curve_p521_is_refused_by_name_with_the_way_out() {
             error.contains("client-key is on the curve P-521"),
             "{error}"
         );
-        assert!(error.contains("log in with a token"), "{error}");
+        assert!(error.contains("use a token"), "{error}");
     }
 }
 

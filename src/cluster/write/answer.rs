@@ -122,7 +122,7 @@ mod tests {
         let stored = read("drain", RULE).unwrap();
         assert_eq!(stored.fact.uid.as_str(), "u");
         for (name, body, said) in [
-            ("other", RULE, r#"it has name "drain", not "other""#),
+            ("other", RULE, r#"its name is "drain", not "other""#),
             ("drain", "{}", "it has no kind"),
             ("drain", "null", "it has no kind"),
             (
