@@ -107,7 +107,7 @@ mod tests {
         });
         for kind in Kind::ALL {
             let advice = how_to_serve(kind, version);
-            let is_installed = kind.group().contains(".x-k8s.io");
+            let is_installed = kind.serving() == Serving::ByController;
             let way = if is_installed {
                 "install"
             } else {

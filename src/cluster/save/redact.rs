@@ -246,11 +246,12 @@ impl Redaction {
     }
 }
 
-/// Whether a group, with its version or without, is Kubernetes' own.
+/// Whether a group, with its version or without, is Kubernetes' own, or that of a workload that is read.
 fn is_own(version: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
+    let is_read = Kind::WORKLOADS.iter().any(|kind| kind.group() == group);
     // The core group and the oldest ones, such as `apps` and `batch`, have no domain.
-    !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io")
+    is_read || !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io")
 }
 
 /// Whether an expression says nothing but which drivers' devices are meant, and whether they are shared.
@@ -394,6 +395,36 @@ mod tests {
             .expect("a list");
         assert_eq!(finalizers.len(), 1);
         assert!(!finalizers[0].to_string().contains("acme"));
+    }
+
+    #[test]
+    fn every_workload_is_still_the_owner_of_what_it_owns() {
+        for kind in Kind::WORKLOADS.iter().copied() {
+            let version = format!("{}/v1", kind.group());
+            let owned = serde_json::json!({"metadata": {"name": "w", "namespace": "ml", "ownerReferences": [
+                {"apiVersion": version, "kind": kind.as_str(), "name": "acme", "uid": "1", "controller": true},
+            ]}});
+            let owned = redacted(Kind::ReplicaSet, &owned).expect("a workload");
+            let reference = &owned["metadata"]["ownerReferences"][0];
+            let owner =
+                serde_json::json!({"metadata": {"name": "acme", "namespace": "ml", "uid": "1"}});
+            let owner = redacted(kind, &owner).expect("its owner");
+            assert_eq!(reference["kind"], kind.as_str());
+            assert_eq!(reference["apiVersion"], version);
+            assert_eq!(reference["name"], owner["metadata"]["name"], "{kind}");
+        }
+    }
+
+    #[test]
+    fn as_many_pods_of_a_workload_count_as_ready() {
+        let deployment = serde_json::json!({
+            "metadata": {"name": "w", "namespace": "ml"},
+            "spec": {"replicas": 3, "minReadySeconds": 30},
+            "status": {"readyReplicas": 3, "availableReplicas": 1},
+        });
+        let redacted = redacted(Kind::Deployment, &deployment).expect("a workload");
+        assert_eq!(redacted["spec"], deployment["spec"]);
+        assert_eq!(redacted["status"], deployment["status"]);
     }
 
     #[test]

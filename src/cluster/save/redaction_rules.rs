@@ -325,6 +325,7 @@ macro_rules! workload {
             "spec": fields!(
                 [
                     "replicas",
+                    "minReadySeconds",
                     "parallelism",
                     "completions",
                     "suspend",
@@ -343,6 +344,7 @@ macro_rules! workload {
             "status": fields!(
                 [
                     "readyReplicas",
+                    "availableReplicas",
                     "desiredNumberScheduled",
                     "numberReady",
                     "ready",
