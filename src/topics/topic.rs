@@ -75,7 +75,7 @@ fn hazards() -> String {
     let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
     let hazards: String = Hazard::ALL.into_iter().map(line).collect();
     format!(
-        "What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.\n\n{hazards}\nJSON and YAML write these codes in CamelCase: PdbViolated for pdb-violated.\n"
+        "What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
     )
 }
 

@@ -240,7 +240,7 @@ fn hazards_are_explained() {
                              claim, which stays allocated
     foreign-taint            is also evicted by another rule or by a driver's taint
 
-    JSON and YAML write these codes in CamelCase: PdbViolated for pdb-violated.
+    JSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.
     [exit status: 0]
     ");
 }
