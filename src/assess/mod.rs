@@ -25,6 +25,7 @@ mod impact_facts;
 mod outcome;
 pub mod plan;
 mod pod;
+pub mod possible_hardware;
 mod replacements;
 pub mod room;
 mod severity;

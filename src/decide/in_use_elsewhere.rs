@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use crate::assess::possible_hardware;
 use crate::engine::allocator::{may_be_used_under_other_names, used_under_other_names};
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::model::{DeviceId, DeviceTaintRule, Snapshot, Warning};
@@ -36,11 +37,12 @@ pub fn warnings(
     if !may_be_used_under_other_names(snapshot, &selected) {
         return Vec::new();
     }
-    let elsewhere = used_under_other_names(snapshot, &selected.iter().collect());
+    let of_all = selected.iter().collect();
+    let mut warnings = Vec::from_iter(possible_hardware::warning(&of_all, snapshot));
+    let elsewhere = used_under_other_names(snapshot, &of_all);
     if elsewhere.is_empty() {
-        return Vec::new();
+        return warnings;
     }
-    let mut warnings = Vec::new();
     for (rule, proposed) in rules.iter().zip(&proposed) {
         let of_rule = engine::selection(snapshot, std::slice::from_ref(proposed), semantics);
         if let Some(warning) = warning(rule, &of_rule.devices, &elsewhere) {

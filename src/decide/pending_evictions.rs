@@ -1,15 +1,28 @@
 //! Pods that rules still have to evict, or had to before somebody changed the rules.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::engine::hardware::Hardware;
-use crate::engine::holders::{HoldingClaim, UnevictedPod, holders, staying};
+use crate::engine::holders::{HoldingClaim, UnevictedPod, holders, possible_holders, staying};
 use crate::engine::rule_lifecycle::{PendingEviction, TerminationFacts, blocks, pending_evictions};
 use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts};
+use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{self, Impact, ProposedTaint, Semantics};
-use crate::model::{DeviceTaintRule, Effect, Pod, Reading};
+use crate::model::{DeviceId, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
+
+/// The devices that may be the hardware of `devices`: what claims hold on the same node, and nobody publishes.
+#[must_use]
+pub fn possible_devices(
+    snapshot: &Snapshot,
+    devices: &BTreeSet<DeviceId>,
+    hardware: &Hardware,
+) -> BTreeSet<DeviceId> {
+    let possible = may_be_same_hardware(snapshot, devices, hardware);
+    possible.into_values().flatten().collect()
+}
 
 /// Rules as they were when they evicted last, over all looks of a wait.
 #[derive(Debug)]
@@ -148,7 +161,11 @@ impl<'a> EvictionEvidence<'a> {
                 let snapshot = &self.reading.snapshot;
                 let taints = self.taints.all();
                 let selected = engine::selection(snapshot, &taints, self.semantics).devices;
-                let held = holders(snapshot, &self.hardware.closure(&selected)).into_iter();
+                let devices = self.hardware.closure(&selected);
+                let possible = possible_devices(snapshot, &devices, self.hardware);
+                let mut held = holders(snapshot, &devices);
+                held.extend(possible_holders(snapshot, &possible));
+                let held = held.into_iter();
                 held.map(|claim| claim.with_leaving(around, self.now))
                     .collect()
             }

@@ -279,6 +279,10 @@ pub fn recorded_on(rules: &[DeviceTaintRule], node: &NodeName) -> Vec<DeviceId> 
 pub fn recorded(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
     let all = snapshot.rules.iter().flat_map(noted);
     let devices: BTreeSet<DeviceId> = all.filter_map(|one| DeviceId::parse(&one.device)).collect();
+    // Such records are rare, and without one the hardware need not be looked up.
+    if devices.is_empty() {
+        return devices;
+    }
     Hardware::of(&snapshot.slices).closure(&devices)
 }
 

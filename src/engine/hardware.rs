@@ -201,6 +201,14 @@ impl Hardware {
         self.keys.contains_key(device)
     }
 
+    /// Whether the device has a number, such as a UUID, by which another driver could publish the same hardware.
+    #[must_use]
+    pub fn has_number(&self, device: &DeviceId) -> bool {
+        let keys = self.keys.get(device).into_iter().flatten();
+        let mut numbers = keys.filter(|key| matches!(key, HardwareKey::Number { .. }));
+        numbers.next().is_some()
+    }
+
     /// The other names and parts of the device's hardware, by name; none of a device that is not published.
     #[must_use]
     pub fn aliases(&self, device: &DeviceId) -> Vec<Alias> {

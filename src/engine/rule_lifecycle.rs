@@ -10,8 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::allocator::{blocked_partitions, used_under_other_names, users_beside};
 use super::closed_nodes::hindering_taints;
+use super::hardware::Hardware;
 use super::impact::{Cause, DeviceImpact, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
+use super::unpublished_devices::may_be_same_hardware;
 use crate::model::{
     DeviceId, DeviceTaintRule, Effect, NamespacedName, Node, NodeHealth, NodeName, Pod,
     ResourceClaim, Snapshot,
@@ -226,6 +228,8 @@ pub struct DeviceRelease<'a> {
     pub is_blocked_partition: bool,
     /// The devices of other drivers that are the same hardware and that claims hold.
     pub in_use_by: BTreeSet<DeviceId>,
+    /// The held devices of other drivers that may be the same hardware: nothing is published of them.
+    pub possibly_in_use_by: BTreeSet<DeviceId>,
     /// The node that it is local to.
     pub node: Option<ReleaseNode>,
 }
@@ -268,6 +272,8 @@ pub fn release<'a>(
     let beside = users_beside(snapshot, &names);
     let blocked = blocked_partitions(snapshot);
     let elsewhere = used_under_other_names(snapshot, &names);
+    let hardware = Hardware::among(&snapshot.slices, &names);
+    let possible = may_be_same_hardware(snapshot, names.iter().copied(), &hardware);
     let published = devices.iter().filter(|device| device.published);
     published
         .map(|device| {
@@ -284,6 +290,7 @@ pub fn release<'a>(
                 partition_pods: beside.get(&device.id).cloned().unwrap_or_default(),
                 is_blocked_partition: blocked.contains(&device.id),
                 in_use_by: elsewhere.get(&device.id).cloned().unwrap_or_default(),
+                possibly_in_use_by: possible.get(&device.id).cloned().unwrap_or_default(),
                 node: device.node.map(|node| ReleaseNode {
                     name: node.clone(),
                     schedulability: schedulability(node, nodes),

@@ -5,8 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::devices::current_slices;
+use super::hardware::Hardware;
 use super::termination_blocker::{DriverPresence, Publishers};
-use crate::model::{DeviceId, DriverName, NodeName, Reading};
+use crate::model::{DeviceId, DriverName, NodeName, Reading, Snapshot};
 
 /// Devices of one driver on one node of which nothing is published, since the driver publishes nothing there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,4 +47,129 @@ pub fn away<'a>(
             devices,
         };
     found.into_iter().map(away).collect()
+}
+
+/// For each of `devices` the devices of other drivers on its node that claims hold and of which nothing is published, or
+/// was: each of them may be the same hardware. Devices of which there are none are left out.
+///
+/// `hardware` knows the `devices` at least. One without a number has nothing by which it could be another driver's, and
+/// is left out, too.
+#[must_use]
+pub fn may_be_same_hardware<'a>(
+    snapshot: &Snapshot,
+    devices: impl IntoIterator<Item = &'a DeviceId>,
+    hardware: &Hardware,
+) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let mut unpublished = held(snapshot);
+    for slice in current_slices(&snapshot.slices) {
+        for device in &slice.devices {
+            unpublished.remove(&slice.id_of(device));
+        }
+    }
+    unpublished.retain(|device, _| !hardware.knows(device));
+    if unpublished.is_empty() {
+        return BTreeMap::new();
+    }
+    let asked: BTreeSet<&DeviceId> = devices.into_iter().collect();
+    let mut possible: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
+    for slice in current_slices(&snapshot.slices) {
+        for device in &slice.devices {
+            let id = slice.id_of(device);
+            let Some(node) = slice.node_of(device).filter(|_| asked.contains(&id)) else {
+                continue;
+            };
+            let here = unpublished.iter().filter(|(_, at)| **at == node);
+            let of_others = here.filter(|(held, _)| held.driver != id.driver);
+            let others: BTreeSet<DeviceId> = of_others.map(|(held, _)| (*held).clone()).collect();
+            if !others.is_empty() && hardware.has_number(&id) {
+                possible.insert(id, others);
+            }
+        }
+    }
+    possible
+}
+
+/// The devices that claims hold, and not for administration alone, on nodes that their allocation names.
+fn held(snapshot: &Snapshot) -> BTreeMap<&DeviceId, &NodeName> {
+    let allocations = snapshot
+        .claims
+        .iter()
+        .filter_map(|claim| claim.allocation.as_ref());
+    let held = allocations.flat_map(|allocation| {
+        let results = allocation.results.iter().filter(|one| !one.admin_access);
+        results.filter_map(|one| Some((&one.device, allocation.node.as_ref()?)))
+    });
+    held.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::testing::{self, claim, pod};
+    use crate::model::{Allocation, AttributeValue, Device, ResourceSlice};
+
+    fn published(driver: &str, name: &str, uuid: Option<&str>) -> ResourceSlice {
+        let mut slice = testing::slice(vec![Device {
+            name: name.into(),
+            ..testing::published(name, &[])
+        }]);
+        slice.driver = driver.into();
+        slice.name = driver.into();
+        let uuid = uuid.map(|uuid| (Arc::from("uuid"), AttributeValue::String(uuid.into())));
+        slice.devices[0].attributes = uuid.into_iter().collect();
+        slice
+    }
+
+    #[test]
+    fn what_is_held_and_not_published_may_be_any_numbered_hardware_of_the_node() {
+        let mut held = claim(&pod("ml", "embed"));
+        let allocation = held.allocation.as_mut().expect("an allocation");
+        allocation.node = Some("node-7".into());
+        let gpu = allocation.results[0].device.clone();
+        let card = |uuid| Snapshot {
+            slices: vec![published("vfio.example.com", "card0", uuid)],
+            claims: vec![held.clone()],
+            ..Snapshot::default()
+        };
+        let ask = |snapshot: &Snapshot, earlier: &Hardware| {
+            let hardware = Hardware::of(&snapshot.slices).with_earlier(earlier);
+            let slice = snapshot.slices.last().expect("a slice");
+            let card = slice.id_of(&slice.devices[0]);
+            let possible = may_be_same_hardware(snapshot, [&card], &hardware);
+            possible.into_values().flatten().collect::<Vec<_>>()
+        };
+        let nothing = Hardware::default();
+        let snapshot = card(Some("A"));
+        assert_eq!(ask(&snapshot, &nothing), std::slice::from_ref(&gpu));
+        assert_eq!(
+            ask(&card(None), &nothing),
+            [],
+            "no number to have in common"
+        );
+        let mut elsewhere = snapshot.clone();
+        let other = |allocation: &mut Allocation| allocation.node = Some("node-8".into());
+        elsewhere.claims[0].allocation.as_mut().map(other);
+        assert_eq!(ask(&elsewhere, &nothing), []);
+        let mut monitor = snapshot.clone();
+        let results = monitor.claims[0]
+            .allocation
+            .as_mut()
+            .map(|it| &mut it.results);
+        results
+            .into_iter()
+            .flatten()
+            .for_each(|one| one.admin_access = true);
+        assert_eq!(ask(&monitor, &nothing), []);
+        // The driver is back, or was there a moment ago: then it is known what it is.
+        let own = published(gpu.driver.as_str(), gpu.device.as_str(), Some("B"));
+        assert_eq!(
+            ask(&snapshot, &Hardware::of(std::slice::from_ref(&own))),
+            []
+        );
+        let mut both = snapshot.clone();
+        both.slices.insert(0, own);
+        assert_eq!(ask(&both, &nothing), []);
+    }
 }

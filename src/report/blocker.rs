@@ -214,8 +214,13 @@ impl Blocker {
         // A claim of several pods that leave is held by each of them; one is enough to see what is wrong.
         let leaving = holder.leaving.first();
         let leaving = leaving.map(|left| format!("; {}", remaining_line(left, now)));
+        let possible = if holder.is_possible {
+            "; not published, and may be the same hardware as a device of the rules"
+        } else {
+            ""
+        };
         let message = format!(
-            "{} {verb} allocated to claim {claim}{users}{}",
+            "{} {verb} allocated to claim {claim}{users}{possible}{}",
             few(&devices),
             leaving.unwrap_or_default()
         );

@@ -161,6 +161,9 @@ fn allocated(row: &DeviceRow) -> String {
         (admin > 0).then(|| format!("+{admin} admin")),
         by_partitions(row),
         under_other_names(row),
+        possibly_under_other_names(row),
+        row.is_unreleased
+            .then(|| "release not confirmed".to_owned()),
     ]
     .into_iter()
     .flatten()
@@ -182,6 +185,12 @@ fn by_partitions(row: &DeviceRow) -> Option<String> {
 /// By which device of another driver the hardware is in use.
 fn under_other_names(row: &DeviceRow) -> Option<String> {
     (!row.in_use_by.is_empty()).then(|| format!("in use by {}", few(&row.in_use_by)))
+}
+
+/// By which device of another driver the hardware may be in use.
+fn possibly_under_other_names(row: &DeviceRow) -> Option<String> {
+    let names = &row.possibly_in_use_by;
+    (!names.is_empty()).then(|| format!("possibly in use by {}", few(names)))
 }
 
 /// The names of objects, as text has them.
@@ -327,6 +336,8 @@ mod tests {
             admin_pods: Vec::new(),
             partition_pods: Vec::new(),
             in_use_by: Vec::new(),
+            possibly_in_use_by: Vec::new(),
+            is_unreleased: false,
             attributes: published.then(|| attributes.into()),
             capacity: published.then(|| capacity.into()),
         }

@@ -1,6 +1,6 @@
 //! Report of devices and their users.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,12 @@ use super::reference::ObjectReference;
 use super::table::{Section, Shown, View};
 use super::taint::Taint;
 use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
+use crate::decide::unreleased_devices::recorded;
 use crate::engine::allocator::{blocked_partitions, used_under_other_names, users_beside};
-use crate::engine::unpublished_devices::away;
+use crate::engine::hardware::Hardware;
+use crate::engine::unpublished_devices::{away, may_be_same_hardware};
 use crate::engine::{Consumer, DeviceState, Origin};
-use crate::model::{self, Device, Gap, Kind, ResourceClaim};
+use crate::model::{self, Device, DeviceId, Gap, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
 
 /// The devices of a cluster as they are now.
@@ -128,22 +130,32 @@ impl DeviceReport {
         let parts = users_beside(snapshot, &listed);
         let blocked = blocked_partitions(snapshot);
         let elsewhere = used_under_other_names(snapshot, &listed);
+        let hardware = Hardware::among(&snapshot.slices, &listed);
+        let possible = may_be_same_hardware(snapshot, listed.iter().copied(), &hardware);
+        let unreleased = recorded(snapshot);
         let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {
             let row = row(device, &completeness);
             let pods = parts.get(&device.id).into_iter().flatten();
-            let names: Vec<String> = elsewhere
-                .get(&device.id)
-                .into_iter()
-                .flatten()
-                .map(ToString::to_string)
-                .collect();
-            let is_in_use = blocked.contains(&device.id) || !names.is_empty();
+            let names = |of: &BTreeMap<DeviceId, BTreeSet<DeviceId>>| -> Vec<String> {
+                let names = of.get(&device.id).into_iter().flatten();
+                names.map(ToString::to_string).collect()
+            };
+            let (in_use_by, possibly_in_use_by) = (names(&elsewhere), names(&possible));
+            let is_in_use = blocked.contains(&device.id) || !in_use_by.is_empty();
+            let is_unreleased = unreleased.contains(&device.id);
+            let is_doubtful = is_unreleased || !possibly_in_use_by.is_empty();
             DeviceRow {
                 // No claim holds such a device, and yet it is not free: too little of its counters is left, or another
                 // driver has given the hardware away.
-                free: if is_in_use { Some(false) } else { row.free },
-                in_use_by: names,
+                free: if is_in_use {
+                    Some(false)
+                } else {
+                    row.free.filter(|free| !(*free && is_doubtful))
+                },
+                in_use_by,
+                possibly_in_use_by,
+                is_unreleased,
                 partition_pods: pods.map(ObjectReference::from).collect(),
                 ..row
             }
@@ -294,6 +306,8 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
         pod_groups: consumers(|consumer| !consumer.is_pod()),
         partition_pods: Vec::new(),
         in_use_by: Vec::new(),
+        possibly_in_use_by: Vec::new(),
+        is_unreleased: false,
         admin_pods: consumers(|consumer| consumer.is_pod() && consumer.admin),
         attributes: None,
         capacity: None,

@@ -305,6 +305,11 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
         let names: Vec<String> = device.in_use_by.iter().map(ToString::to_string).collect();
         return Some(format!("hardware in use by {}", few(&names)));
     }
+    if !device.possibly_in_use_by.is_empty() {
+        let names = device.possibly_in_use_by.iter();
+        let names: Vec<String> = names.map(ToString::to_string).collect();
+        return Some(format!("possibly in use by {}, not published", few(&names)));
+    }
     let node = device.node.as_ref()?;
     let name = &node.name;
     match &node.schedulability {
@@ -622,6 +627,7 @@ mod tests {
             partition_pods: BTreeSet::new(),
             is_blocked_partition: false,
             in_use_by: BTreeSet::new(),
+            possibly_in_use_by: BTreeSet::new(),
             node: None,
         };
         let on = |placing| DeviceRelease {
@@ -673,6 +679,7 @@ mod tests {
         };
         let elsewhere = DeviceRelease {
             in_use_by: [testing::device("gpu-9")].into(),
+            possibly_in_use_by: BTreeSet::new(),
             ..release("gpu-4", vec![])
         };
         assert_eq!(
@@ -730,6 +737,7 @@ mod tests {
             partition_pods: BTreeSet::new(),
             is_blocked_partition: false,
             in_use_by: BTreeSet::new(),
+            possibly_in_use_by: BTreeSet::new(),
             node: None,
         };
         let both = [release("gpu-0", vec![]), release("gpu-1", vec![&claim])];
@@ -766,6 +774,7 @@ mod tests {
             partition_pods: BTreeSet::new(),
             is_blocked_partition: false,
             in_use_by: BTreeSet::new(),
+            possibly_in_use_by: BTreeSet::new(),
             node: None,
         }];
         let held = "still allocated: gpu.example.com/node-7/gpu-1 by team-a/train-0-gpu (+2)";

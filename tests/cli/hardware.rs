@@ -207,3 +207,85 @@ fn what_is_no_number_is_told_as_what_it_is() {
     let mistyped = said("devices node-7");
     assert!(mistyped.contains("'*/node-7/*'"), "{mistyped}");
 }
+
+/// A card of one driver on the node, and a device of another driver that a claim holds and nobody publishes.
+fn with_a_driver_away() -> Folder {
+    let api = "resource.k8s.io/v1";
+    let record = json!([{"device": "vfio.example.com/node-7/card1", "pod": "ml/train",
+        "node": "node-7", "seen": "2026-11-20T10:05:00Z"}]);
+    let items = [
+        json!({"apiVersion": api, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {
+            "driver": "vfio.example.com", "nodeName": "node-7",
+            "pool": {"name": "node-7", "generation": 1, "resourceSliceCount": 1},
+            "devices": [
+                {"name": "card0", "attributes": {"uuid": {"string": UUID}}},
+                {"name": "card1"}, {"name": "card2"},
+            ],
+        }}),
+        json!({"apiVersion": api, "kind": "ResourceClaim",
+        "metadata": {"namespace": "ml", "name": "embed", "uid": "c"},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}},
+        "status": {
+            "allocation": {
+                "devices": {"results": [{"request": "gpu", "driver": "gpu.example.com", "pool": "node-7",
+                    "device": "gpu-0"}]},
+                "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [
+                    {"key": "metadata.name", "operator": "In", "values": ["node-7"]}]}]},
+            },
+            "reservedFor": [{"resource": "pods", "name": "embed", "uid": "p"}],
+        }}),
+        json!({"apiVersion": api, "kind": "DeviceTaintRule", "metadata": {
+            "name": "pull", "uid": "u", "creationTimestamp": "2026-11-20T10:00:00Z",
+            "annotations": {"devicetaint.dev/not-released": record.to_string()},
+        }, "spec": {
+            "deviceSelector": {"driver": "vfio.example.com", "pool": "node-7", "device": "card0"},
+            "taint": {"key": "example.com/pull", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
+        }}),
+    ];
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    Folder::new().with("cluster.json", list.to_string())
+}
+
+#[test]
+fn what_may_be_in_use_or_was_not_released_is_not_free() {
+    let folder = with_a_driver_away();
+    let free = run(&folder, "devices --free -o name");
+    assert_eq!(free.stdout, "vfio.example.com/node-7/card2\n", "{free:#?}");
+    let listed = run(&folder, "devices -o json");
+    let report: Value = serde_json::from_str(&listed.stdout).expect("JSON");
+    let row = |name: &str| {
+        let rows = report["items"].as_array().expect("rows");
+        let device = format!("vfio.example.com/node-7/{name}");
+        let mut found = rows.iter().filter(|row| row["device"] == *device);
+        found.next().expect("a row").clone()
+    };
+    let card = row("card0");
+    assert_eq!(card["free"], Value::Null, "{card:#}");
+    let away = "gpu.example.com/node-7/gpu-0";
+    assert_eq!(card["possiblyInUseBy"], json!([away]));
+    let unreleased = row("card1");
+    assert_eq!(unreleased["free"], Value::Null, "{unreleased:#}");
+    assert_eq!(unreleased["unreleased"], true);
+    assert_eq!(row("card2")["free"], true);
+    let summary = run(&folder, "devices --summary vfio.example.com");
+    assert!(summary.stdout.contains("1-3"), "{}", summary.stdout);
+    // Whoever taints the card or asks about it hears of the other one.
+    for line in [
+        "preview vfio.example.com/node-7/card0 example.com/pull:NoExecute",
+        "explain vfio.example.com/node-7/card0",
+        "list",
+        "describe pull",
+    ] {
+        let told = run(&folder, line);
+        let words: Vec<&str> = told
+            .stdout
+            .split_whitespace()
+            .chain(told.stderr.split_whitespace())
+            .collect();
+        let words = words.join(" ");
+        assert!(
+            words.contains("the same hardware as") && words.contains(away),
+            "{line}: {told:#?}"
+        );
+    }
+}

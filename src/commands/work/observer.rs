@@ -12,13 +12,13 @@ use super::resolve_rules::by_name;
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
 use crate::commands::clock::Clock;
-use crate::decide::pending_evictions::{EvictionEvidence, Evictors, RunningWait};
+use crate::decide::pending_evictions::{EvictionEvidence, Evictors, RunningWait, possible_devices};
 use crate::engine::hardware::Hardware;
 use crate::engine::holders::UnevictedPod;
 use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts, WaitStep};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Snapshot, Warning};
 use crate::report::wait_progress::WaitProgress;
 
 /// How often is looked at what cannot be watched.
@@ -210,9 +210,13 @@ impl RuleObserver {
     }
 
     /// The devices, and where idle ones are waited for, the same hardware by other names.
-    fn by_any_name(&self, devices: BTreeSet<DeviceId>) -> BTreeSet<DeviceId> {
+    fn by_any_name(&self, devices: BTreeSet<DeviceId>, snapshot: &Snapshot) -> BTreeSet<DeviceId> {
         match self.goal {
-            Goal::Idle => self.hardware.closure(&devices),
+            Goal::Idle => {
+                let mut devices = self.hardware.closure(&devices);
+                devices.extend(possible_devices(snapshot, &devices, &self.hardware));
+                devices
+            }
             Goal::Evicted | Goal::Observed | Goal::Deleted => devices,
         }
     }
@@ -230,7 +234,7 @@ impl RuleObserver {
         let snapshot = &self.watched.reading().snapshot;
         // With what rules evicted that do less by now: these pods are still terminating.
         let selected = engine::selection(snapshot, &taints.all(), &semantics).devices;
-        let selected = self.by_any_name(selected);
+        let selected = self.by_any_name(selected, snapshot);
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
         kept.map_err(failed)?;
         let departed = self.watched.take_departed();
@@ -262,7 +266,7 @@ impl RuleObserver {
         let taints = self.evictors.see(&rules, view.now);
         // Slices that are gone by now have said which devices are the same hardware.
         self.hardware = Hardware::of(&view.snapshot().slices).with_earlier(&self.hardware);
-        let selected = self.by_any_name(view.selected(&taints.all()).devices);
+        let selected = self.by_any_name(view.selected(&taints.all()).devices, view.snapshot());
         let view = view.with_pods(|id| selected.contains(id)).await?;
         // A full read brings the server's time anew, from which this machine's clock may have drifted.
         self.clock = Clock::set(view.now);

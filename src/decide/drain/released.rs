@@ -69,6 +69,7 @@ mod tests {
             partition_pods: BTreeSet::new(),
             is_blocked_partition: false,
             in_use_by: BTreeSet::new(),
+            possibly_in_use_by: BTreeSet::new(),
             node: Some(ReleaseNode {
                 name: "node-7".into(),
                 schedulability,

@@ -17,6 +17,7 @@ use crate::engine::allocator::{
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
 use crate::engine::hardware::{Alias, Hardware};
+use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{ProposedTaint, complete_pools};
 use crate::model::{
     AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
@@ -189,6 +190,25 @@ impl<'t> DeviceSteps<'t> {
                 let names: Vec<String> = names.iter().map(ToString::to_string).collect();
                 format!(
                     "not allocated itself, but its hardware is in use by {}",
+                    few(&names)
+                )
+            }
+            None => self.possibly_in_use(&asked),
+        }
+    }
+
+    /// What it is if it is not known to be in use under another name.
+    fn possibly_in_use(&self, asked: &BTreeSet<&DeviceId>) -> String {
+        let snapshot = &self.basis.reading.snapshot;
+        let hardware = Hardware::among(&snapshot.slices, asked);
+        let possible = may_be_same_hardware(snapshot, asked.iter().copied(), &hardware);
+        match possible.get(self.id) {
+            Some(names) => {
+                let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+                let verb = if names.len() == 1 { "is" } else { "are" };
+                format!(
+                    "not allocated itself, but possibly the same hardware as {}, which {verb} \
+                     allocated and not published",
                     few(&names)
                 )
             }

@@ -16,11 +16,11 @@ use super::view::{
     AllocatedDevice, Cause, Counts, Device, ImpactReport, Pod, Selector, Summary, TaintImpact,
     UsedClaim, Workload,
 };
-use crate::assess::defects;
 use crate::assess::{
     Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
     ReportCompleteness, TaintCounts,
 };
+use crate::assess::{defects, possible_hardware};
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
@@ -72,6 +72,11 @@ impl ImpactReport {
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
+        let selected = impact.devices.iter().map(|device| &device.id).collect();
+        defects.extend(possible_hardware::warning(
+            &selected,
+            &basis.reading.snapshot,
+        ));
         // This defect comes with any rule, so that it concerns only a preview that proposes one.
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;

@@ -364,7 +364,7 @@ impl Finder<'_, '_> {
                     .to_owned(),
             )),
             Err(SearchStop::Conflict) => Some(Unknown::from(
-                "on a node, the scheduler gives up with an error: a constraint prevents a request for all devices"
+                "on a node, the scheduler gives up with an error: the devices for a request for all devices violate a constraint"
                     .to_owned(),
             )),
         })
