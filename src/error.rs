@@ -94,8 +94,8 @@ impl ExitStatus {
             Self::TimedOut => {
                 "the wait ended before its condition was met (timeout, pods evicted again, a unit that \
                  cannot be drained or started, devices that another pod got, or an unconfirmed device \
-                 release); a change made by the same command stays, unless --on-timeout revert undid it; \
-                 make-room removes its rules"
+                 release); a change made by the same command stays, unless --on-timeout or --on-abort undid \
+                 it; make-room removes its rules"
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name) or not confirmed by the \

@@ -128,7 +128,7 @@ pub(super) struct DrainArgs {
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
     timeout: Duration,
 
-    /// How long devices must stay idle; also how long the scheduler has to observe the taints
+    /// How long devices must stay idle; also how much time the scheduler is given to observe the taints
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
     settle: Duration,
 
@@ -241,7 +241,7 @@ pub(super) struct DrainArgs {
     /// When a unit is idle, query the kubelets of its nodes, through debug pods of this image
     ///
     /// The image's entry point must be this program. With this flag, a unit is done only when these kubelets hold none of
-    /// its devices, nor other names of the same hardware. The unit is then reported as safe to pull. Needs permission to
+    /// its devices, under these or other names of the same hardware. The unit is then reported as safe to pull. Needs permission to
     /// create, get and delete pods, and to get pods/log.
     #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
     debug_image: Option<String>,

@@ -39,8 +39,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// Finds the pods on one node whose eviction costs least and frees devices for all claims of the pending
 /// pod. A set of pods costs less if it violates no PodDisruptionBudget, and still less if also no grace
-/// period is longer than 10s. Sets that violate budgets need --force. Of sets that are equal in this, the
-/// cost is decided by the number of pods, then by the highest priority, the sum of priorities, the number
+/// period is longer than 10s. Sets that violate budgets need --force. Among sets that are equal in
+/// both respects, the number of pods decides, then the highest priority, the sum of priorities, the number
 /// of claimed devices, and the number of pods without a controller. CPU and memory are not compared.
 ///
 /// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims

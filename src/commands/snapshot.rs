@@ -27,8 +27,9 @@ use crate::report::snapshot::SnapshotAccount;
 /// select pods by, are replaced by hashes that differ from run to run. Everything that is not needed is
 /// removed, and so are device attributes and CEL expressions, except expressions that use only
 /// device.driver and device.allowMultipleAllocations. A preview of the file does not know whether a claim
-/// can be reallocated if the claim has constraints, or if its DeviceClass has another expression. Names of
-/// drivers, taints with their values, and times are kept.
+/// can be reallocated if the claim has constraints, or if an expression of the claim or its DeviceClass was
+/// removed. Names of drivers, of the namespaces default and kube-*, and of system-* PriorityClasses, taints
+/// with their values, and times are kept.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {

@@ -111,9 +111,9 @@ number, a PCI or MAC address, with or without the name of its attribute:
   0000:17:00.0
   uuid=GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
 
-Several names select all of these devices, and so do several hardware IDs. A
-name together with a hardware ID, --where or --node selects the devices that
-match both.
+Several names select every device that matches one of them; the same applies
+to several hardware IDs. A name together with a hardware ID, --where or --node
+selects the devices that match both.
 
 --driver, --pool and --device are another way to write DRIVER/POOL/DEVICE;
 --all-devices selects every device. Quote arguments that contain `*`.

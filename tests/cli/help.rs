@@ -189,7 +189,7 @@ fn exit_codes_are_explained() {
       5  the wait ended before its condition was met (timeout, pods evicted again, a
          unit that cannot be drained or started, devices that another pod got, or an
          unconfirmed device release); a change made by the same command stays,
-         unless --on-timeout revert undid it; make-room removes its rules
+         unless --on-timeout or --on-abort undid it; make-room removes its rules
       6  the report is incomplete (with --strict or -o name) or not confirmed by the
          controller (with --publish); or one of several clusters gave no report
      75  temporary error: the network, a busy or failing server, or a concurrent

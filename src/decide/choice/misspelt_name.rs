@@ -91,7 +91,7 @@ fn ways_to(kind: &str, argument: &str) -> Vec<String> {
     let mut ways = vec![way];
     if !name.contains('/') && !of_type.contains('.') {
         ways.push(format!(
-            "a pod {name} in a namespace {of_type}: `kubectl devicetaint explain pod/{argument}`"
+            "for pod {name} in namespace {of_type}: `kubectl devicetaint explain pod/{argument}`"
         ));
     }
     ways
