@@ -288,4 +288,49 @@ mod tests {
         assert_eq!(taints.proposed[0].taint.value, "other");
         assert_eq!(names(&taints.eased), [""; 0]);
     }
+
+    #[test]
+    fn idle_devices_are_waited_for_while_another_driver_may_hold_their_hardware() {
+        use crate::engine::termination_blocker::Publishers;
+        use crate::engine::testing::{claim, pod, published, reading, semantics, slice};
+        let mut held = claim(&pod("ml", "embed"));
+        let allocation = held.allocation.as_mut().expect("an allocation");
+        allocation.node = Some("node-7".into());
+        allocation.results[0].device.driver = "other.example.com".into();
+        let mut reading = reading();
+        reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[("uuid", "A")])])];
+        reading.snapshot.claims = vec![held];
+        let rules = [rule("NoSchedule")];
+        let hardware = Hardware::of(&reading.snapshot.slices);
+        let holding = |reading: &Reading, goal| {
+            let semantics = semantics(37);
+            let taints = Evictors::new(goal).see(&rules, now());
+            let evidence = EvictionEvidence {
+                reading,
+                rules: &rules,
+                taints: &taints,
+                semantics: &semantics,
+                goal,
+                hardware: &hardware,
+                departed: &[],
+                freshness: Freshness::Read,
+                now: now(),
+            };
+            let around = TerminationFacts {
+                claims: &reading.snapshot.claims,
+                nodes: &std::collections::BTreeMap::new(),
+                publishers: &Publishers::of(reading, &BTreeSet::new()),
+            };
+            let holders = evidence.holders(&around).into_iter();
+            holders.map(|holder| holder.is_possible).collect::<Vec<_>>()
+        };
+        assert_eq!(holding(&reading, Goal::Idle), [true]);
+        assert_eq!(holding(&reading, Goal::Evicted), [false; 0]);
+        // What the claim holds is published, and is other hardware.
+        let mut other = slice(vec![published("gpu-0", &[("uuid", "B")])]);
+        other.driver = "other.example.com".into();
+        other.name = "other".into();
+        reading.snapshot.slices.push(other);
+        assert_eq!(holding(&reading, Goal::Idle), [false; 0]);
+    }
 }
