@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::hardware::Hardware;
 use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::model::{DeviceId, Snapshot, Warning};
 use crate::naming::phrase::few;
@@ -10,8 +9,7 @@ use crate::naming::phrase::few;
 /// The warning about the `selected` devices, where there is one; attributes have to be read for it.
 #[must_use]
 pub fn warning(selected: &BTreeSet<&DeviceId>, snapshot: &Snapshot) -> Option<Warning> {
-    let hardware = Hardware::among(&snapshot.slices, selected);
-    let possible = may_be_same_hardware(snapshot, selected.iter().copied(), &hardware);
+    let possible = may_be_same_hardware(snapshot, selected.iter().copied(), None);
     let others: BTreeSet<&DeviceId> = possible.values().flatten().collect();
     // What is selected itself is seen whatever hardware it is.
     let others: Vec<String> = others

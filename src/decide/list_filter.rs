@@ -6,7 +6,6 @@ use super::choice::ShownDevices;
 use crate::assess::DeviceBasis;
 use crate::decide::unreleased_devices::recorded;
 use crate::engine::allocator::{blocked_partitions, used_under_other_names};
-use crate::engine::hardware::Hardware;
 use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
@@ -97,8 +96,7 @@ impl ListFilter {
             // The devices themselves have no claim, but their hardware is in use.
             in_use.extend(used_under_other_names(snapshot, &all).into_keys());
             // Of these it is not known whether they are free.
-            let hardware = Hardware::among(&snapshot.slices, &all);
-            let possible = may_be_same_hardware(snapshot, all.iter().copied(), &hardware);
+            let possible = may_be_same_hardware(snapshot, all.iter().copied(), None);
             in_use.extend(possible.into_keys());
             in_use.extend(recorded(snapshot));
         }

@@ -20,7 +20,7 @@ pub fn possible_devices(
     devices: &BTreeSet<DeviceId>,
     hardware: &Hardware,
 ) -> BTreeSet<DeviceId> {
-    let possible = may_be_same_hardware(snapshot, devices, hardware);
+    let possible = may_be_same_hardware(snapshot, devices, Some(hardware));
     possible.into_values().flatten().collect()
 }
 

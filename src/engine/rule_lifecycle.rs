@@ -10,7 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::allocator::{blocked_partitions, used_under_other_names, users_beside};
 use super::closed_nodes::hindering_taints;
-use super::hardware::Hardware;
 use super::impact::{Cause, DeviceImpact, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
 use super::unpublished_devices::may_be_same_hardware;
@@ -272,8 +271,7 @@ pub fn release<'a>(
     let beside = users_beside(snapshot, &names);
     let blocked = blocked_partitions(snapshot);
     let elsewhere = used_under_other_names(snapshot, &names);
-    let hardware = Hardware::among(&snapshot.slices, &names);
-    let possible = may_be_same_hardware(snapshot, names.iter().copied(), &hardware);
+    let possible = may_be_same_hardware(snapshot, names.iter().copied(), None);
     let published = devices.iter().filter(|device| device.published);
     published
         .map(|device| {

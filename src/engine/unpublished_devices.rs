@@ -50,47 +50,86 @@ pub fn away<'a>(
 }
 
 /// For each of `devices` the devices of other drivers on its node that claims hold and of which nothing is published, or
-/// was: each of them may be the same hardware. Devices of which there are none are left out.
+/// was as far as `hardware` knows: each of them may be the same hardware. Devices of which there are none are left out.
 ///
-/// `hardware` knows the `devices` at least. One without a number has nothing by which it could be another driver's, and
-/// is left out, too.
+/// A device without a number has nothing by which it could be another driver's, and is left out, too. Without
+/// `hardware`, attributes are decoded of these devices alone, and only where there is anything unpublished.
 #[must_use]
 pub fn may_be_same_hardware<'a>(
     snapshot: &Snapshot,
     devices: impl IntoIterator<Item = &'a DeviceId>,
-    hardware: &Hardware,
+    hardware: Option<&Hardware>,
 ) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
-    let mut unpublished = held(snapshot);
-    for slice in current_slices(&snapshot.slices) {
-        for device in &slice.devices {
-            unpublished.remove(&slice.id_of(device));
-        }
-    }
-    unpublished.retain(|device, _| !hardware.knows(device));
+    let asked: BTreeSet<&DeviceId> = devices.into_iter().collect();
+    let places = places_of(snapshot, &asked);
+    let mut unpublished = held_beside(snapshot, &places);
     if unpublished.is_empty() {
         return BTreeMap::new();
     }
-    let asked: BTreeSet<&DeviceId> = devices.into_iter().collect();
-    let mut possible: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
+    let pools: BTreeSet<_> = unpublished
+        .keys()
+        .map(|id| (&id.driver, &id.pool))
+        .collect();
     for slice in current_slices(&snapshot.slices) {
-        for device in &slice.devices {
-            let id = slice.id_of(device);
-            let Some(node) = slice.node_of(device).filter(|_| asked.contains(&id)) else {
-                continue;
-            };
-            let here = unpublished.iter().filter(|(_, at)| **at == node);
-            let of_others = here.filter(|(held, _)| held.driver != id.driver);
-            let others: BTreeSet<DeviceId> = of_others.map(|(held, _)| (*held).clone()).collect();
-            if !others.is_empty() && hardware.has_number(&id) {
-                possible.insert(id, others);
+        if pools.contains(&(&slice.driver, &slice.pool.name)) {
+            for device in &slice.devices {
+                unpublished.remove(&slice.id_of(device));
             }
         }
     }
-    possible
+    unpublished.retain(|device, _| hardware.is_none_or(|hardware| !hardware.knows(device)));
+    if unpublished.is_empty() {
+        return BTreeMap::new();
+    }
+    let decoded = hardware
+        .is_none()
+        .then(|| Hardware::among(&snapshot.slices, &asked));
+    let numbers = hardware.or(decoded.as_ref());
+    let has_number = |id: &DeviceId| numbers.is_some_and(|numbers| numbers.has_number(id));
+    let possible = places.into_iter().filter_map(|(device, node)| {
+        let here = unpublished.iter().filter(|(_, at)| **at == node);
+        let of_others = here.filter(|(held, _)| held.driver != device.driver);
+        let others: BTreeSet<DeviceId> = of_others.map(|(held, _)| (*held).clone()).collect();
+        (!others.is_empty() && has_number(&device)).then_some((device, others))
+    });
+    possible.collect()
 }
 
-/// The devices that claims hold, and not for administration alone, on nodes that their allocation names.
-fn held(snapshot: &Snapshot) -> BTreeMap<&DeviceId, &NodeName> {
+/// The published ones of these devices, each with its node.
+fn places_of<'s>(
+    snapshot: &'s Snapshot,
+    asked: &BTreeSet<&DeviceId>,
+) -> Vec<(DeviceId, &'s NodeName)> {
+    let pools: BTreeSet<_> = asked.iter().map(|id| (&id.driver, &id.pool)).collect();
+    let mut places = Vec::new();
+    for slice in current_slices(&snapshot.slices) {
+        if !pools.contains(&(&slice.driver, &slice.pool.name)) {
+            continue;
+        }
+        for device in &slice.devices {
+            let id = slice.id_of(device);
+            if let Some(node) = slice.node_of(device).filter(|_| asked.contains(&id)) {
+                places.push((id, node));
+            }
+        }
+    }
+    places
+}
+
+/// The devices that claims hold, and not for administration alone, on the nodes of `places`, of other drivers than one
+/// of those there; each with its node, as far as the allocation names it.
+fn held_beside<'s>(
+    snapshot: &'s Snapshot,
+    places: &[(DeviceId, &NodeName)],
+) -> BTreeMap<&'s DeviceId, &'s NodeName> {
+    let mut drivers: BTreeMap<&NodeName, BTreeSet<&DriverName>> = BTreeMap::new();
+    for (device, node) in places {
+        drivers.entry(*node).or_default().insert(&device.driver);
+    }
+    let is_beside = |node: &NodeName, held: &DeviceId| {
+        let here = drivers.get(node).into_iter().flatten();
+        here.into_iter().any(|driver| **driver != held.driver)
+    };
     let allocations = snapshot
         .claims
         .iter()
@@ -99,7 +138,8 @@ fn held(snapshot: &Snapshot) -> BTreeMap<&DeviceId, &NodeName> {
         let results = allocation.results.iter().filter(|one| !one.admin_access);
         results.filter_map(|one| Some((&one.device, allocation.node.as_ref()?)))
     });
-    held.collect()
+    held.filter(|(device, node)| is_beside(node, device))
+        .collect()
 }
 
 #[cfg(test)]
@@ -137,7 +177,11 @@ mod tests {
             let hardware = Hardware::of(&snapshot.slices).with_earlier(earlier);
             let slice = snapshot.slices.last().expect("a slice");
             let card = slice.id_of(&slice.devices[0]);
-            let possible = may_be_same_hardware(snapshot, [&card], &hardware);
+            let possible = may_be_same_hardware(snapshot, [&card], Some(&hardware));
+            if *earlier == Hardware::default() {
+                let anew = may_be_same_hardware(snapshot, [&card], None);
+                assert_eq!(anew, possible, "decoded for the question");
+            }
             possible.into_values().flatten().collect::<Vec<_>>()
         };
         let nothing = Hardware::default();

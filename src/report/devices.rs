@@ -18,7 +18,6 @@ use super::taint::Taint;
 use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
 use crate::decide::unreleased_devices::recorded;
 use crate::engine::allocator::{blocked_partitions, used_under_other_names, users_beside};
-use crate::engine::hardware::Hardware;
 use crate::engine::unpublished_devices::{away, may_be_same_hardware};
 use crate::engine::{Consumer, DeviceState, Origin};
 use crate::model::{self, Device, DeviceId, Gap, Kind, ResourceClaim};
@@ -130,8 +129,7 @@ impl DeviceReport {
         let parts = users_beside(snapshot, &listed);
         let blocked = blocked_partitions(snapshot);
         let elsewhere = used_under_other_names(snapshot, &listed);
-        let hardware = Hardware::among(&snapshot.slices, &listed);
-        let possible = may_be_same_hardware(snapshot, listed.iter().copied(), &hardware);
+        let possible = may_be_same_hardware(snapshot, listed.iter().copied(), None);
         let unreleased = recorded(snapshot);
         let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {

@@ -200,8 +200,7 @@ impl<'t> DeviceSteps<'t> {
     /// What it is if it is not known to be in use under another name.
     fn possibly_in_use(&self, asked: &BTreeSet<&DeviceId>) -> String {
         let snapshot = &self.basis.reading.snapshot;
-        let hardware = Hardware::among(&snapshot.slices, asked);
-        let possible = may_be_same_hardware(snapshot, asked.iter().copied(), &hardware);
+        let possible = may_be_same_hardware(snapshot, asked.iter().copied(), None);
         match possible.get(self.id) {
             Some(names) => {
                 let names: Vec<String> = names.iter().map(ToString::to_string).collect();
