@@ -113,7 +113,7 @@ macro_rules! hazards {
 // The severities are those of the Rescheduler's design (budgets first, pods that nobody makes again, long
 // grace periods) and of the kubelet's evictions (critical pods, pods of DaemonSets come right back).
 hazards! {
-    /// A PodDisruptionBudget protects it.
+    /// Its eviction violates a PodDisruptionBudget.
     PdbViolated {
         code: "pdb-violated",
         severity: Danger,
@@ -122,7 +122,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
-        meaning: "a PodDisruptionBudget protects it; taint evictions ignore budgets",
+        meaning: "its eviction violates a PodDisruptionBudget; taint evictions ignore budgets",
         find: HazardEvidence::refused,
     }
     /// Several budgets are about it.

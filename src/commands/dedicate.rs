@@ -94,7 +94,7 @@ pub(super) struct DedicateArgs {
 
     /// Name of the dedication; default: the namespace of a single --to
     ///
-    /// The value of the taint, and part of the names of the policies.
+    /// It is the value of the taint, and part of the names of the policies.
     #[arg(long, help_heading = "Dedication", hide_short_help = true)]
     name: Option<String>,
 

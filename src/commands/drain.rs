@@ -38,9 +38,12 @@ use crate::report::plan;
 /// First taints all devices with NoSchedule, so that no replacement is placed on a device that is drained
 /// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start
 /// new pods before they stop old ones, and evicts the other pods through the Eviction API, which respects
-/// PodDisruptionBudgets. Pods of some kinds are evicted only with an --include flag. After each eviction,
-/// the workload's next pod is evicted only when the replacement is ready. A unit is done when no claim
-/// holds its devices and the workloads of its pods are ready again.
+/// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement
+/// is ready. A unit is done when no claim holds its devices and the workloads of its pods are ready again.
+///
+/// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
+/// StatefulSets, and pods that no known workload recreates. Pods of DaemonSets (without
+/// --include-daemonsets) and pods that use devices only with admin access stay, unless NoExecute is set.
 ///
 /// Without --accept-unplaceable, the drain begins only if other devices are available for every claim. If a
 /// unit is not done within --timeout, the command names what remains and exits with code 5; the taints
@@ -98,11 +101,12 @@ pub(super) struct DrainArgs {
     /// How pods are removed: auto, restart, evict or taint
     ///
     /// With `auto` (the default), Deployments that start new pods before they stop old ones are restarted,
-    /// if budgets allow the restart and other devices are available. The other pods are evicted. A restart
-    /// replaces all pods of the Deployment, also those on other devices. With `restart`, no pod is evicted,
-    /// and the command is refused unless restarts remove all pods. With `evict`, all pods are evicted by
-    /// the Eviction API; an eviction that a budget refuses is retried. With `taint`, effect NoExecute
-    /// evicts all pods of a unit at once and ignores budgets.
+    /// if budgets allow the restart and other devices are available. The other pods are evicted through the
+    /// Eviction API; an eviction that a budget refuses is retried. A restart replaces all pods of the
+    /// Deployment, also those on other devices. With `restart`, no pod is evicted: the command is
+    /// refused if restarts do not remove all pods that have to leave. With `evict`, no Deployment is
+    /// restarted: its pods are evicted like the others. With `taint`, effect NoExecute evicts all pods of a
+    /// unit at once and ignores budgets.
     #[arg(
         long,
         value_enum,

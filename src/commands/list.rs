@@ -37,9 +37,9 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 ///
 /// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; for
 /// effect None, the pods that NoExecute would evict. In parentheses are pods that are terminating, that
-/// stay, or that use partitions of the devices. EVICTING is the controller's condition: `stale` if the
-/// condition is for an earlier generation of the rule, and `yes (stale)` if the condition reports
-/// evictions, but no pod is left.
+/// stay, or that use partitions of the devices. EVICTING is the controller's condition: `no (terminating)`
+/// if it reports no evictions, but pods are still terminating; `stale` if it is for an earlier generation of
+/// the rule; and `yes (stale)` if it reports evictions, but no pod is left.
 ///
 /// With -o json and yaml, `items` has the rules as in the cluster, and `ruleSummaries` has DEVICES, PODS
 /// and EVICTING of each.
@@ -60,6 +60,8 @@ pub(super) struct ListArgs {
     expired: bool,
 
     /// List again on every change
+    ///
+    /// Not with -o json, yaml or html.
     #[arg(short, long)]
     watch: bool,
 

@@ -95,7 +95,7 @@ pub(super) struct PlanArgs {
 
     /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
     ///
-    /// Also if the value is unknown. Repeatable; for the list of signals: `help guards`.
+    /// The exit code is also 4 if the value is unknown. Repeatable; for the list of signals: `help guards`.
     #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
     abort_if: Vec<String>,
 

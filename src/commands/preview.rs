@@ -73,7 +73,7 @@ pub(super) struct PreviewArgs {
 
     /// Exit with code 4 if this is true: 'pods.evicted>20'
     ///
-    /// Also if the value is unknown. Repeatable; for the list of signals: `help guards`.
+    /// The exit code is also 4 if the value is unknown. Repeatable; for the list of signals: `help guards`.
     #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
     abort_if: Vec<String>,
 

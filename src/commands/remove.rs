@@ -76,8 +76,8 @@ pub(super) struct RemoveArgs {
 
     /// Include rules of other users and programs
     ///
-    /// Without this flag, such rules, and rules whose batch differs from --batch, need confirmation on a
-    /// terminal, and are refused without one.
+    /// Without this flag, such rules, and rules whose batch differs from --batch, need confirmation, even
+    /// with --yes; if stdin is not a terminal, the command is refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 

@@ -55,14 +55,18 @@ pub(super) struct RestoreArgs {
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Include rules that others changed, or that other requesters need; implies --yes
+    /// Include rules of other users, programs and requesters; implies --yes
+    ///
+    /// Without this flag, rules that another user or program created or changed need confirmation on a
+    /// terminal, even with --yes; rules that other requesters need are kept.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
     /// Withdraw this requester; rules that other requesters need are kept
     ///
     /// A requester is a team or program that needs the devices out of service, as set by `drain --requester`.
-    /// Default: your user name, if it is a requester of the drain.
+    /// Default: your user name. If the drain has requesters, and your user name is none of them, --requester
+    /// or --others is required.
     #[arg(long, value_name = "NAME", help_heading = "Drain")]
     requester: Option<String>,
 

@@ -19,7 +19,7 @@ use crate::report::snapshot::SnapshotAccount;
 ///
 /// Writes one Kubernetes List: ResourceSlices, ResourceClaims and their templates, DeviceTaintRules,
 /// DeviceClasses, nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod
-/// groups. The format is JSON, or YAML if FILENAME ends in .yaml; a FILENAME that ends in .gz is
+/// groups. The format is JSON, or YAML if FILENAME ends in .yaml or .yml; with .gz after that, the file is
 /// compressed. Without --redact, a preview of the file gives the same result as a live preview. A file
 /// written with -o is readable only by its owner.
 ///
@@ -28,8 +28,8 @@ use crate::report::snapshot::SnapshotAccount;
 /// removed, and so are device attributes and CEL expressions, except expressions that use only
 /// device.driver and device.allowMultipleAllocations. A preview of the file does not know whether a claim
 /// can be reallocated if the claim has constraints, or if an expression of the claim or its DeviceClass was
-/// removed. Names of drivers, of the namespaces default and kube-*, and of system-* PriorityClasses, taints
-/// with their values, and times are kept.
+/// removed. Not replaced are times, taints with their values, and the names of drivers, of the namespaces
+/// default and kube-*, and of system-* PriorityClasses.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {

@@ -91,7 +91,8 @@ pub(super) struct WaitArgs {
     /// Also query the kubelet of this node, and wait until it has released the rules' devices
     ///
     /// The command must run on the node, as root. The kubelet knows the devices of force-deleted pods; the
-    /// API does not. The command is refused if the rules select no device of the node.
+    /// API does not. The command is refused if the rules select no device of the node. Only with --for
+    /// evicted or idle, like --via-debug.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 

@@ -205,8 +205,8 @@ fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
     What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.
 
-    pdb-violated             a PodDisruptionBudget protects it; taint evictions
-                             ignore budgets
+    pdb-violated             its eviction violates a PodDisruptionBudget; taint
+                             evictions ignore budgets
     pdb-ambiguous            two or more PodDisruptionBudgets match it, so the
                              Eviction API refuses to evict it
     last-replica             its workload would have no ready pod left
@@ -262,8 +262,11 @@ fn guards_are_explained() {
     assert_snapshot!(devicetaint("help guards").shown(), @"
     A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or
     'devices.selected>=50%'. A guard trips if the comparison is true, or if the
-    value is unknown. The command then changes nothing and exits with code 4; a
-    drain that has begun starts no further unit and exits with code 5.
+    value is unknown. With --abort-if or in a policy, it ends the command, which
+    changes nothing and exits with code 4; a drain that has begun starts no further
+    unit and exits with code 5. With --pause-if, a drain waits until the guard no
+    longer trips. `plan --keep-available` is no such guard: its comparison must be
+    true.
 
     Signals:
       pods.evicted          pods evicted now or later; % of the non-terminating pods

@@ -30,13 +30,15 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
     ///
-    /// Default namespace: that of --namespace, else `default`.
+    /// Default namespace: `default`; in `devices`, `explain` and `podresources check`, that of --namespace if
+    /// it is set.
     #[arg(long, value_name = "POD", help_heading = "Devices", add = Values::Pods)]
     pod: Option<String>,
 
     /// Devices allocated to this claim, as [NAMESPACE/]NAME
     ///
-    /// Default namespace: that of --namespace, else `default`.
+    /// Default namespace: `default`; in `devices`, `explain` and `podresources check`, that of --namespace if
+    /// it is set.
     #[arg(
         long,
         value_name = "CLAIM",

@@ -12,10 +12,10 @@ pub(crate) struct RuleArgs {
     /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules that taint exactly this device, and the rules that
-    /// record this ID. Rules that taint more devices, such as a pool, are not selected. `wait`, `describe`
-    /// and `list` include the rules on partitions of the device. A device is DRIVER/POOL/DEVICE. KEY can
-    /// also be KEY=VALUE or KEY:EFFECT, and may end in `-`.
+    /// A hardware ID without KEY selects the rules that taint exactly this device (in `wait`, `describe` and
+    /// `list`, also those that taint one of its partitions), and the rules that record this ID. Rules that
+    /// taint more devices, such as a pool, are not selected. A device is DRIVER/POOL/DEVICE. KEY can also be
+    /// KEY=VALUE or KEY:EFFECT, and may end in `-`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

@@ -19,9 +19,10 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse unless exactly N pods would be evicted
     ///
-    /// Required in addition to --yes if several namespaces, kube-system or all devices are affected, unless
-    /// --expect is set. If N is wrong, the error has the right number. If an interrupted run has already
-    /// changed rules, N is the maximum.
+    /// Required in addition to --yes, unless --expect is set, if pods in kube-system or in several namespaces
+    /// would be evicted, or if every device of every driver is tainted. Pods that use devices only with admin
+    /// access do not count for several namespaces. If N is wrong, the error has the right number. If an
+    /// interrupted run has already changed rules, N is the maximum.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
@@ -29,11 +30,12 @@ pub(crate) struct SafetyArgs {
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest
     /// (hardware:…). With a file, the command is refused if taints differ, if a pod would be evicted that
-    /// is not evicted in the file, or if a pod would be evicted earlier than in the file. With sha256:…,
-    /// the command is refused at any difference in taints, devices selected by name, pods or outcomes, even
-    /// if the impact is smaller. With hardware:…, it is refused only if a device selected by name was
-    /// replaced since the report. A file and sha256:… include this check. Hazards and severities are never
-    /// compared (see `help hazards`).
+    /// is not evicted in the file, if a pod would be evicted earlier than in the file, or if data that
+    /// decides which pods are evicted was read for the file and cannot be read now. With sha256:…, the
+    /// command is refused at any difference in taints, devices selected by name, pods or outcomes, even if
+    /// the impact is smaller. With hardware:…, it is refused only if a device selected by name was replaced
+    /// since the report. A file and sha256:… include this check. Hazards and severities are never compared
+    /// (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 
