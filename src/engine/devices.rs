@@ -315,8 +315,7 @@ fn duplicate_device(entry: &DeviceEntry<'_>) -> Warning {
     Warning {
         code: "duplicate-device",
         message: format!(
-            "device {} is published {} times in its pool: which of their taints the controller \
-             uses is undefined",
+            "device {} is published {} times in its pool: the taints of which entry the controller uses is undefined",
             entry.id(),
             entry.times_published
         ),

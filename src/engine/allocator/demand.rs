@@ -100,7 +100,7 @@ impl From<Unknown> for SearchStop {
 
 impl From<super::capacity::UnreadableAmount> for SearchStop {
     fn from(_: super::capacity::UnreadableAmount) -> Self {
-        Self::from("an amount of capacity is not a usable quantity".to_owned())
+        Self::from("an amount of capacity is invalid or out of range".to_owned())
     }
 }
 
