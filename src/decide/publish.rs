@@ -27,7 +27,7 @@ pub fn previews(
         return Err(Failure::new(
             ExitStatus::Failed,
             format!(
-                "--publish needs Kubernetes 1.35 or later, and this server is {}",
+                "--publish needs Kubernetes 1.35 or later; {} has neither effect None nor the controller's condition",
                 semantics.version
             ),
         )
