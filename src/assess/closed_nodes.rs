@@ -21,7 +21,7 @@ pub fn closed_line(closed: &[ClosedNode]) -> Option<String> {
     let named: Vec<String> = named.chain(more).collect();
     (!named.is_empty()).then(|| {
         format!(
-            "nodes on which the pod is not scheduled: {}",
+            "nodes on which the pod cannot be scheduled: {}",
             named.join(", ")
         )
     })
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(
             closed_line(&closed).as_deref(),
             Some(
-                "nodes on which the pod is not scheduled: node-1 is cordoned, node-2 has taint a:NoSchedule, \
+                "nodes on which the pod cannot be scheduled: node-1 is cordoned, node-2 has taint a:NoSchedule, \
                  node-3 has taint b:NoSchedule, and 1 more"
             )
         );

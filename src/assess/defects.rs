@@ -48,11 +48,12 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
     let message = match (defect.presence(release), release) {
         (Presence::Absent, _) => return None,
         (Presence::Present, Some(release)) => format!(
-            "any rule can make the kube-scheduler of Kubernetes {release} panic, or the kube-scheduler ignores it: {upstream}"
+            "the kube-scheduler of Kubernetes {release} can panic because of any rule, or ignore the rule: {upstream}"
         ),
         // A defect is present only in a known release, which is matched above; here the version alone cannot tell.
         (Presence::NotKnown | Presence::Present, _) => format!(
-            "the server may run Kubernetes {affected}, where any rule can make kube-scheduler panic, or kube-scheduler ignores it: {upstream}"
+            "the server may run Kubernetes {affected}, whose kube-scheduler can panic because of any rule, or \
+             ignore the rule: {upstream}"
         ),
     };
     Some(Warning {

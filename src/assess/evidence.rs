@@ -168,7 +168,9 @@ impl<'a> HazardEvidence<'a> {
         };
         Some(HazardReason::Since(format!(
             "{} loses {}, {needs}, and at most {} would be left",
-            gang.group, gang.lost, gang.left
+            gang.group,
+            counted(gang.lost, "pod"),
+            gang.left
         )))
     }
 
@@ -218,8 +220,7 @@ impl<'a> HazardEvidence<'a> {
             }
             JobFate::Fails(_) | JobFate::IndexFails | JobFate::Ended => return None,
             JobFate::Depends(actions) => format!(
-                "the action of the podFailurePolicy of {job} depends on the exit of the containers: \
-                 {}",
+                "the reaction of {job} depends on its podFailurePolicy: {}",
                 actions.join(" or ")
             ),
             JobFate::Unknown => {
@@ -383,7 +384,7 @@ pub(super) fn critical(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option
     // Before there were priorities, and in this namespace only.
     let old = "scheduler.alpha.kubernetes.io/critical-pod";
     (pod.annotation(old) == Some("") && pod.name.namespace.as_str() == "kube-system")
-        .then(|| HazardReason::Since(format!("its annotation is {old}")))
+        .then(|| HazardReason::Since(format!("it has the annotation {old}")))
 }
 
 pub(super) fn long_grace(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<HazardReason> {
@@ -810,7 +811,7 @@ mod tests {
         assert!(
             found[0]
                 .1
-                .starts_with("PodGroup team-a/ranks loses 1, needs 1"),
+                .starts_with("PodGroup team-a/ranks loses 1 pod, needs 1"),
             "{found:?}"
         );
     }

@@ -25,13 +25,14 @@ pub fn warning(selected: &BTreeSet<&DeviceId>, snapshot: &Snapshot) -> Option<Wa
     Some(Warning {
         code: "may-be-same-hardware",
         message: format!(
-            "{} may be the same hardware as {}, which {verb} allocated and not published; the taint \
-             evicts no pod that uses it under that name",
+            "{} may be the same hardware as {}, which {verb} allocated and not published; the taint evicts no \
+             pod that uses this hardware under another name",
             few(&devices),
             few(&others)
         ),
         fix: Some(
-            "restart the driver that does not publish it, and run the command again".to_owned(),
+            "restart the driver whose devices are not published, and run the command again"
+                .to_owned(),
         ),
     })
 }

@@ -248,7 +248,7 @@ fn unplaceable_line(offers: &str, claims: &[String]) -> String {
     match claims {
         [only] => format!("claim {only} cannot be reallocated: {offers}"),
         several => format!(
-            "{} cannot be reallocated, each because {offers}: {}",
+            "{} cannot be reallocated ({}): {offers}",
             counted(several.len(), "claim"),
             few(several)
         ),
@@ -320,8 +320,7 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
         Gap::of_replacements(&why)
     });
     let more = found.saturating_sub(NAMED);
-    let more =
-        (more > 0).then(|| Gap::of_replacements(&format!("for {}", counted(more, "other reason"))));
+    let more = (more > 0).then(|| Gap::of_replacements(&counted(more, "other reason")));
     unread.into_iter().chain(reasons).chain(more).collect()
 }
 
@@ -388,7 +387,7 @@ impl ClaimReplacement {
             .collect();
         let requests = requests.join("; ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
-            return format!("{requests}, but no node has all of them");
+            return format!("{requests}; no node has all that the claim needs");
         }
         requests
     }
@@ -496,8 +495,7 @@ mod tests {
         );
         assert_eq!(
             lines[2],
-            "claim team-a/claim-2 cannot be reallocated: request gpu needs 2, 2 match, but no node has \
-             all of them"
+            "claim team-a/claim-2 cannot be reallocated: request gpu needs 2, 2 match; no node has all that the claim needs"
         );
         assert_eq!(lines[10], "2 more claims cannot be reallocated either");
         assert_eq!(

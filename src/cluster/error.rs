@@ -402,7 +402,7 @@ impl ClusterError {
                 vec!["log in again; to show your user: `kubectl auth whoami`".to_owned()]
             }
             Self::Unresolved { .. } => vec![
-                "run the same command again: it checks, and completes what is missing".to_owned(),
+                "run the same command again: it checks what was done, and completes the rest".to_owned(),
             ],
             // Before other denials: without credentials, no role would help.
             Self::Forbidden { .. } if self.is_anonymous() => vec![

@@ -171,8 +171,9 @@ fn contexts(
     }
     if let Clusters::One(why) = profile.clusters {
         return Err(
-            Failure::usage(format!("only one --context is allowed: {why}"))
-                .hint("`preview`, `list` and `devices` accept several"),
+            Failure::usage(format!("only one --context is allowed: {why}")).hint(
+                "`preview`, `list` and `devices` accept several, but not with --from or --watch",
+            ),
         );
     }
     if let Some(flag) = connection.names_one_server() {

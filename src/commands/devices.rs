@@ -130,7 +130,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     })?;
     if args.free && context.namespace.is_some() {
         return Err(Failure::usage(
-            "--free cannot be used together with --namespace: an allocated device is not free",
+            "--free cannot be used together with --namespace, which lists only allocated devices",
         ));
     }
     refuse_empty_names(&args.columns)?;

@@ -49,7 +49,8 @@ pub(super) const PODS_OF_EVERY_NAMESPACE: &str = "taints affect pods in every na
     them: -o json, field affectedPods[].namespace";
 
 /// Why a namespace narrows no dedication.
-pub(super) const OF_A_DEDICATION: &str = "the namespaces of a dedication are given with --to";
+pub(super) const OF_A_DEDICATION: &str =
+    "the namespaces of a dedication are set with `dedicate --to`";
 
 impl CommandProfile {
     /// Reads one cluster, for answers about rules.

@@ -82,7 +82,7 @@ pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> 
     }
     let (old, new) = (&before.taint, &after.taint);
     if (&old.key, &old.value, &old.effect) != (&new.key, &new.value, &new.effect) {
-        lines.push(format!("it was {old}, and is now {new}"));
+        lines.push(format!("its taint was {old}, and is now {new}"));
     } else if old.time_added != new.time_added {
         let time = |rule: &DeviceTaintRule| match rule.taint.time_added {
             Some(time) => time.to_string(),
@@ -322,11 +322,11 @@ mod tests {
             ),
             (
                 |rule| rule.taint.effect = Effect::NoExecute,
-                "it was example.com/maintenance:None, and is now example.com/maintenance:NoExecute",
+                "its taint was example.com/maintenance:None, and is now example.com/maintenance:NoExecute",
             ),
             (
                 |rule| rule.taint.value = "x".to_owned(),
-                "it was example.com/maintenance:None, and is now example.com/maintenance=x:None",
+                "its taint was example.com/maintenance:None, and is now example.com/maintenance=x:None",
             ),
             (
                 |rule| rule.taint.time_added = Some(Timestamp::UNIX_EPOCH),

@@ -182,7 +182,7 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
     let claims: Vec<String> = claims.map(|claim| claim.name.to_string()).collect();
     if !claims.is_empty() {
         failure = failure.detail(format!(
-            "still reserved for a pod of that name: {}",
+            "claims that are still reserved for a pod of that name: {}",
             claims.join(", ")
         ));
     }

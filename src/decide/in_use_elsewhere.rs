@@ -68,8 +68,8 @@ fn warning(
     Some(Warning {
         code: "allocated-through-another-driver",
         message: format!(
-            "rule {}: its hardware is also allocated as {}; the rule evicts no pod that uses it \
-             under that name",
+            "rule {}: the hardware of its devices is also allocated as {}; the rule evicts no pod that uses \
+             this hardware under another name",
             rule.name,
             few(&others)
         ),

@@ -286,8 +286,8 @@ fn escalation(
     let open: Vec<DeviceTaintRule> = open.into_iter().cloned().collect();
     let refused = OtherHardware::Refused;
     if refuse_other_hardware(&open, looked.reading, looked.semantics, refused).is_err() {
-        let why = "`escalate` refuses rules whose hardware has changed: remove them and add rules \
-            for the intended devices, or add --accept-identity-change";
+        let why = "`escalate` refuses rules whose hardware has changed: remove these rules and add rules for \
+            the intended devices, or use --accept-identity-change";
         return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
     }
     let unknown = looked.assessment.facts.unknown_evictions();

@@ -27,7 +27,7 @@ pub fn previews(
         return Err(Failure::new(
             ExitStatus::Failed,
             format!(
-                "Kubernetes {} cannot preview: effect None and the controller's condition need 1.35",
+                "--publish needs Kubernetes 1.35 or later; {} has neither effect None nor the controller's condition",
                 semantics.version
             ),
         )
@@ -332,7 +332,10 @@ pub fn check(
     if !uncompared.is_empty() {
         let failure = Failure::new(
             ExitStatus::Incomplete,
-            format!("nothing to compare with the controller: {uncompared}"),
+            format!(
+                "not compared with the controller, because some numbers of this preview are unknown: \
+                {uncompared}"
+            ),
         );
         let gaps = facts.gaps.iter();
         let unknown = gaps.map(|gap| format!("{}: {}", gap.what, gap.why));
@@ -558,7 +561,9 @@ mod tests {
             (
                 Some(("1 pod", 1)),
                 None,
-                Some("nothing to compare with the controller: p"),
+                Some(
+                    "not compared with the controller, because some numbers of this preview are unknown: p",
+                ),
             ),
         ] {
             assert_eq!(said(condition, expected).as_deref(), told, "{condition:?}");

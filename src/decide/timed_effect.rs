@@ -148,7 +148,7 @@ impl TimedRule {
     fn changed(&self, found: &DeviceTaintRule) -> Option<String> {
         let before = &self.before;
         if found.selector != before.selector {
-            return Some("it selects other devices".to_owned());
+            return Some("it now selects other devices".to_owned());
         }
         let (old, new) = (&before.taint, &found.taint);
         if (&old.key, &old.value) != (&new.key, &new.value) {
@@ -273,7 +273,8 @@ pub fn warnings(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<Warning> {
         Some(Warning {
             code: "effect-expired",
             message: format!(
-                "rule {name} still has effect NoSchedule, which expired at {at}: the command that set it did not lower it"
+                "rule {name} still has effect NoSchedule, which expired at {at}: the command that set this \
+                 effect did not restore None"
             ),
             fix: Some(format!("to lower it: {}", deescalation([name.as_str()]))),
         })
@@ -405,7 +406,7 @@ mod tests {
             assert_eq!(otherwise, Revert::Otherwise(effect));
         }
         let selects = found(&|rule| rule.selector = Some(selector("gpu-9")));
-        assert_eq!(selects, taken("it selects other devices"));
+        assert_eq!(selects, taken("it now selects other devices"));
         let value = found(&|rule| rule.taint.value = "other".to_owned());
         let told = "it now has taint example.com/maintenance=other:NoSchedule";
         assert_eq!(value, taken(told));
@@ -465,8 +466,8 @@ mod tests {
                 "it now has effect NoExecute",
             ),
             (
-                Revert::TakenOver("it selects other devices".to_owned()),
-                "it selects other devices",
+                Revert::TakenOver("it now selects other devices".to_owned()),
+                "it now selects other devices",
             ),
         ] {
             let failure = ends(back).unwrap_err();

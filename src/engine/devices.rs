@@ -305,7 +305,7 @@ fn incomplete_pool((driver, pool): (&str, &str), count: i64, expected: i64) -> W
     Warning {
         code: "incomplete-pool",
         message: format!(
-            "pool {driver}/{pool} has {count} of {expected} slices: the driver is replacing it, and its taints may change"
+            "pool {driver}/{pool} has {count} of {expected} slices: taints in this pool may change until the driver has published all of them"
         ),
         fix: Some("run this again after the driver has published the whole pool".to_owned()),
     }
@@ -315,8 +315,7 @@ fn duplicate_device(entry: &DeviceEntry<'_>) -> Warning {
     Warning {
         code: "duplicate-device",
         message: format!(
-            "device {} is published {} times in its pool: which of their taints the controller \
-             uses is undefined",
+            "device {} is published {} times in its pool: the taints of which entry the controller uses is undefined",
             entry.id(),
             entry.times_published
         ),

@@ -150,7 +150,7 @@ impl<'a> RuleIndex<'a> {
                         affects: self.affects(*place),
                         what: format!("devices of {}", self.describe(*place)),
                         why: format!(
-                            "{why}; every device that matches the rest is treated as selected"
+                            "{why}; every device that matches the rest of the selector is treated as selected"
                         ),
                     });
                     true
@@ -249,8 +249,8 @@ impl<'a> RuleIndex<'a> {
         (narrowed && !self.semantics.selects_by_expression).then(|| Warning {
             code: "ignored-selector",
             message: format!(
-                "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: it \
-                 taints more devices than those match",
+                "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: it also taints \
+                 devices that do not match",
                 self.describe(place),
                 self.semantics.version
             ),

@@ -352,7 +352,7 @@ fn unsettled(rule: &DeviceTaintRule, evicting: EvictionStatus) -> String {
         EvictionStatus::Unknown => "not set yet",
         EvictionStatus::Outdated => "not updated for the current generation yet",
         EvictionStatus::Leftover => {
-            "evictions are pending, although no pod is left; it may be stale"
+            "evictions are pending, although no pod is left; the condition may be stale"
         }
     };
     format!("controller condition of rule {name}: {why}")

@@ -301,7 +301,7 @@ impl Dedication {
             (None, None) if self.is_unread() => {
                 format!("{UNKNOWN}: its policies could not be read")
             }
-            (None, None) => format!("{UNKNOWN}: no policy defines it"),
+            (None, None) => format!("{UNKNOWN}: no policy defines the namespaces"),
         };
         let mut lines = vec![
             format!("Name:      {}", self.name),

@@ -221,7 +221,7 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
             not reserved for that pod"),
         RemovalObjection::TaintedAndInUse => "its NoExecute taint evicts a pod that still uses it".to_owned(),
         RemovalObjection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
-            does not list its pod: the pod may be force-deleted"),
+            does not list its pod: the pod may have been force-deleted"),
         RemovalObjection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}, with \
             unknown devices"),
         RemovalObjection::ClaimedAndUnused { claim } => format!("it is allocated to claim {claim}, \
@@ -244,8 +244,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
             be the same hardware: restart its driver"),
         RemovalObjection::NotTainted => "no taint blocks new pods, so it may be in use again at any time".to_owned(),
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
-        RemovalObjection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new \
-            pod may be scheduled"),
+        RemovalObjection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new pod \
+            may get the device"),
         RemovalObjection::NotSettled => "it has not been idle for long enough (--settle)".to_owned(),
     }
 }

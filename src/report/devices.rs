@@ -97,13 +97,14 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &DeviceBasis<'_>) -> Vec<m
         model::Warning {
             code: "driver-away",
             message: format!(
-                "{} on {} {verb} not published, because the driver is not running: {}",
+                "{} on {} {verb} not published, because driver {} is not running: {}",
                 counted(names.len(), "device"),
                 away.node,
+                away.driver,
                 few(&names)
             ),
             fix: Some(format!(
-                "restart driver {}; its other devices on {} are unknown",
+                "restart driver {}: until then, its other devices on {} are unknown",
                 away.driver, away.node
             )),
         }

@@ -67,7 +67,8 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
         format!(" {age} ago")
     });
     format!(
-        "started{since}; it is not recorded whether a command is still running: to continue, run the same command again"
+        "started{since}; whether a command still drains it is unknown: if none does, run the same command again \
+         to continue"
     )
 }
 

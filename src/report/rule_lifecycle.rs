@@ -112,25 +112,24 @@ pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp
 }
 
 /// What to do about a driver that holds devices, and what not.
-const DRIVER_ADVICE: &str = "restart it; force deletion would release the claim in the API, but \
-    not the device";
+const DRIVER_ADVICE: &str = "force deletion would release the claim in the API, but not the device";
 
 /// What keeps a pod whose containers have ended, in words.
 fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> String {
     let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
     match blocker {
         TerminationBlocker::Driver { holders, since } if holders.is_empty() => format!(
-            "its containers have ended, and its devices have not been released for {} by an unknown \
-             driver",
+            "its containers have ended, and for {} an unknown driver has not released its devices",
             ago(since)
         ),
         TerminationBlocker::Driver { holders, since } => {
+            let them = if holders.len() == 1 { "it" } else { "them" };
             let holders: Vec<String> = holders.iter().map(|one| holder(one, now)).collect();
             format!(
                 "its containers have ended, and its devices have not been released for {} by {}: \
-                 {DRIVER_ADVICE}",
+                 restart {them}; {DRIVER_ADVICE}",
                 ago(since),
-                holders.join(", ")
+                holders.join(", or ")
             )
         }
         TerminationBlocker::Sandbox { since } => format!(

@@ -90,7 +90,7 @@ fn not_evicted(why: NotEvicted) -> &'static str {
     match why {
         NotEvicted::EffectDoesNotEvict => "stays until it ends by itself",
         NotEvicted::NotScheduled => "has no node yet",
-        NotEvicted::PodGroupReservation => "its PodGroup has reserved the claim",
+        NotEvicted::PodGroupReservation => "the claim is reserved for its PodGroup",
         NotEvicted::NotOwned => "the claim was not generated for it",
         NotEvicted::ExtendedResource => "uses the device through an extended resource",
         NotEvicted::NotPublished => "its device is not published",

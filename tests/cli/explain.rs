@@ -452,7 +452,7 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
         (
             json!({}),
             &tainted,
-            "nodes on which the pod is not scheduled: a has taint reserved:NoSchedule",
+            "nodes on which the pod cannot be scheduled: a has taint reserved:NoSchedule",
         ),
         (json!({}), &json!({"unschedulable": true}), "a is cordoned"),
         (tolerating, &tainted, not_checked),

@@ -63,7 +63,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: request gpus needs 4, 8 match; request nic needs 1, 5 match, but no node has all of them
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: request gpus needs 4, 8 match; request nic needs 1, 5 match; no node has all that the claim needs
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-6 (+4)   DaemonSet/gpu-monitor   critical, long-grace (+1)
@@ -77,7 +77,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-3           1             2      2            2
 
     Replacements:
-      claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4, 8 match; request nic needs 1, 5 match, but no node has all of them
+      claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4, 8 match; request nic needs 1, 5 match; no node has all that the claim needs
       together, at most 1 of the 2 claims can be reallocated (upper bound; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk))
 
     Runner-up (sets that differ only by equivalent units are left out):

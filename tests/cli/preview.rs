@@ -92,7 +92,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
       4 published devices selected. 6 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      3 claims cannot be reallocated, each because request gpu needs 1, 0 match: research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96
+      3 claims cannot be reallocated (research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96): request gpu needs 1, 0 match
       together, at most 1 of the 4 claims can be reallocated (upper bound; not checked: capacity of shared devices (claim serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml))
 
     Still in use on the same hardware:

@@ -239,7 +239,7 @@ fn what_cannot_be_published_is_said_before_anything_is_created() {
             "a version without previews",
             "--kubernetes 1.34 --publish",
             1,
-            "effect None and the controller's condition need 1.35",
+            "--publish needs Kubernetes 1.35 or later",
         ),
         (
             "a guard",

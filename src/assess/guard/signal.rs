@@ -78,7 +78,7 @@ signals! {
         name: "pods.evicted",
         whole: Some(Whole::Pods),
         reads: [Pods],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "pods evicted now or later; % of the non-terminating pods that use devices of the \
             same drivers",
         count: |_, totals| totals.pods,
@@ -88,7 +88,7 @@ signals! {
         name: "pods.evicted.now",
         whole: Some(Whole::Pods),
         reads: [Pods, Times],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "pods evicted now; % as for pods.evicted",
         count: |_, totals| totals.pods_now,
     }
@@ -97,7 +97,7 @@ signals! {
         name: "pods.critical",
         whole: Some(Whole::Pods),
         reads: [Pods],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "evicted system-critical pods; % as for pods.evicted",
         count: |_, totals| totals.pods_critical,
     }
@@ -106,7 +106,7 @@ signals! {
         name: "pods.unmanaged",
         whole: Some(Whole::Pods),
         reads: [Pods, Workloads],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "evicted pods without a controller, or whose controller was deleted; % as for pods.evicted",
         count: |_, totals| totals.pods_unmanaged,
     }
@@ -124,7 +124,7 @@ signals! {
         name: "pods.severity.danger",
         whole: Some(Whole::Pods),
         reads: [Pods, Budgets, Workloads],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "evicted pods of severity danger; % as for pods.evicted",
         count: |_, totals| totals.pods_in_danger,
     }
@@ -133,7 +133,7 @@ signals! {
         name: "workloads.affected",
         whole: None,
         reads: [Pods],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "workloads of the evicted pods; a pod without an owner counts as one",
         count: |_, totals| totals.workloads,
     }
@@ -160,7 +160,7 @@ signals! {
         name: "namespaces.affected",
         whole: None,
         reads: [Pods],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "namespaces of the evicted pods",
         count: |_, totals| totals.namespaces,
     }
@@ -169,7 +169,7 @@ signals! {
         name: "devices.selected",
         whole: Some(Whole::Devices),
         reads: [Selected],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "selected devices; % of the devices of the same drivers",
         count: |_, totals| totals.devices,
     }
@@ -178,7 +178,7 @@ signals! {
         name: "budgets.violated",
         whole: None,
         reads: [Budgets],
-        unsaid: "some of it",
+        unsaid: "part of the data",
         meaning: "PodDisruptionBudgets that the evictions would violate",
         count: |_, totals| totals.budgets_violated,
     }
@@ -196,8 +196,7 @@ signals! {
         name: "claims.unplaceable.together",
         whole: None,
         reads: [Pods, Replacements],
-        unsaid: "device classes, nodes, results of expressions, or constraints that the joint \
-            bound ignores",
+        unsaid: "device classes, nodes, results of expressions, or checks of constraints, counters and capacity",
         meaning: "claims of evicted pods that stay without a device even if as many as possible are \
             reallocated: 1 if two compete for the last device",
         count: |_, totals| totals.claims_unplaceable_together,

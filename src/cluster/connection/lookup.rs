@@ -33,7 +33,8 @@ pub(in crate::cluster) fn program(command: &str, path: Option<&OsStr>) -> io::Re
         } else {
             Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "PATH finds it in a relative folder, from which programs are not run; write its full path in the kubeconfig",
+                "it is in a relative folder of PATH, from which programs are not run; write its full path in \
+                 the kubeconfig",
             ))
         };
     }

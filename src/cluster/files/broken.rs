@@ -72,7 +72,11 @@ impl BrokenFiles {
             let fix = if broken.kinds.is_empty() {
                 None
             } else {
-                Some("repair or remove the file; without it the report is incomplete".to_owned())
+                Some(
+                    "repair the file, or remove it if it is not needed: until then the report is \
+                    incomplete"
+                        .to_owned(),
+                )
             };
             (format!("skipped: {}", in_one_line(&broken.error)), fix)
         });

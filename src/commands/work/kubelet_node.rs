@@ -88,7 +88,7 @@ pub(crate) async fn shown_node(
                 .hint("if the pod has just started or ended, run the command again"));
             }
             context.printer.warn(&format!(
-                "this kubelet is treated as that of node {wanted} because of --confirm-node: no \
+                "this kubelet is treated as that of node {wanted} only because of --confirm-node: there is no \
                  other evidence"
             ));
             Ok(KubeletNode::Shown(wanted.clone(), NodeProof::Confirmed))

@@ -100,13 +100,13 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
         return Err(Failure::new(
             ExitStatus::Failed,
             format!(
-                "effect None needs Kubernetes 1.35 or later, and this server is {}",
+                "effect None needs Kubernetes 1.35 or later; {} does not have it",
                 semantics.version
             ),
         )
         .hint(
-            "preview it with `kubectl devicetaint preview`, then add the taint with NoSchedule \
-            or NoExecute",
+            "preview the evictions with `kubectl devicetaint preview`, then add the taint with NoSchedule or \
+             NoExecute",
         ));
     }
     let selector = &draft.selector;

@@ -20,9 +20,12 @@ impl AddStep {
         let batch = |labels: &BTreeMap<String, String>| labels.get(RuleMetadata::BATCH).cloned();
         let (asked, found) = (batch(&draft.labels), batch(&rule.metadata.labels));
         if !owner.is_this_plugin() {
-            notes.push(format!(
-                "rule {name} already exists, {owner}, and is left unchanged"
-            ));
+            let unchanged = if self.is_open() {
+                ""
+            } else {
+                ", and is left unchanged"
+            };
+            notes.push(format!("rule {name} already exists, {owner}{unchanged}"));
         } else if let (Some(asked), Some(found)) = (asked, found)
             && asked != found
         {

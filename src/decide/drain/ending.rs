@@ -143,7 +143,10 @@ impl DrainEnd {
 pub fn interrupted(name: &str) -> Vec<String> {
     vec![
         "to continue: run the same command again".to_owned(),
-        format!("to undo it: kubectl devicetaint restore {}", word(name)),
+        format!(
+            "to undo the drain: kubectl devicetaint restore {}",
+            word(name)
+        ),
     ]
 }
 

@@ -116,8 +116,8 @@ pub fn withdraw(
             "drain {name} is requested by {}; nothing was changed",
             few(&names)
         ))
-        .hint("to withdraw one of them: --requester NAME")
-        .hint("to restore the devices for all of them: --others"));
+        .hint("to withdraw a requester: --requester NAME")
+        .hint("to restore the devices for all requesters: --others"));
     };
     for rule in rules {
         let mut left = requesters(rule);

@@ -24,7 +24,7 @@ pub fn rule_state(
             return RuleState::Reversed(format!("rule {name} was removed and recreated"));
         }
         if now.selector != rule.selector {
-            return RuleState::Reversed(format!("rule {name} selects other devices"));
+            return RuleState::Reversed(format!("rule {name} now selects other devices"));
         }
         if let Some(why) = reversal(now) {
             return RuleState::Reversed(why);
@@ -101,7 +101,7 @@ mod tests {
             ),
             (
                 changed(&|rule| rule.selector = Some(selector("gpu-9"))),
-                reversed("rule a selects other devices"),
+                reversed("rule a now selects other devices"),
             ),
             (
                 changed(&|rule| rule.taint.effect = Effect::None),

@@ -151,9 +151,14 @@ pub fn refuse_other_hardware(
     let found = found(rules, reading, semantics);
     let messages = changed(&found);
     if other == OtherHardware::Refused && !messages.is_empty() {
+        let otherwise = if messages.len() == 1 {
+            "otherwise remove the rule, and add one for the intended device"
+        } else {
+            "otherwise remove these rules, and add rules for the intended devices"
+        };
         return Err(Failure::refused(messages.join("; "))
             .hint("to accept the new hardware: --accept-identity-change")
-            .hint("otherwise remove the rule, and add one for the intended device"));
+            .hint(otherwise));
     }
     Ok(found.iter().filter_map(Found::warning).collect())
 }

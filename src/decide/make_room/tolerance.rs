@@ -115,8 +115,8 @@ pub fn refuse_lacking(
         .map(|it| format!("claim {}: request {}", it.claim, it.request));
     let refused = requests.fold(refused, Failure::detail);
     let refused = refused.detail(
-        "add these lines under `exactly` of each request of its ResourceClaimTemplate, or to each entry of \
-         `firstAvailable` (before v1beta2: to each request):",
+        "add these lines under `exactly` of each request in the ResourceClaimTemplate of the claim, or to each \
+         entry of `firstAvailable` (before v1beta2: to each request):",
     );
     let lines = toleration_lines()
         .into_iter()

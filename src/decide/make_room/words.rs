@@ -179,7 +179,12 @@ impl NothingHelps {
         }
         match self.nearest.first() {
             Some(near) => failure.hint(format!(
-                "to choose the first of these sets, add {}",
+                "to choose {} set, add {}",
+                if self.nearest.len() == 1 {
+                    "this"
+                } else {
+                    "the first"
+                },
                 near.flags.join(" and ")
             )),
             None => failure,

@@ -100,7 +100,7 @@ impl From<Unknown> for SearchStop {
 
 impl From<super::capacity::UnreadableAmount> for SearchStop {
     fn from(_: super::capacity::UnreadableAmount) -> Self {
-        Self::from("an amount of capacity is not a usable quantity".to_owned())
+        Self::from("an amount of capacity is invalid or out of range".to_owned())
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn demands<'a>(
         .iter()
         .any(|one| one.rule == ConstraintRule::Unknown)
     {
-        return Err("it has a constraint that this plugin does not know"
+        return Err("the claim has a constraint that this plugin does not know"
             .to_owned()
             .into());
     }
@@ -158,13 +158,13 @@ fn choice<'a>(
 ) -> Result<Choice<'a>, Unknown> {
     if terms.is_more {
         return Err(
-            "it requests devices in a way that this plugin does not know"
+            "the claim requests devices in a way that this plugin does not know"
                 .to_owned()
                 .into(),
         );
     }
     if let DeviceAmount::Unknown(mode) = &terms.amount {
-        return Err(format!("its allocationMode {mode} is not known").into());
+        return Err(format!("this plugin does not know allocationMode {mode}").into());
     }
     let Some(class) = state.class(terms.class.as_str()) else {
         return Err(format!("DeviceClass {} not found", terms.class).into());

@@ -61,10 +61,10 @@ pub enum ExpressionError {
         construct: String,
     },
     /// It was taken out of a snapshot, with what it selected.
-    #[error("it was removed when the snapshot was redacted")]
+    #[error("the expression was removed when the snapshot was redacted")]
     Redacted,
     /// What it depends on is not known of this device, since no driver publishes it.
-    #[error("its attributes are unknown: no driver publishes it")]
+    #[error("the attributes of the device are unknown: no driver publishes it")]
     Unpublished,
     /// It fails for this device, in Kubernetes just as here.
     #[error("{detail}")]

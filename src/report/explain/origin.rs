@@ -57,10 +57,7 @@ fn of_rule(
                 FieldReference::new("DeviceTaintRule", rule, ".spec.taint"),
             )
         }
-        None => (
-            "proposed, no rule yet".to_owned(),
-            FieldReference::question(),
-        ),
+        None => ("a proposed rule".to_owned(), FieldReference::question()),
     }
 }
 

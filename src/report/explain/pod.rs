@@ -212,12 +212,12 @@ impl PodSteps<'_, '_> {
         }
         let present = self.input.present(self.chain.pod, self.chain);
         let present = if present == PodVerdict::Untouched {
-            "and none has another taint that affects it".to_owned()
+            ", and none has another taint that affects it".to_owned()
         } else {
             let told = self::describe(present, self.chain.pod, now);
-            format!("without that taint, {told}")
+            format!("; with the existing taints: {told}")
         };
-        format!("not affected: none of its devices is selected by the proposed taint, {present}")
+        format!("not affected: none of its devices is selected by the proposed taint{present}")
     }
 
     /// The first claim that the pod waits for and that is not there.
@@ -314,7 +314,7 @@ impl PodSteps<'_, '_> {
         let (text, source) = match link.reservation {
             Reservation::Current(place) => ("reserved for this pod".to_owned(), at(place)),
             Reservation::Renamed(place) => (
-                "reserved for the UID of this pod under another name".to_owned(),
+                "reserved for the UID of this pod, but with another name".to_owned(),
                 at(place),
             ),
             Reservation::Group(place) => ("reserved for its PodGroup".to_owned(), at(place)),

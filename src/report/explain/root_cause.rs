@@ -228,8 +228,8 @@ pub(super) fn root_cause(
             ),
         },
         RootCause::TaintCombination(owners) if owners.is_empty() => {
-            "waits for devices that are excluded by taints; removing all of these taints would free enough \
-             devices; the smallest sufficient set was not computed"
+            "waits for devices that are excluded by taints; a node has enough if all of these taints are \
+             removed; whether fewer would suffice was not computed"
                 .to_owned()
         }
         RootCause::TaintCombination(owners) => format!(

@@ -237,7 +237,7 @@ impl RuleSteps<'_, '_> {
     fn condition(&self) -> Step {
         let source = self.at(".status.conditions");
         let Some(condition) = &self.rule.condition else {
-            let text = "the controller has not reported on it, or is older than 1.35";
+            let text = "the controller has not reported on this rule, or is older than 1.35";
             let advice = Step::new(StepType::Note, NO_CONDITION, None);
             return Step::new(StepType::Condition, text, source)
                 .satisfied(false)

@@ -242,7 +242,7 @@ impl WaitingRequest {
             None => "all devices of a node".to_owned(),
         };
         let usable = match self.usable_devices.len() {
-            _ if !knows_usable => "how many match and are free is unknown".to_owned(),
+            _ if !knows_usable => "the number of matching free devices is unknown".to_owned(),
             1 => "1 matches and is free".to_owned(),
             usable => format!("{usable} match and are free"),
         };

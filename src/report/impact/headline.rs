@@ -69,12 +69,12 @@ fn evicted(report: &ImpactReport) -> String {
         return "A rule without a selector evicts no pod, but the scheduler treats every device of every driver as tainted.".to_owned();
     }
     if pods.is_none() && totals.devices.is_none() {
-        let why = if reaches(SelectorScope::NoDevice) {
-            " by a rule without a selector"
+        let selected = if reaches(SelectorScope::NoDevice) {
+            "A rule without a selector selects no device"
         } else {
-            ""
+            "No device is selected"
         };
-        return format!("No device is selected{why}, so no pod would be evicted.");
+        return format!("{selected}, so no pod would be evicted.");
     }
     if pods.is_none() {
         return format!("No pod would be evicted{}.", why_none(report));
@@ -350,7 +350,7 @@ mod tests {
         report.proposed_taints[0].selector_scope = SelectorScope::NoDevice;
         assert_eq!(
             report.summary_lines(),
-            ["No device is selected by a rule without a selector, so no pod would be evicted."]
+            ["A rule without a selector selects no device, so no pod would be evicted."]
         );
     }
 

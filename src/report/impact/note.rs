@@ -126,7 +126,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         NotEvicted::NotScheduled => (NoteCode::NotScheduled, "has no node yet"),
         NotEvicted::PodGroupReservation => (
             NoteCode::PodGroupReservation,
-            "reserved only for its PodGroup, which causes no eviction in this version",
+            "the claim is reserved only for its PodGroup; this version of Kubernetes does not evict such pods",
         ),
         NotEvicted::NotOwned => (
             NoteCode::NotOwned,
@@ -142,8 +142,8 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         ),
         NotEvicted::HiddenByStaleReservation => (
             NoteCode::HiddenByStaleReservation,
-            "an outdated entry precedes the pod in a claim's reservedFor, so the controller does not see \
-             the pod until it is updated",
+            "an outdated entry precedes the pod in a claim's reservedFor, so the controller does not see the \
+             pod until the pod is updated",
         ),
     };
     code.note(message)
@@ -175,7 +175,7 @@ mod tests {
         NotScheduled: has no node yet
         ");
         insta::assert_snapshot!(told(NotEvicted::PodGroupReservation), @"
-        PodGroupReservation: reserved only for its PodGroup, which causes no eviction in this version
+        PodGroupReservation: the claim is reserved only for its PodGroup; this version of Kubernetes does not evict such pods
         ");
         insta::assert_snapshot!(told(NotEvicted::NotOwned), @"
         NotOwned: the claim was not generated for this pod
@@ -187,7 +187,7 @@ mod tests {
         NotPublished: the device is not published, and this version ignores unpublished devices
         ");
         insta::assert_snapshot!(told(NotEvicted::HiddenByStaleReservation), @"
-        HiddenByStaleReservation: an outdated entry precedes the pod in a claim's reservedFor, so the controller does not see the pod until it is updated
+        HiddenByStaleReservation: an outdated entry precedes the pod in a claim's reservedFor, so the controller does not see the pod until the pod is updated
         ");
     }
 

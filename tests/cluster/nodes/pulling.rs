@@ -242,10 +242,7 @@ fn devices_of_a_node_are_known_from_claims_while_their_driver_is_away() {
     );
     assert_eq!(told["items"][0]["published"], false);
     let warning = told["warnings"][0]["message"].as_str().unwrap_or_default();
-    assert!(
-        warning.contains("not published, because the driver is not running"),
-        "{told}"
-    );
+    assert!(warning.contains("not published, because driver"), "{told}");
     let key = "example.com/away:NoExecute";
     let previewed = bench.plugin(&["preview", "--node", &node, key, "-o", "name"]);
     assert_eq!(

@@ -215,7 +215,7 @@ fn what_cannot_be_told_of_a_device_is_not_guessed() {
     world
         .run(&format!("preview --pod {pod} --attribute firmware=580.0.0"))
         .ended(1)
-        .saying("its attributes are unknown: no driver publishes it");
+        .saying("the attributes of the device are unknown: no driver publishes it");
     let output = plane.plugin(&["preview", "--pod", &pod, "--where", &model]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no driver publishes it"));

@@ -61,7 +61,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
         run.ended(75)
             .saying("was changed by another client; this command's change was not made")
             .saying(&format!(
-                "it was {KEY}=ours:NoSchedule, and is now {KEY}=theirs:NoSchedule"
+                "its taint was {KEY}=ours:NoSchedule, and is now {KEY}=theirs:NoSchedule"
             ))
             .saying("changed by ")
             .saying("changed: nothing")

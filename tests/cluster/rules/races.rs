@@ -171,7 +171,7 @@ fn race(world: &World<'_>, name: &str, race: impl FnOnce(&str) -> [Run; 2]) -> b
         format!(
             "error: rule {name} was changed by another client; this command's change was not made"
         ),
-        format!("  it was {KEY}=x:None, and is now {KEY}=x:NoExecute"),
+        format!("  its taint was {KEY}=x:None, and is now {KEY}=x:NoExecute"),
         "  changed by admin, with kubectl-devicetaint at ".to_owned(),
         "  impact of NoExecute now:".to_owned(),
         format!("  not changed: {name}"),
