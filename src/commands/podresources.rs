@@ -186,7 +186,15 @@ impl PodResourcesArgs {
         CommandProfile {
             purpose,
             clusters: Clusters::One("a kubelet belongs to one cluster"),
-            namespace: NamespaceFilter::Narrows,
+            namespace: match &self.question {
+                KubeletQuestion::List(_) | KubeletQuestion::Check(_) => NamespaceFilter::Narrows,
+                KubeletQuestion::Get(_) => {
+                    NamespaceFilter::Meaningless("the pod is given as NAMESPACE/NAME")
+                }
+                KubeletQuestion::Allocatable(_) => {
+                    NamespaceFilter::Meaningless("devices have no namespace")
+                }
+            },
             ..CommandProfile::without_cluster()
         }
         .tidying_up(self.makes_a_pod())
