@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::completeness::{DrainSize, reversed_units};
+use super::pause::ABORTED;
 use super::stage::UnitStage;
 use super::unit::Unit;
 use crate::decide::draft::{RuleDraft, RulePatch};
@@ -177,6 +178,12 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
     if rule.metadata.deletion.is_some() {
         return Some(format!("rule {} is being deleted", rule.name));
     }
+    let is_own = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE) == Some(ABORTED);
+    let by = if is_own {
+        " by the drain itself, which a guard ended (--on-abort deescalate)"
+    } else {
+        &by
+    };
     (!blocks(&rule.taint.effect))
         .then(|| format!("rule {} was set to {}{by}", rule.name, rule.taint.effect))
 }
@@ -481,6 +488,12 @@ mod tests {
             progress_of(&[rule("b", "node-1", Some("Idle")), weak]),
             reversed
         );
+        let mut aborted = rule("a", "node-1", Some(ABORTED));
+        aborted.taint.effect = Effect::None;
+        let UnitProgress::Reversed(why) = progress_of(&[aborted]) else {
+            panic!("reversed");
+        };
+        assert!(why.contains("by the drain itself"), "{why}");
         let mut going = rule("a", "node-1", None);
         going.metadata.deletion = Some(crate::report::testing::now());
         let reversed = UnitProgress::Reversed("rule a is being deleted".to_owned());
