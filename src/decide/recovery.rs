@@ -130,6 +130,7 @@ impl Recovery {
             EvictedOutcome::Terminating
             | EvictedOutcome::CreatedAgain
             | EvictedOutcome::JobComplete
+            | EvictedOutcome::ScaledDown
             | EvictedOutcome::EvictedAgain => {}
         }
     }
