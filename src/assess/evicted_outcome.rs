@@ -18,6 +18,8 @@ pub enum EvictedOutcome {
     Pending,
     /// Its workload has fewer pods than desired.
     Missing,
+    /// Its workload desires fewer pods than it had, such as after it was scaled to 0.
+    ScaledDown,
     /// Nothing recreates it: it was a bare pod, or its Job failed.
     NotCreatedAgain,
     /// Nothing recreates it, because its Job is complete.
@@ -32,7 +34,11 @@ impl EvictedOutcome {
     pub fn is_of_a_workload_that_goes_on(self) -> bool {
         match self {
             Self::CreatedAgain | Self::EvictedAgain | Self::Pending | Self::Missing => true,
-            Self::Terminating | Self::NotCreatedAgain | Self::JobComplete | Self::Unknown => false,
+            Self::Terminating
+            | Self::ScaledDown
+            | Self::NotCreatedAgain
+            | Self::JobComplete
+            | Self::Unknown => false,
         }
     }
 
@@ -46,6 +52,7 @@ impl EvictedOutcome {
             Self::JobComplete => "its Job is complete",
             Self::Pending => "recreated, pending",
             Self::Missing => "not recreated yet",
+            Self::ScaledDown => "its workload desires fewer pods now",
             Self::NotCreatedAgain => "not recreated",
             Self::Unknown => UNKNOWN,
         }

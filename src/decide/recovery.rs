@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assess::EvictedOutcome;
 use crate::model::{
-    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Workload,
+    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Warning,
+    Workload,
 };
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// A pod that was evicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,10 @@ pub struct Recovery {
     pub pods: usize,
     /// What has not recovered yet, or is not known to have.
     pub open: Vec<Unrecovered>,
+    /// How many workloads are complete, or have as many ready pods as they want.
+    pub recovered: usize,
+    /// Workloads that want no pod, such as after they were scaled to 0.
+    pub without_pods: Vec<String>,
     /// Workloads that do not come back by themselves, each in a line.
     pub lost: Vec<String>,
     /// Names of pods that nothing creates again, by namespace.
@@ -67,7 +72,7 @@ pub fn gone_rule(name: &str) -> DeviceTaintRule {
 }
 
 /// How far the workloads of these pods are in `reading`: each has recovered when as many of its pods are ready
-/// as it wants.
+/// as it wants. One that wants none has nothing to recover, and is named.
 #[must_use]
 pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
     let known: BTreeMap<(String, &NamespacedName), (Kind, &Workload)> = reading
@@ -130,6 +135,7 @@ impl Recovery {
             EvictedOutcome::Terminating
             | EvictedOutcome::CreatedAgain
             | EvictedOutcome::JobComplete
+            | EvictedOutcome::ScaledDown
             | EvictedOutcome::EvictedAgain => {}
         }
     }
@@ -138,7 +144,10 @@ impl Recovery {
         let called = format!("{} {}", kind.as_str(), workload.name);
         let ended = workload.failure.as_ref();
         match ended.and_then(|failure| failure.ended.as_ref()) {
-            Some(JobEnd::Complete) => return,
+            Some(JobEnd::Complete) => {
+                self.recovered = self.recovered.saturating_add(1);
+                return;
+            }
             Some(JobEnd::Failed(reason)) => {
                 let reason = match reason.as_str() {
                     "" => String::new(),
@@ -150,7 +159,15 @@ impl Recovery {
             None => {}
         }
         let text = match (workload.ready, workload.replicas) {
-            (Some(ready), Some(wanted)) if ready >= wanted => return,
+            // As many are ready as it wants, and none was created again.
+            (_, Some(wanted)) if wanted <= 0 => {
+                self.without_pods.push(called);
+                return;
+            }
+            (Some(ready), Some(wanted)) if ready >= wanted => {
+                self.recovered = self.recovered.saturating_add(1);
+                return;
+            }
             (Some(ready), Some(wanted)) => format!("{called}: {ready} of {wanted} ready"),
             // What is not known has not recovered.
             (None, _) | (_, None) => format!("{called}: the number of ready pods is unknown"),
@@ -219,11 +236,38 @@ impl Recovery {
             [] => String::new(),
             lost => format!("; without recovery: {}", lost.join(" and ")),
         };
-        match (&open[..], lost.is_empty()) {
-            ([], true) => format!("{pods} evicted, all workloads recovered"),
-            ([], false) => format!("{pods} evicted, no workload is recovering{lost}"),
-            _ => format!("{pods} evicted; {}{more}{lost}", open.join("; ")),
+        let without_pods = match &self.without_pods[..] {
+            [] => String::new(),
+            names => format!("; 0 pods desired by {}", few(names)),
+        };
+        let has_other_end = !lost.is_empty() || !without_pods.is_empty();
+        let ends = format!("{lost}{without_pods}");
+        match &open[..] {
+            [] if !has_other_end => format!("{pods} evicted, all workloads recovered"),
+            [] if lost.is_empty() && self.recovered > 0 => {
+                format!("{pods} evicted, all other workloads recovered{ends}")
+            }
+            [] => format!("{pods} evicted, no workload is recovering{ends}"),
+            [_, ..] => format!("{pods} evicted; {}{more}{ends}", open.join("; ")),
         }
+    }
+
+    /// That workloads count as recovered which want no pod.
+    #[must_use]
+    pub fn warning(&self) -> Option<Warning> {
+        let whose = match &self.without_pods[..] {
+            [] => return None,
+            [_] => "its",
+            [_, _, ..] => "their",
+        };
+        Some(Warning {
+            code: "no-pods-desired",
+            message: format!(
+                "0 pods are desired by {}: {whose} evicted pods are not recreated",
+                few(&self.without_pods)
+            ),
+            fix: None,
+        })
     }
 }
 
@@ -313,6 +357,39 @@ mod tests {
             found.line(),
             "5 pods evicted; ReplicaSet ml/slow: 1 of 2 ready"
         );
+    }
+
+    #[test]
+    fn a_workload_that_was_scaled_to_zero_is_not_said_to_have_recovered() {
+        let mut reading = reading();
+        let scaled = ReplicaSet(workload("scaled", 0, 0));
+        reading.snapshot.replica_sets.push(scaled);
+        let well = evicted(
+            "well-1",
+            Some("ReplicaSet/well"),
+            EvictedOutcome::CreatedAgain,
+        );
+        let scaled = evicted(
+            "scaled-1",
+            Some("ReplicaSet/scaled"),
+            EvictedOutcome::ScaledDown,
+        );
+        let found = recovery(std::slice::from_ref(&scaled), &reading);
+        assert!(found.open.is_empty(), "{found:?}");
+        assert_eq!(
+            found.line(),
+            "1 pod evicted, no workload is recovering; 0 pods desired by ReplicaSet ml/scaled"
+        );
+        assert_eq!(
+            found.warning().map(|warning| warning.message).as_deref(),
+            Some("0 pods are desired by ReplicaSet ml/scaled: its evicted pods are not recreated")
+        );
+        let both = recovery(&[scaled, well.clone()], &reading);
+        assert_eq!(
+            both.line(),
+            "2 pods evicted, all other workloads recovered; 0 pods desired by ReplicaSet ml/scaled"
+        );
+        assert_eq!(recovery(&[well], &reading).warning(), None);
     }
 
     #[test]

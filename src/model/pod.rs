@@ -101,6 +101,33 @@ impl Pod {
         self.label(Self::LEADER_WORKER_SET)
     }
 
+    /// The node that it is on, or the only one on which it can be, as a DaemonSet's pod before it has one.
+    ///
+    /// Upstream: `ReplaceDaemonSetPodNodeNameNodeAffinity` in `pkg/controller/daemon/util/daemonset_util.go`, which lets
+    /// each pod insist on its node by name.
+    #[must_use]
+    pub fn only_node(&self) -> Option<NodeName> {
+        if let Some(node) = &self.node {
+            return Some(node.clone());
+        }
+        let mut fields = self
+            .scheduling
+            .iter()
+            .flat_map(|scheduling| &scheduling.nodes)
+            .filter_map(|selector| match &selector.terms[..] {
+                // Of several terms, any may hold.
+                [only] => Some(only.fields.iter()),
+                [] | [_, _, ..] => None,
+            })
+            .flatten();
+        fields.find_map(|field| match &field.values[..] {
+            [node] if &*field.key == "metadata.name" && &*field.operator == "In" => {
+                Some(NodeName::from(&**node))
+            }
+            _ => None,
+        })
+    }
+
     /// What the scheduler says of the pod where it has found no node for it.
     #[must_use]
     pub fn has_no_place(&self) -> Option<&str> {
@@ -325,6 +352,34 @@ pub enum NodeHealth {
 mod tests {
     use super::*;
     use crate::engine::testing::pod;
+    use crate::model::{NodeRequirement, NodeTerm};
+
+    #[test]
+    fn a_pod_that_waits_for_one_node_names_it() {
+        let insisting = |terms: &[&[&str]]| {
+            let mut pod = pod("team-a", "exporter-1");
+            pod.node = None;
+            let terms = terms.iter().map(|nodes| NodeTerm {
+                fields: vec![NodeRequirement {
+                    key: "metadata.name".into(),
+                    operator: "In".into(),
+                    values: nodes.iter().map(|node| (*node).into()).collect(),
+                }],
+                ..NodeTerm::default()
+            });
+            pod.scheduling = Some(Box::new(Scheduling {
+                nodes: vec![NodeSelector {
+                    terms: terms.collect(),
+                }],
+                ..Scheduling::default()
+            }));
+            pod.only_node()
+        };
+        assert_eq!(insisting(&[&["hand-0"]]), Some("hand-0".into()));
+        assert_eq!(insisting(&[&["hand-0", "hand-1"]]), None);
+        assert_eq!(insisting(&[&["hand-0"], &["hand-1"]]), None);
+        assert_eq!(pod("team-a", "new").only_node(), Some("node-7".into()));
+    }
 
     #[test]
     fn only_a_pod_that_the_scheduler_gave_up_on_has_no_place() {

@@ -31,6 +31,9 @@ pub struct EvictedPod {
     pub eviction_time: Option<Time>,
     /// The workload of the pod; null for a bare pod, and if unknown.
     pub workload: Option<Owner>,
+    /// Its node, as far as the pod is still there.
+    #[serde(skip)]
+    pub node: Option<String>,
     /// Outcome after eviction.
     pub after_eviction: EvictedOutcome,
     /// Whether the rule certainly caused the eviction: it evicts the pod, and no other taint does.
@@ -194,6 +197,7 @@ mod tests {
                 kind: "DaemonSet".to_owned(),
                 name: "monitor".to_owned(),
             }),
+            node: None,
             after_eviction: outcome,
             certain: false,
         }

@@ -1,88 +1,125 @@
-//! Evicted pods of which others took the place and were evicted too, and the workloads of pods that are gone.
+//! Evicted pods of which others took the place and were evicted too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::evicted::EvictedPod;
+use super::evicted_daemon;
+use super::evicted_workload::{EvictedWorkload, outcome_of_replacement};
 use super::reference::Owner;
 use crate::assess::EvictedOutcome;
-use crate::model::{Kind, NamespacedName, Workload};
+use crate::model::{Kind, NodeName, Uid};
 
-/// The pods, with those of which others took the place and were evicted too: of those that a workload has lost, only
-/// as many as it wants can be the last.
-pub(super) fn with_repetitions(
+/// Evicted pods with their outcomes.
+pub(super) struct Evictions<'a> {
+    pub(super) pods: Vec<EvictedPod>,
+    /// The pods of DaemonSets that may replace one of them.
+    pub(super) replacements: BTreeSet<&'a Uid>,
+}
+
+/// The pods, with those of which others took the place and were evicted too.
+///
+/// A StatefulSet's pod is replaced by one of its name, a DaemonSet's by one of its node. Any pod of another workload may
+/// replace any: of those that it has lost, only as many can be the last as it wants beside the pods that it had before.
+pub(super) fn with_repetitions<'a>(
     evicted: Vec<EvictedPod>,
-    makers: &[(Kind, &Workload)],
-) -> Vec<EvictedPod> {
-    let wanted: BTreeMap<(String, Owner), usize> = makers
-        .iter()
-        .filter_map(|(kind, workload)| {
-            let namespace = workload.name.namespace.to_string();
-            let wanted = usize::try_from(workload.replicas?).ok()?;
-            Some(((namespace, name_of(*kind, workload)), wanted))
-        })
-        .collect();
-    let mut later: BTreeMap<(String, Owner), usize> = BTreeMap::new();
-    let mut pods: Vec<EvictedPod> = Vec::with_capacity(evicted.len());
-    // From the last to the first: a pod was replaced if enough of its workload were evicted after it.
-    for pod in evicted.into_iter().rev() {
-        let Some(workload) = pod.workload.clone() else {
-            pods.push(pod);
-            continue;
-        };
-        let key = (pod.namespace.clone(), workload);
-        let since = later.entry(key.clone()).or_default();
-        let is_repeated = wanted
-            .get(&key)
-            // A workload that was scaled to zero has a last pod, too.
-            .is_some_and(|wanted| *since >= (*wanted).max(1))
-            && pod.after_eviction.is_of_a_workload_that_goes_on();
-        *since = since.saturating_add(1);
-        pods.push(EvictedPod {
-            after_eviction: if is_repeated {
-                EvictedOutcome::EvictedAgain
-            } else {
-                pod.after_eviction
-            },
-            ..pod
-        });
+    workloads: &[EvictedWorkload<'a>],
+    rule_nodes: Option<&BTreeSet<NodeName>>,
+) -> Evictions<'a> {
+    let mut by_name: BTreeMap<(&str, &str, &str), &EvictedWorkload<'a>> = BTreeMap::new();
+    for of in workloads {
+        let name = &of.workload.name;
+        let key = (
+            name.namespace.as_str(),
+            of.kind.as_str(),
+            name.name.as_str(),
+        );
+        by_name.insert(key, of);
     }
-    pods.reverse();
-    pods
-}
-
-/// Kind and name of a workload.
-pub(super) fn name_of(kind: Kind, workload: &Workload) -> Owner {
-    Owner {
-        kind: kind.as_str().to_owned(),
-        name: workload.name.name.to_string(),
-    }
-}
-
-/// What made a pod that is gone, by its name: that of the workload, and what controllers put behind it.
-pub(super) fn maker_of<'a>(
-    pod: &NamespacedName,
-    makers: &[(Kind, &'a Workload)],
-) -> Option<(Kind, &'a Workload)> {
-    let is_maker = |(kind, workload): &&(Kind, &Workload)| {
-        let rest = pod.name.as_str().strip_prefix(workload.name.name.as_str());
-        let rest = rest.and_then(|rest| rest.strip_prefix('-'));
-        workload.name.namespace == pod.namespace && rest.is_some_and(|rest| is_of(*kind, rest))
-    };
-    let found = makers.iter().filter(is_maker);
-    // `a-1-x` may be of Job `a`, as its index 1, and of Job `a-1`: the longer one explains more of the name.
-    let longest = found.max_by_key(|(_, workload)| workload.name.name.as_str().len());
-    longest.copied()
-}
-
-/// Whether a controller of this kind puts that behind a workload's name and `-`: a StatefulSet a number, a Job
-/// perhaps a number before what all others put there.
-fn is_of(kind: Kind, rest: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    match (kind == Kind::StatefulSet, rest.split_once('-')) {
-        (true, _) => is_number(rest),
-        (false, None) => !rest.is_empty(),
-        (false, Some((index, end))) => {
-            kind == Kind::Job && is_number(index) && !end.is_empty() && !end.contains('-')
+    let mut places: BTreeMap<(&str, &Owner), Vec<usize>> = BTreeMap::new();
+    for (place, pod) in evicted.iter().enumerate() {
+        if let Some(owner) = &pod.workload {
+            let key = (pod.namespace.as_str(), owner);
+            places.entry(key).or_default().push(place);
         }
     }
+    let mut outcomes: Vec<EvictedOutcome> = evicted.iter().map(|pod| pod.after_eviction).collect();
+    let mut replacements = BTreeSet::new();
+    for ((namespace, owner), places) in places {
+        let Some(of) = by_name.get(&(namespace, owner.kind.as_str(), owner.name.as_str())) else {
+            continue;
+        };
+        let pods: Vec<&EvictedPod> = places.iter().map(|place| &evicted[*place]).collect();
+        let of_pods = match of.kind {
+            Kind::StatefulSet => by_names(&pods),
+            Kind::DaemonSet => {
+                let found = evicted_daemon::outcomes(&pods, of, rule_nodes);
+                replacements.extend(found.replacements);
+                found.outcomes
+            }
+            _ => by_number(&pods, of),
+        };
+        for (place, outcome) in places.into_iter().zip(of_pods) {
+            outcomes[place] = outcome;
+        }
+    }
+    let pods = evicted.into_iter().zip(outcomes);
+    Evictions {
+        pods: pods
+            .map(|(pod, after_eviction)| EvictedPod {
+                after_eviction,
+                ..pod
+            })
+            .collect(),
+        replacements,
+    }
+}
+
+/// The outcomes of pods that are replaced by those of the same name, first to last.
+fn by_names(pods: &[&EvictedPod]) -> Vec<EvictedOutcome> {
+    let mut later: BTreeSet<&str> = BTreeSet::new();
+    let mut outcomes: Vec<EvictedOutcome> = Vec::with_capacity(pods.len());
+    for pod in pods.iter().rev() {
+        let is_repeated = !later.insert(&pod.name);
+        outcomes.push(match pod.after_eviction {
+            EvictedOutcome::Terminating => EvictedOutcome::Terminating,
+            _ if is_repeated => EvictedOutcome::EvictedAgain,
+            outcome => outcome,
+        });
+    }
+    outcomes.reverse();
+    outcomes
+}
+
+/// The outcomes of pods of which any later pod replaces any, first to last.
+fn by_number(pods: &[&EvictedPod], of: &EvictedWorkload<'_>) -> Vec<EvictedOutcome> {
+    let mut outcomes: Vec<EvictedOutcome> = Vec::with_capacity(pods.len());
+    let mut missing = of
+        .wanted()
+        .map(|wanted| wanted.saturating_sub(of.live.len()));
+    let replacement = of.live.iter().map(|pod| outcome_of_replacement(pod));
+    // A pending pod stands for the last one that has a replacement; `share_out` sees to that.
+    let replacement = replacement
+        .min_by_key(|outcome| *outcome != EvictedOutcome::Pending)
+        .unwrap_or(EvictedOutcome::Missing);
+    for (later, pod) in pods.iter().rev().enumerate() {
+        let younger = of.younger(pod.eviction_time);
+        let goes_on = pod.after_eviction.is_of_a_workload_that_goes_on();
+        let outcome = match younger {
+            // All pods that it wants were there before.
+            Some(0) if goes_on => EvictedOutcome::ScaledDown,
+            // From the last to the first: a pod was replaced if enough of its workload were evicted after it.
+            Some(younger) if goes_on && later >= younger => EvictedOutcome::EvictedAgain,
+            _ => pod.after_eviction,
+        };
+        outcomes.push(match (outcome, &mut missing) {
+            (EvictedOutcome::Missing, Some(0)) => replacement,
+            (EvictedOutcome::Missing | EvictedOutcome::Terminating, Some(missing)) => {
+                *missing = missing.saturating_sub(1);
+                outcome
+            }
+            _ => outcome,
+        });
+    }
+    outcomes.reverse();
+    outcomes
 }

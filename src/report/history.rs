@@ -11,7 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::events::{is_since, may_have_evicted};
 use super::evicted::{self, EvictedPod};
-use super::evicted_again::{maker_of, name_of, with_repetitions};
+use super::evicted_again::{Evictions, with_repetitions};
+use super::evicted_daemon;
+use super::evicted_workload::{
+    EvictedWorkload, is_pending, maker_of, name_of, outcome_of_replacement, pending_since,
+};
 use super::reference::{self, Owner};
 use super::table::{Table, optional};
 use super::time::Time;
@@ -19,8 +23,7 @@ use crate::assess::EvictedOutcome;
 use crate::engine::condition::evicted_since_controller_start;
 use crate::engine::{Cause, Impact, PodImpact};
 use crate::model::{
-    DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading, Uid,
-    Workload,
+    DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, NodeName, Pod, Reading, Uid,
 };
 use crate::naming::phrase::{counted, few};
 
@@ -119,13 +122,17 @@ impl RuleHistory {
         let events = sources.pod_events();
         let evictions = sources.evictions(&events, &known);
         let cancelled = sources.cancelled(&events, &known);
-        let makers = sources.makers();
         let gone: BTreeSet<&Uid> = evictions.iter().map(|event| &event.about.uid).collect();
+        let workloads = EvictedWorkload::all(&sources.reading.snapshot, &gone);
         let evicted: Vec<EvictedPod> = evictions
             .iter()
-            .map(|event| sources.evicted(event, &known, &makers, &gone))
+            .map(|event| sources.evicted(event, &known, &workloads, &gone))
             .collect();
-        let mut evicted = with_repetitions(evicted, &makers);
+        let rule_nodes = sources.rule_nodes();
+        let Evictions {
+            pods: mut evicted,
+            replacements,
+        } = with_repetitions(evicted, &workloads, rule_nodes.as_ref());
         let mut first: BTreeMap<(&str, &Owner), Option<Timestamp>> = BTreeMap::new();
         for pod in &evicted {
             let at = pod.eviction_time.map(|at| at.0);
@@ -148,13 +155,14 @@ impl RuleHistory {
                 .zip(pending_since(pod))
                 .is_none_or(|(first, since)| since >= first)
         };
-        let failed = makers.iter().filter_map(|(kind, workload)| {
+        let failed = workloads.iter().filter_map(|maker| {
+            let workload = maker.workload;
             let namespace = workload.name.namespace.as_str();
             let reason = match workload.failure.as_ref()?.ended.as_ref()? {
                 JobEnd::Failed(reason) => reason.clone(),
                 JobEnd::Complete => return None,
             };
-            is_of_them(namespace, &name_of(*kind, workload)).then(|| FailedJob {
+            is_of_them(namespace, &name_of(maker.kind, workload)).then(|| FailedJob {
                 namespace: namespace.to_owned(),
                 name: workload.name.name.to_string(),
                 reason,
@@ -166,7 +174,11 @@ impl RuleHistory {
             let replaces = workload
                 .as_ref()
                 .is_some_and(|name| is_of_them(namespace, name) && is_later(pod, name));
-            (replaces && is_pending(pod) && !gone.contains(&pod.uid)).then(|| PendingPod {
+            // A DaemonSet's pod replaces only one of the same node.
+            let is_of_node =
+                replacements.contains(&pod.uid) || !workloads.iter().any(|it| it.is_daemon_of(pod));
+            let is_new = is_pending(pod) && !gone.contains(&pod.uid);
+            (replaces && is_of_node && is_new).then(|| PendingPod {
                 namespace: namespace.to_owned(),
                 name: pod.name.name.to_string(),
                 uid: reference::known(&pod.uid),
@@ -358,23 +370,27 @@ impl<'a> HistorySources<'a> {
         }
     }
 
-    fn makers(&self) -> Vec<(Kind, &'a Workload)> {
-        let mut makers = self.reading.snapshot.workloads();
-        // Without Deployments and their like, which make no pods: a pod is named after what made it.
-        makers.retain(|(kind, _)| Kind::POD_MAKERS.contains(kind));
-        makers
+    /// The nodes of the rule's devices; absent if it selects none, or one that is local to no node.
+    fn rule_nodes(&self) -> Option<BTreeSet<NodeName>> {
+        let nodes = self
+            .impact
+            .devices
+            .iter()
+            .map(|device| device.node.cloned());
+        let nodes: Option<BTreeSet<NodeName>> = nodes.collect();
+        nodes.filter(|nodes| !nodes.is_empty())
     }
 
     fn evicted(
         &self,
         event: &Event,
         known: &KnownPods<'_>,
-        makers: &[(Kind, &Workload)],
+        workloads: &[EvictedWorkload<'_>],
         gone: &BTreeSet<&Uid>,
     ) -> EvictedPod {
         let name = &event.about.name;
         let there = known.there.get(&event.about.uid);
-        let maker = maker_of(name, makers);
+        let maker = maker_of(name, workloads);
         let of_pod = there.and_then(|pod| pod.controller.as_ref());
         EvictedPod {
             namespace: name.namespace.to_string(),
@@ -383,10 +399,11 @@ impl<'a> HistorySources<'a> {
             eviction_time: event.last.map(Time),
             workload: of_pod
                 .map(Owner::from)
-                .or_else(|| maker.map(|(kind, workload)| name_of(kind, workload))),
+                .or_else(|| maker.map(|maker| name_of(maker.kind, maker.workload))),
+            node: there.and_then(|pod| pod.node.as_ref().map(ToString::to_string)),
             after_eviction: match there {
                 Some(_) => EvictedOutcome::Terminating,
-                None => self.outcome(event, maker.map(|(_, workload)| workload), gone),
+                None => self.outcome(event, maker, gone),
             },
             certain: known
                 .hit
@@ -399,21 +416,17 @@ impl<'a> HistorySources<'a> {
     fn outcome(
         &self,
         event: &Event,
-        maker: Option<&Workload>,
+        maker: Option<&EvictedWorkload<'_>>,
         gone: &BTreeSet<&Uid>,
     ) -> EvictedOutcome {
         let pods = &self.reading.snapshot.pods;
-        let running = |pod: &Pod| {
-            if is_pending(pod) {
-                EvictedOutcome::Pending
-            } else {
-                EvictedOutcome::CreatedAgain
-            }
-        };
-        // A StatefulSet gives the name to the next pod, which may have been evicted since as well.
-        let mut others = pods.iter().filter(|pod| !gone.contains(&pod.uid));
+        // A StatefulSet gives the name to the next pod, which may have been evicted since as well, and which it may be
+        // deleting by now.
+        let mut others = pods
+            .iter()
+            .filter(|pod| !gone.contains(&pod.uid) && (maker.is_none() || pod.deletion.is_none()));
         if let Some(again) = others.find(|pod| pod.name == event.about.name) {
-            return running(again);
+            return outcome_of_replacement(again);
         }
         let Some(maker) = maker else {
             // The workload of the pod may be among those that were not read.
@@ -424,33 +437,31 @@ impl<'a> HistorySources<'a> {
                 EvictedOutcome::Unknown
             };
         };
-        match maker.failure.as_ref().and_then(|job| job.ended.as_ref()) {
+        let ended = maker.workload.failure.as_ref();
+        match ended.and_then(|job| job.ended.as_ref()) {
             Some(JobEnd::Complete) => return EvictedOutcome::JobComplete,
             Some(JobEnd::Failed(_)) => return EvictedOutcome::NotCreatedAgain,
             None => {}
         }
-        let is_of_it = |pod: &&Pod| {
-            let controller = pod.controller.as_ref();
-            let is_of_it = controller.is_some_and(|controller| controller.uid == maker.uid);
-            is_of_it && pod.deletion.is_none() && !gone.contains(&pod.uid)
-        };
-        let of_it: Vec<&Pod> = pods.iter().filter(is_of_it).collect();
         // A pod that was pending before the eviction replaces another one.
         let is_later = |pod: &Pod| {
             let times = event.last.zip(pending_since(pod));
             is_pending(pod) && times.is_none_or(|(at, since)| since >= at)
         };
-        let wanted = maker
-            .replicas
-            .map(|count| usize::try_from(count).unwrap_or_default());
+        let wanted = maker.wanted();
+        if wanted == Some(0) {
+            return EvictedOutcome::ScaledDown;
+        }
         // In an incomplete list, pods that are missing may exist.
         if self.reading.without(Kind::Pod).is_some() {
             return EvictedOutcome::Unknown;
         }
         match wanted {
             None => EvictedOutcome::Unknown,
-            Some(wanted) if of_it.len() < wanted => EvictedOutcome::Missing,
-            Some(_) if of_it.iter().any(|pod| is_later(pod)) => EvictedOutcome::Pending,
+            Some(wanted) if maker.live.len() < wanted => EvictedOutcome::Missing,
+            // It is a pod of this name that would replace it, and the other pods are all that are desired.
+            Some(_) if maker.kind == Kind::StatefulSet => EvictedOutcome::ScaledDown,
+            Some(_) if maker.live.iter().any(|pod| is_later(pod)) => EvictedOutcome::Pending,
             Some(_) => EvictedOutcome::CreatedAgain,
         }
     }
@@ -512,6 +523,9 @@ impl<'a> HistorySources<'a> {
             );
         }
         let unread = self.unread();
+        if unread.is_empty() {
+            lines.extend(evicted_daemon::unknown_nodes(evicted));
+        }
         // Without events there is no evicted pod whose outcome could be asked for.
         if !unread.is_empty() && self.reading.without(Kind::Event).is_none() {
             let kinds: Vec<&str> = unread.iter().map(|kind| kind.plural()).collect();
@@ -532,7 +546,11 @@ fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod]) {
         let count = left.entry(workload).or_default();
         *count = count.saturating_add(1);
     }
-    let of_workloads = evicted.iter_mut().filter(|pod| pod.workload.is_some());
+    // The pods of a DaemonSet are already told apart by their nodes.
+    let of_workloads = evicted.iter_mut().filter(|pod| {
+        let workload = pod.workload.as_ref();
+        workload.is_some_and(|owner| owner.kind != Kind::DaemonSet.as_str())
+    });
     let is_pending = |pod: &&mut EvictedPod| pod.after_eviction == EvictedOutcome::Pending;
     for pod in of_workloads.filter(is_pending).rev() {
         let left = left.get_mut(&(pod.namespace.as_str(), pod.workload.as_ref()));
@@ -543,23 +561,14 @@ fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod]) {
     }
 }
 
-/// Since when the scheduler has found no node for the pod, where it says so.
-fn pending_since(pod: &Pod) -> Option<Timestamp> {
-    let said = pod.scheduling.as_ref()?.said.as_ref()?;
-    said.since.filter(|_| !said.is_scheduled)
-}
-
-fn is_pending(pod: &Pod) -> bool {
-    pod.deletion.is_none() && pod.phase == Phase::Pending
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::{self, ProposedTaint};
     use crate::model::{
-        Controller, DisruptionAction, EventSubject, EvictionCondition, FailurePolicy, Job,
-        ReplicaSet, RuleMetadata, Scheduled, Scheduling, Snapshot, StatefulSet,
+        Controller, DaemonSet, Deletion, DisruptionAction, EventSubject, EvictionCondition,
+        FailurePolicy, Job, NodeRequirement, NodeSelector, NodeTerm, Phase, ReplicaSet,
+        RuleMetadata, Scheduled, Scheduling, Snapshot, StatefulSet, Workload,
     };
     use crate::report::testing;
 
@@ -763,7 +772,7 @@ mod tests {
             .map(|number| event(&format!("embed-5f6b-x{number}"), number - 50, EVICTS))
             .collect();
         let history = history(&reading, &events);
-        // The ReplicaSet wants two: only the last two may be missing.
+        // The ReplicaSet wants two and has one: of the last two, one is missing.
         let outcomes: Vec<EvictedOutcome> = history
             .evicted_pods
             .iter()
@@ -774,8 +783,228 @@ mod tests {
             [
                 EvictedOutcome::EvictedAgain,
                 EvictedOutcome::EvictedAgain,
+                EvictedOutcome::CreatedAgain,
                 EvictedOutcome::Missing,
-                EvictedOutcome::Missing,
+            ]
+        );
+    }
+
+    /// What became of the pods, by their names, first to last.
+    fn outcomes(reading: &Reading, events: &[Event]) -> Vec<(String, EvictedOutcome)> {
+        let pods = history(reading, events).evicted_pods;
+        pods.into_iter()
+            .map(|pod| (pod.name, pod.after_eviction))
+            .collect()
+    }
+
+    fn outcome(name: &str, outcome: EvictedOutcome) -> (String, EvictedOutcome) {
+        (name.to_owned(), outcome)
+    }
+
+    #[test]
+    fn a_pod_whose_workload_was_scaled_down_is_not_said_to_run_again() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let snapshot = &mut reading.snapshot;
+        snapshot.pods.clear();
+        snapshot.replica_sets = vec![ReplicaSet(workload("embed-5f6b", 0, None))];
+        snapshot.stateful_sets = vec![StatefulSet(workload("llm", 2, None))];
+        for name in ["llm-0", "llm-1"] {
+            snapshot
+                .pods
+                .push(of(name, "StatefulSet", "llm", Phase::Running));
+        }
+        let events = [
+            event("embed-5f6b-x1", -50, EVICTS),
+            event("embed-5f6b-x2", -50, EVICTS),
+            event("llm-2", -40, EVICTS),
+        ];
+        assert_eq!(
+            outcomes(&reading, &events),
+            [
+                outcome("embed-5f6b-x1", EvictedOutcome::ScaledDown),
+                outcome("embed-5f6b-x2", EvictedOutcome::ScaledDown),
+                outcome("llm-2", EvictedOutcome::ScaledDown),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_pod_of_a_stateful_set_is_evicted_again_only_under_its_own_name() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let snapshot = &mut reading.snapshot;
+        snapshot.stateful_sets = vec![StatefulSet(workload("llm", 0, None))];
+        // The replacement was never evicted, and is deleted since the set was scaled to 0.
+        snapshot.pods = vec![of("llm-0", "StatefulSet", "llm", Phase::Running)];
+        snapshot.pods[0].deletion = Some(Deletion {
+            at: testing::now(),
+            grace_period_seconds: Some(30),
+            finalizers: Vec::new(),
+        });
+        let mut events = vec![event("llm-0", -50, EVICTS), event("llm-1", -49, EVICTS)];
+        assert_eq!(
+            outcomes(&reading, &events),
+            [
+                outcome("llm-0", EvictedOutcome::ScaledDown),
+                outcome("llm-1", EvictedOutcome::ScaledDown),
+            ]
+        );
+        let mut again = event("llm-0", -40, EVICTS);
+        again.about.uid = "second".into();
+        events.push(again);
+        assert_eq!(
+            outcomes(&reading, &events),
+            [
+                outcome("llm-0", EvictedOutcome::EvictedAgain),
+                outcome("llm-1", EvictedOutcome::ScaledDown),
+                outcome("llm-0", EvictedOutcome::ScaledDown),
+            ]
+        );
+    }
+
+    /// A pod of DaemonSet exporter that was scheduled, or is not yet.
+    fn exporter(node: &str, since: i64, is_scheduled: bool) -> Pod {
+        let phase = if is_scheduled {
+            Phase::Running
+        } else {
+            Phase::Pending
+        };
+        let mut pod = of(
+            &format!("exporter-on-{node}"),
+            "DaemonSet",
+            "exporter",
+            phase,
+        );
+        pod.node = is_scheduled.then(|| node.into());
+        let field = NodeRequirement {
+            key: "metadata.name".into(),
+            operator: "In".into(),
+            values: vec![node.into()],
+        };
+        let selector = NodeSelector {
+            terms: vec![NodeTerm {
+                fields: vec![field],
+                ..NodeTerm::default()
+            }],
+        };
+        pod.scheduling = Some(Box::new(Scheduling {
+            said: Some(Scheduled {
+                is_scheduled,
+                since: Some(testing::after(since)),
+                reason: "".into(),
+                message: "".into(),
+            }),
+            nodes: (!is_scheduled).then_some(selector).into_iter().collect(),
+            ..Scheduling::default()
+        }));
+        pod
+    }
+
+    /// DaemonSet exporter on three nodes, of which the rule's device is on node-7.
+    fn with_exporters(pods: Vec<Pod>) -> Reading {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let device = crate::engine::testing::published("gpu-0", &[]);
+        reading.snapshot.slices = vec![crate::engine::testing::slice(vec![device])];
+        reading.snapshot.daemon_sets = vec![DaemonSet(workload("exporter", 3, None))];
+        reading.snapshot.pods = pods;
+        reading
+    }
+
+    fn storm() -> [Event; 3] {
+        [
+            event("exporter-a", -50, EVICTS),
+            event("exporter-b", -48, EVICTS),
+            event("exporter-c", -46, EVICTS),
+        ]
+    }
+
+    #[test]
+    fn pods_of_a_daemon_set_that_are_evicted_one_after_another_on_a_node_are_evicted_again() {
+        let others = || {
+            vec![
+                exporter("node-5", -600, true),
+                exporter("node-6", -600, true),
+            ]
+        };
+        let ending_with = |last| {
+            [
+                outcome("exporter-a", EvictedOutcome::EvictedAgain),
+                outcome("exporter-b", EvictedOutcome::EvictedAgain),
+                outcome("exporter-c", last),
+            ]
+        };
+        let missing = with_exporters(others());
+        assert_eq!(
+            outcomes(&missing, &storm()),
+            ending_with(EvictedOutcome::Missing)
+        );
+        let mut pods = others();
+        pods.push(exporter("node-7", -44, true));
+        let running = with_exporters(pods);
+        assert_eq!(
+            outcomes(&running, &storm()),
+            ending_with(EvictedOutcome::CreatedAgain)
+        );
+    }
+
+    #[test]
+    fn a_pending_pod_of_a_daemon_set_replaces_none_of_another_node() {
+        let reading = with_exporters(vec![
+            exporter("node-5", -600, true),
+            exporter("node-6", -45, false),
+            exporter("node-7", -44, true),
+        ]);
+        let found = history(&reading, &storm());
+        let last = found.evicted_pods.last().map(|pod| pod.after_eviction);
+        assert_eq!(last, Some(EvictedOutcome::CreatedAgain));
+        assert_eq!(found.pending_pods, []);
+        // Of its own node, it does.
+        let pending = with_exporters(vec![
+            exporter("node-5", -600, true),
+            exporter("node-6", -600, true),
+            exporter("node-7", -45, false),
+        ]);
+        let found = history(&pending, &storm());
+        let last = found.evicted_pods.last().map(|pod| pod.after_eviction);
+        assert_eq!(last, Some(EvictedOutcome::Pending));
+        assert_eq!(found.pending_pods.len(), 1);
+    }
+
+    #[test]
+    fn where_the_node_of_an_evicted_pod_decides_and_is_unknown_so_is_the_outcome() {
+        let mut reading = with_exporters(vec![
+            exporter("node-5", -600, true),
+            exporter("node-6", -45, false),
+            exporter("node-7", -44, true),
+        ]);
+        // Without slices, the rule may be about devices of any node.
+        reading.snapshot.slices.clear();
+        let found = history(&reading, &storm());
+        let last = found.evicted_pods.last().map(|pod| pod.after_eviction);
+        assert_eq!(last, Some(EvictedOutcome::Unknown));
+        let line = "unknown: which pod of DaemonSet/exporter in ml replaced which evicted pod: \
+                    events do not record the node";
+        assert!(
+            found.lines().iter().any(|told| told == line),
+            "{:?}",
+            found.lines()
+        );
+    }
+
+    #[test]
+    fn pods_that_stayed_replace_none_that_was_evicted_later() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let mut stayed = of("embed-5f6b-old", "ReplicaSet", "embed-5f6b", Phase::Running);
+        stayed.scheduling = exporter("node-7", -600, true).scheduling;
+        reading.snapshot.pods = vec![stayed];
+        let events = [
+            event("embed-5f6b-x1", -50, EVICTS),
+            event("embed-5f6b-x2", -48, EVICTS),
+        ];
+        assert_eq!(
+            outcomes(&reading, &events),
+            [
+                outcome("embed-5f6b-x1", EvictedOutcome::EvictedAgain),
+                outcome("embed-5f6b-x2", EvictedOutcome::Missing),
             ]
         );
     }

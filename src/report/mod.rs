@@ -78,6 +78,8 @@ mod event_chart;
 pub mod events;
 pub mod evicted;
 mod evicted_again;
+mod evicted_daemon;
+mod evicted_workload;
 pub mod explain;
 pub mod guard;
 pub mod history;

@@ -4,12 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocker::Blocker;
-use super::metadata::{API_VERSION, Cluster, Metadata};
+use super::metadata::{API_VERSION, Cluster, Metadata, Warning};
 use super::rules::resource_name;
 use super::table::{Section, View};
 use super::unevicted_pods::{NotEvictedPod, not_evicted_line};
 use crate::engine::settle::Goal;
-use crate::naming::phrase::counted;
 
 /// Which report this is.
 const KIND: &str = "WaitReport";
@@ -49,6 +48,12 @@ pub struct WaitReport {
     /// are gone.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
+    /// Warnings that do not prevent the report.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+    /// How far the workloads are, in one line; empty where something else is waited for.
+    #[serde(skip)]
+    pub recovery: String,
 }
 
 impl WaitReport {
@@ -78,6 +83,8 @@ impl WaitReport {
             seen_pod_count: 0,
             blockers: left.unwrap_or_default(),
             not_evicted_pods: Vec::new(),
+            warnings: Vec::new(),
+            recovery: String::new(),
         }
     }
 }
@@ -113,12 +120,8 @@ impl View for WaitReport {
             .iter()
             .map(|left| format!("left: {}", left.message));
         // Rules that do not exist are not said to have done anything.
-        let pods = (self.met && self.rules.is_empty() && self.goal == RECOVERED).then(|| {
-            format!(
-                "{} evicted, all workloads recovered",
-                counted(self.seen_pod_count, "pod")
-            )
-        });
+        let pods = (self.met && self.rules.is_empty() && self.goal == RECOVERED)
+            .then(|| self.recovery.clone());
         let lines = lines
             .chain(pods)
             .chain(left)

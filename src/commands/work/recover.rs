@@ -14,6 +14,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Gap};
 use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
+use crate::report::metadata::Warning;
 use crate::report::wait::WaitReport;
 
 /// How often is looked; what makes pods is read by lists.
@@ -55,6 +56,10 @@ impl Recover<'_> {
                 let held = since.get_or_insert_with(Instant::now).elapsed();
                 if held >= self.patience.settle {
                     drop(progress);
+                    let warning = found.warning();
+                    for warning in warning.iter().map(Warning::from) {
+                        context.printer.warn(&warning.line());
+                    }
                     return self.over(&found, began, None);
                 }
             } else {
@@ -122,6 +127,8 @@ impl Recover<'_> {
         Ok(WaitReport {
             waited_seconds: began.elapsed().as_secs(),
             seen_pod_count: found.pods,
+            warnings: found.warning().iter().map(Warning::from).collect(),
+            recovery: found.line(),
             ..WaitReport::recovered(names.collect(), left)
         })
     }
@@ -136,8 +143,12 @@ fn left_of(found: &Recovery) -> Vec<Blocker> {
         .map(|text| Blocker::recovering("", "", text));
     let left: Vec<Blocker> = found.open.iter().map(Blocker::from).chain(lost).collect();
     if left.is_empty() {
-        let text =
-            "all workloads have recovered, but not for long enough yet (--settle)".to_owned();
+        let state = if found.without_pods.is_empty() {
+            "all workloads have recovered"
+        } else {
+            "no workload is left to recover"
+        };
+        let text = format!("{state}, but not for long enough yet (--settle)");
         return vec![Blocker::recovering("", "", text)];
     }
     left

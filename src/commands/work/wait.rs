@@ -15,6 +15,7 @@ use super::connect::Live;
 use super::observer::RuleObserver;
 use super::unreleased_devices::{clear_ended, note_not_released};
 use crate::commands::context::Context;
+use crate::decide::choice::rules_without_published_devices;
 use crate::decide::wait_advice::UnreleasedLine;
 use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
@@ -64,6 +65,16 @@ pub(crate) enum WaitEnd {
     NotReleased(Vec<Blocker>),
 }
 
+/// What there is to say of idle devices beside the claims that hold them; nothing for other goals.
+#[derive(Default)]
+struct BesideIdle {
+    /// Rules that record a device of the same hardware: it is idle when all of it is, whichever rule records that a
+    /// part of it is not.
+    recorded: Vec<DeviceTaintRule>,
+    /// What the wait cannot see.
+    warnings: Vec<Oddity>,
+}
+
 /// A wait that is over.
 #[derive(Debug)]
 pub(crate) struct WaitResult {
@@ -72,6 +83,8 @@ pub(crate) struct WaitResult {
     pub(crate) pods: usize,
     /// Who uses the devices and stays.
     pub(crate) staying: Vec<NotEvictedPod>,
+    /// What the result does not cover.
+    pub(crate) warnings: Vec<Oddity>,
     /// How long it lasted.
     pub(crate) took: Duration,
 }
@@ -87,6 +100,7 @@ impl WaitResult {
             waited_seconds: self.took.as_secs(),
             seen_pod_count: self.pods,
             not_evicted_pods: self.staying.clone(),
+            warnings: self.warnings.clone(),
             ..WaitReport::new(wait.goal, wait.names(), left)
         }
     }
@@ -104,20 +118,30 @@ impl Wait<'_> {
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let semantics = view.semantics;
-        // Hardware is idle when all of it is, whichever rule records that a part of it is not.
-        let recorded = match self.goal {
-            Goal::Idle => {
-                unreleased_devices::on_same_hardware(self.rules, view.snapshot(), &semantics)
-            }
-            Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
+        let beside = match self.goal {
+            Goal::Idle => BesideIdle {
+                recorded: unreleased_devices::on_same_hardware(
+                    self.rules,
+                    view.snapshot(),
+                    &semantics,
+                ),
+                warnings: rules_without_published_devices(self.rules, &view.reading, &semantics)
+                    .iter()
+                    .map(Oddity::from)
+                    .collect(),
+            },
+            Goal::Evicted | Goal::Observed | Goal::Deleted => BesideIdle::default(),
         };
+        for warning in &beside.warnings {
+            context.printer.warn(&warning.line());
+        }
         let observer = RuleObserver::on_pods(view, self.rules, self.goal)?;
         // Only a warning: what the wait is for has begun, and is refused earlier where it has not.
         if self.patience.is_too_short_to_settle() {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);
         }
-        self.wait(observer, &semantics, &recorded, context).await
+        self.wait(observer, &semantics, &beside, context).await
     }
 
     /// Waits for something about the rules themselves.
@@ -132,8 +156,13 @@ impl Wait<'_> {
     ) -> Result<WaitResult, Failure> {
         let observer = RuleObserver::on_rules(live.clone(), self.names(), self.goal).await?;
         // What rules themselves become is the same in every version that has them.
-        self.wait(observer, &Semantics::newest(), &[], context)
-            .await
+        self.wait(
+            observer,
+            &Semantics::newest(),
+            &BesideIdle::default(),
+            context,
+        )
+        .await
     }
 
     /// What the rules are called.
@@ -148,9 +177,10 @@ impl Wait<'_> {
         &self,
         mut observer: RuleObserver,
         semantics: &Semantics,
-        recorded: &[DeviceTaintRule],
+        beside: &BesideIdle,
         context: &Context,
     ) -> Result<WaitResult, Failure> {
+        let recorded = &beside.recorded[..];
         let began = Instant::now();
         let mut settle = Settle::new(self.goal, self.rules, self.patience, semantics)
             .expecting(self.expected.iter().cloned());
@@ -217,6 +247,7 @@ impl Wait<'_> {
                     ending,
                     pods: progress.pods,
                     staying: progress.staying.clone(),
+                    warnings: beside.warnings.clone(),
                     took: began.elapsed(),
                 };
                 let wait = waited.report(self);

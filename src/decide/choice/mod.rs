@@ -47,4 +47,6 @@ pub use numbers::{noted_numbers, numbers};
 pub use parse::{Choice, ChoiceBasis, Purpose, hardware_among, incomplete_taint};
 pub use shown::ShownDevices;
 pub use unknown::{no_devices, no_such_device, refuse_missing, refuse_unmatched};
-pub use unpublished::{drivers_away, on_another_node, with_drivers_away};
+pub use unpublished::{
+    drivers_away, on_another_node, rules_without_published_devices, with_drivers_away,
+};

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use super::shown::ShownDevices;
+use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DriverName, NodeName, Warning};
+use crate::model::{DeviceTaintRule, DriverName, Kind, NodeName, Reading, Warning};
+use crate::naming::phrase::few;
 
 /// A name that matches nothing is no mistake where its driver is `away` from the node, and publishes nothing: then only
 /// what claims hold is known.
@@ -57,10 +61,60 @@ pub fn drivers_away(node: &NodeName, away: &BTreeSet<DriverName>) -> Option<Warn
     })
 }
 
+/// That rules select no published device, so that only claims tell whether their devices are in use, and nothing which
+/// devices share their hardware. Nothing is said where slices were not read.
+#[must_use]
+pub fn rules_without_published_devices(
+    rules: &[DeviceTaintRule],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Option<Warning> {
+    if reading.without(Kind::ResourceSlice).is_some() {
+        return None;
+    }
+    // Which devices a rule selects is the same at any time.
+    let at = Timestamp::UNIX_EPOCH;
+    let proposed = ProposedTaint::of_rules(rules, at);
+    let impact = engine::preview(&reading.snapshot, &proposed, at, semantics);
+    let counted = rules.iter().zip(&impact.rules);
+    let without: Vec<&DeviceTaintRule> = counted
+        .filter(|(_, counted)| counted.counts.published_devices == 0)
+        .map(|(rule, _)| rule)
+        .collect();
+    let names: Vec<String> = without.iter().map(|rule| rule.name.to_string()).collect();
+    let who = match names.as_slice() {
+        [] => return None,
+        [only] => format!("rule {only} selects"),
+        several => format!("rules {} select", few(several)),
+    };
+    let drivers = without.iter().filter_map(|rule| {
+        let selector = rule.selector.as_ref()?;
+        selector.driver.as_ref().map(DriverName::as_str)
+    });
+    let drivers: BTreeSet<&str> = drivers.collect();
+    let fix = match drivers.into_iter().collect::<Vec<_>>().as_slice() {
+        [] => "if a driver is not running, restart it, and run this again".to_owned(),
+        [only] => format!("if driver {only} is not running, restart it, and run this again"),
+        several => format!(
+            "if one of the drivers {} is not running, restart it, and run this again",
+            several.join(", ")
+        ),
+    };
+    Some(Warning {
+        code: "no-published-devices",
+        message: format!(
+            "{who} no published device: other devices on the same hardware are unknown, and may be \
+             in use"
+        ),
+        fix: Some(fix),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::decide::choice::DeviceArguments;
+    use crate::report::testing;
 
     #[test]
     fn a_device_of_a_driver_that_is_away_is_no_mistake() {
@@ -79,6 +133,40 @@ mod tests {
              allocated devices on the node are known"
         );
         assert_eq!(of("nic.example.com/node-7/nic-0"), "no device matches");
+    }
+
+    #[test]
+    fn a_rule_whose_devices_are_not_published_does_not_show_what_shares_their_hardware() {
+        let rule = |name: &str, device: &str| {
+            let mut rule = crate::decide::recovery::gone_rule(name);
+            let mut selector = testing::proposed(None).selector;
+            if let Some(selector) = &mut selector {
+                selector.device = Some(device.into());
+            }
+            rule.selector = selector;
+            rule
+        };
+        let mut reading = testing::reading();
+        reading.known.insert(Kind::ResourceSlice);
+        let device = crate::engine::testing::published("gpu-0", &[]);
+        reading.snapshot.slices = vec![crate::engine::testing::slice(vec![device])];
+        let told = |rules: &[DeviceTaintRule], reading: &Reading| {
+            rules_without_published_devices(rules, reading, &testing::semantics(37))
+        };
+        assert_eq!(told(&[rule("there", "gpu-0")], &reading), None);
+        let rules = [rule("there", "gpu-0"), rule("away", "gpu-1")];
+        let warning = told(&rules, &reading).expect("a warning");
+        assert_eq!(
+            warning.message,
+            "rule away selects no published device: other devices on the same hardware are \
+             unknown, and may be in use"
+        );
+        assert_eq!(
+            warning.fix.as_deref(),
+            Some("if driver gpu.example.com is not running, restart it, and run this again")
+        );
+        reading.known.remove(&Kind::ResourceSlice);
+        assert_eq!(told(&rules, &reading), None);
     }
 
     #[test]
