@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::stage::ABORTED;
 use super::state::UnitState;
 use crate::decide::RulePatch;
 use crate::engine::Semantics;
@@ -11,9 +12,6 @@ use jiff::Timestamp;
 
 /// Time between two evaluations of a guard that pauses a drain.
 const INTERVAL: Duration = Duration::from_secs(5);
-
-/// The stage of rules whose drain was aborted.
-pub(super) const ABORTED: &str = "Aborted";
 
 /// The next step before a unit starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The stage of rules whose drain was aborted, as the rule records it.
+pub(super) const ABORTED: &str = "Aborted";
+
 /// Stage of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UnitStage {

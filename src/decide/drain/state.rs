@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::completeness::{DrainSize, reversed_units};
-use super::pause::ABORTED;
-use super::stage::UnitStage;
+use super::stage::{ABORTED, UnitStage};
 use super::unit::Unit;
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::engine::rule_lifecycle::blocks;
