@@ -25,6 +25,7 @@ mod impact_facts;
 mod outcome;
 pub mod plan;
 mod pod;
+mod recurring;
 mod replacements;
 pub mod room;
 mod severity;
@@ -46,6 +47,7 @@ pub use impact_facts::{DeviceFacts, ImpactFacts, PodFacts};
 pub use outcome::Outcome;
 pub use plan::PlanUnit;
 pub use pod::PodAssessment;
+pub use recurring::{recurring_warning, recurring_workloads_of_rule};
 pub use replacements::{
     AvailableDevices, ClaimReplacement, Replacements, RequestReplacement, completeness,
 };

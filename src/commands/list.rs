@@ -38,8 +38,8 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; for
 /// effect None, the pods that NoExecute would evict. In parentheses are pods that are terminating, that
 /// stay, or that use partitions of the devices. EVICTING is the controller's condition: `stale` if the
-/// condition is for an earlier generation of the rule, and `yes (stale)` if the condition reports
-/// evictions, but no pod is left.
+/// condition is for an earlier generation of the rule, `yes (stale)` if the condition reports evictions,
+/// but no pod is left, and `(recurring)` if replacements for terminating pods are evicted too.
 ///
 /// With -o json and yaml, `items` has the rules as in the cluster, and `ruleSummaries` has DEVICES, PODS
 /// and EVICTING of each.
@@ -219,7 +219,13 @@ impl FollowedQuestion for Listed<'_> {
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let completeness = ReportCompleteness::new(gaps, basis.semantics);
         let beside = pods_beside(&basis.reading.snapshot, &proposed, &impact, basis.semantics);
-        let rows = rows(shown.clone(), &impact, &beside, &completeness);
+        let rows = rows(
+            shown.clone(),
+            &impact,
+            &beside,
+            basis.reading,
+            &completeness,
+        );
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         let list = if self.args.output.output == Format::Html {
             let as_they_are = evicting(&shown, basis.now);

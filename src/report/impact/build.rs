@@ -19,7 +19,7 @@ use super::view::{
 use crate::assess::defects;
 use crate::assess::{
     Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
-    ReportCompleteness, TaintCounts,
+    ReportCompleteness, TaintCounts, recurring_warning,
 };
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
 use crate::engine::{
@@ -76,6 +76,7 @@ impl ImpactReport {
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;
         let assessment = assessed.assessment;
+        defects.extend(recurring_warning(None, &assessment.recurring));
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
