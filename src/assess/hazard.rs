@@ -229,7 +229,7 @@ hazards! {
         decided_by: Pod,
         of: Evicted,
         after: MadeAgain,
-        reads: [Nodes, Inventory],
+        reads: [Inventory],
         meaning: "the driver of its device is not running: it would hang in Terminating",
         find: HazardEvidence::driver_down,
     }

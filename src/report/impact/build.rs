@@ -9,7 +9,9 @@ use super::budgets::Budget;
 use super::finding::Finding;
 use super::note::{self, NoteCode};
 use super::published::Published;
-use super::release_time::{note_freed, note_hardware_in_use, note_selected_hardware_in_use};
+use super::release_time::{
+    note_freed, note_hardware_in_use, note_selected_hardware_in_use, note_unknown_ends,
+};
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::view::{
@@ -65,6 +67,9 @@ impl ImpactReport {
             note_freed(&mut devices, &pods, Time(basis.now));
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
+            if assessed.assessment.totals.has_unknown_ends() {
+                note_unknown_ends(&mut devices, &basis.reading.snapshot, impact, basis.now);
+            }
         }
         let rules = impact.rules.iter();
         let taints: Vec<_> = rules
@@ -336,6 +341,7 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
             .collect(),
         release_time: None,
         not_released_reason: None,
+        release_time_if_running: None,
     }
 }
 

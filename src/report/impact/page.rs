@@ -131,7 +131,7 @@ fn device(device: &Device) -> Vec<String> {
             (Some(at), _) => at.to_string(),
             (None, Some(why)) if why.is_certain() => format!("never: {}", why.describe()),
             (None, Some(why)) => format!("{UNKNOWN}: {}", why.describe()),
-            // Neither is noted of any device where pods or claims could not be read.
+            // Neither is noted where pods, claims, or whether a pod can end could not be read.
             (None, None) => UNKNOWN.to_owned(),
         },
         optional(Some(&claims.join(", "))),

@@ -154,6 +154,23 @@ pub(super) fn note_selected_hardware_in_use(
     }
 }
 
+/// Notes that it is not known when devices become free that are in use `now`, or are the same hardware as one that is:
+/// whether the pods on them can end could not be read.
+pub(super) fn note_unknown_ends(
+    devices: &mut [Device],
+    snapshot: &Snapshot,
+    impact: &Impact<'_>,
+    now: Timestamp,
+) {
+    let is_used = |device: &Device| device.release_time.is_some_and(|at| at.0 > now);
+    let same = same_as_selected(devices, is_used, snapshot, impact);
+    for device in devices {
+        if is_used(device) || same.contains(&device.device) {
+            device.release_time_if_running = device.release_time.take();
+        }
+    }
+}
+
 /// The other selected devices that are the same hardware as one that `is_held`.
 fn same_as_selected(
     devices: &[Device],
@@ -215,6 +232,8 @@ pub(super) struct DeviceReleases {
     pub(super) later: Vec<i64>,
     /// How many nobody has already.
     now: usize,
+    /// How many somebody has now, and are free later if the nodes and drivers of their pods are running.
+    if_running: usize,
     /// How many there are.
     all: usize,
     /// How many do not become free, by the reason.
@@ -231,6 +250,10 @@ impl DeviceReleases {
         Self {
             now: free_at().count().saturating_sub(later.len()),
             all: devices.len(),
+            if_running: devices
+                .iter()
+                .filter(|device| device.release_time_if_running.is_some())
+                .count(),
             later,
             held: devices
                 .iter()
@@ -269,7 +292,8 @@ impl DeviceReleases {
     }
 
     fn free_by_then(&self) -> String {
-        let free = self.now.saturating_add(self.later.len());
+        let later = self.later.len().saturating_add(self.if_running);
+        let free = self.now.saturating_add(later);
         let may_be_more = self.held.keys().any(|why| !why.is_certain());
         match (free, self.all) {
             (_, 0) => String::new(),
@@ -309,7 +333,7 @@ mod tests {
     use crate::assess::{Basis, Limits, Outcome};
     use crate::engine::preview;
     use crate::model::{
-        self, ClaimSource, CounterUse, DeviceTerms, PodClaim, StatefulSet, Toleration,
+        self, ClaimSource, CounterUse, DeviceTerms, Kind, PodClaim, StatefulSet, Toleration,
     };
     use crate::report::impact::ImpactReport;
     use crate::report::testing::{self, Example, TAINT, reference};
@@ -542,7 +566,7 @@ mod tests {
     }
 
     /// The devices of a card whose first partition a pod uses that tolerates the taint so long, by name.
-    fn of_card(seconds: Option<i64>) -> Vec<Device> {
+    fn of_card(seconds: Option<i64>, is_node_known: bool) -> Vec<Device> {
         let mut user = testing::pod("team-a", "slow-0");
         let mut claim = testing::claim_in_use(&user);
         let result = &mut claim.allocation.as_mut().expect("allocated").results[0];
@@ -569,6 +593,9 @@ mod tests {
         reading.snapshot.pods = vec![user];
         reading.snapshot.stateful_sets = vec![StatefulSet(testing::workload("slow", 1))];
         reading.snapshot.nodes = vec![testing::node("node-7")];
+        if !is_node_known {
+            reading.known.remove(&Kind::Node);
+        }
         let mut taint = testing::proposed(None);
         taint.selector.as_mut().expect("a selector").device = None;
         let (taints, semantics) = ([taint], testing::semantics(37));
@@ -585,12 +612,27 @@ mod tests {
         };
         let may_be_in_use = Some(NotReleased::HardwareMayBeInUse);
         let may_return = Some(NotReleased::PodMayReturn);
-        let devices = of_card(Some(20));
+        let devices = of_card(Some(20), true);
         assert_eq!(why(&devices), [may_be_in_use, may_return, may_be_in_use]);
         assert!(devices.iter().all(|device| device.release_time.is_none()));
-        let devices = of_card(None);
+        let devices = of_card(None, true);
         assert_eq!(why(&devices), [None; 3]);
         assert!(devices.iter().all(|device| device.release_time.is_some()));
+    }
+
+    #[test]
+    fn no_device_is_known_to_be_free_while_a_node_is_not_known_that_has_to_end_a_pod_on_its_hardware()
+     {
+        for device in of_card(None, false) {
+            let Device {
+                release_time,
+                not_released_reason,
+                release_time_if_running,
+                ..
+            } = device;
+            assert_eq!((release_time, not_released_reason), (None, None));
+            assert!(release_time_if_running.is_some());
+        }
     }
 
     /// The page on concepts gives the rate that estimates are made with.

@@ -444,6 +444,9 @@ pub struct Device {
     /// Why the device does not become free, or may not; null if releaseTime is set, and if unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
+    /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
+    #[serde(skip)]
+    pub release_time_if_running: Option<Time>,
 }
 
 /// Why the evictions do not free a device, or may not; if several reasons apply, the first in this table.
