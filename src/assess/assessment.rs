@@ -1,5 +1,7 @@
 //! What follows from verdicts for people.
 
+use std::collections::BTreeSet;
+
 use super::basis::Basis;
 use super::completeness::ReportCompleteness;
 use super::consent::{Consent, consent};
@@ -8,6 +10,7 @@ use super::evidence::HazardEvidence;
 use super::guard::{GuardOutcome, Limits, Measured};
 use super::impact_facts::ImpactFacts;
 use super::pod::PodAssessment;
+use super::recurring::recurring_workloads_of_all;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::totals::{Tally, Totals};
@@ -34,6 +37,8 @@ pub struct Assessment {
     pub replacements: Replacements,
     /// Who stays on the same hardware.
     pub siblings: Vec<Sibling>,
+    /// The workloads whose terminating pods have replacements that are evicted too, by kind and name.
+    pub recurring: BTreeSet<String>,
 }
 
 impl Assessment {
@@ -99,6 +104,7 @@ impl<'a> Assessed<'a> {
             consent: consent(&tally, &totals, basis.semantics),
             replacements: disruption_facts.replacements.clone(),
             siblings: disruption_facts.siblings.clone(),
+            recurring: recurring_workloads_of_all(impact, basis.reading),
             effects,
             totals,
         };

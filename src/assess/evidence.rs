@@ -8,13 +8,11 @@ use super::disruption_facts::DisruptionFacts;
 use super::siblings::beside;
 use crate::engine::disruption::BudgetAnswer;
 use crate::engine::job_fate::{JobFailure, JobFate};
+use crate::engine::recurring_evictions::replacement_takes_claim;
 use crate::engine::termination_blocker::{DriverPresence, Publishers};
 use crate::engine::workloads::{Gang, gangs};
 use crate::engine::{Impact, PodImpact, Verdict};
-use crate::model::{
-    ClaimSource, Controller, DeviceId, Kind, Node, NodeHealth, NodeName, ObjectName, Pod, Reading,
-    Uid,
-};
+use crate::model::{Controller, DeviceId, Kind, Node, NodeHealth, NodeName, Pod, Reading, Uid};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 
@@ -317,22 +315,8 @@ impl<'a> HazardEvidence<'a> {
         as_meant(impact.tolerates_schedule_only && self.is_made_again(impact.pod))
     }
 
-    /// Whether its replacement is made while it terminates, and takes its claim as it is allocated: only a claim that no
-    /// pod uses is deallocated, and taints do not count for a claim that is allocated.
-    ///
-    /// Upstream: `syncClaim` in `pkg/controller/resourceclaim/controller.go`, `PreFilter` in
-    /// `pkg/scheduler/framework/plugins/dynamicresources`, and `FilterActivePods` for ReplicaSets; a StatefulSet and a
-    /// DaemonSet wait until the pod is gone.
     pub(super) fn claim_stays_allocated(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
-        let is_used = |name: &ObjectName| impact.claims.iter().any(|used| used.claim.name == *name);
-        let is_named = impact.pod.claims.iter().any(|entry| match &entry.source {
-            ClaimSource::Claim(name) => is_used(name),
-            ClaimSource::Template { .. } | ClaimSource::Unknown => false,
-        });
-        let owner = impact.pod.controller.as_ref();
-        let at_once = owner
-            .is_some_and(|owner| matches!(&*owner.kind, "ReplicaSet" | "ReplicationController"));
-        as_meant(is_named && at_once && self.is_made_again(impact.pod))
+        as_meant(replacement_takes_claim(impact) && self.is_made_again(impact.pod))
     }
 
     /// Which annotation asks that the pod be left alone.
@@ -439,7 +423,9 @@ mod tests {
     use crate::engine::job_fate::job_fates;
     use crate::engine::workloads::recovering;
     use crate::engine::{ClaimUse, NotEvicted, Origin, disruption};
-    use crate::model::{NodeCondition, Phase, PodClaim, PodGroup, ReplicaSet, Workload};
+    use crate::model::{
+        ClaimSource, NodeCondition, Phase, PodClaim, PodGroup, ReplicaSet, Workload,
+    };
     use crate::report::testing::{self, node, workload};
 
     fn found(impact: PodImpact<'_>, reading: &Reading) -> Vec<Finding> {

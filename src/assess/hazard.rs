@@ -229,7 +229,7 @@ hazards! {
         decided_by: Pod,
         of: Evicted,
         after: MadeAgain,
-        reads: [Nodes, Inventory],
+        reads: [Inventory],
         meaning: "the driver of its device is not running: it would hang in Terminating",
         find: HazardEvidence::driver_down,
     }
@@ -350,7 +350,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "replacements are evicted again: their claims need a NoExecute toleration without \
+        meaning: "replacements may be evicted too: their claims need a NoExecute toleration without \
             tolerationSeconds",
         find: HazardEvidence::tolerates_schedule_only,
     }

@@ -26,6 +26,7 @@ mod outcome;
 pub mod plan;
 mod pod;
 pub mod possible_hardware;
+mod recurring;
 mod replacements;
 pub mod room;
 mod severity;
@@ -47,6 +48,7 @@ pub use impact_facts::{DeviceFacts, ImpactFacts, PodFacts};
 pub use outcome::Outcome;
 pub use plan::PlanUnit;
 pub use pod::PodAssessment;
+pub use recurring::{recurring_warning, recurring_workloads_of_rule};
 pub use replacements::{
     AvailableDevices, ClaimReplacement, Replacements, RequestReplacement, completeness,
 };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Severity of the impact on a pod, in ascending order.
 ///
 /// It is based on known data only, so the real severity may be higher: `incomplete` lists the missing data,
-/// and the bounds of `severities.dangerPodCount` show how many more pods may be in danger.
+/// and the bounds of `severities.dangerPodCount` and the counts beside it show how many more pods may be of each.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

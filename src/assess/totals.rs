@@ -39,6 +39,11 @@ pub struct Totals {
     pub pods_critical: Count,
     /// Pods that would be evicted, and that nothing creates again.
     pub pods_unmanaged: Count,
+    /// Pods that would be evicted, and that their nodes cannot end as things are; any may be one whose node is not
+    /// known.
+    pub pods_on_lost_nodes: Count,
+    /// Pods that would be evicted, and that hang until a driver is back; any may be one where slices are not known.
+    pub pods_without_driver: Count,
     /// Namespaces of the pods that would be evicted.
     pub namespaces: Count,
     /// Nodes of the pods that would be evicted.
@@ -67,16 +72,25 @@ pub struct Totals {
     pub last_eviction: Option<Timestamp>,
 }
 
+impl Totals {
+    /// Whether it is not known of every pod that would be evicted whether it can end.
+    #[must_use]
+    pub fn has_unknown_ends(&self) -> bool {
+        let ends = [self.pods_on_lost_nodes, self.pods_without_driver];
+        ends.iter().any(|count| count.exact().is_none())
+    }
+}
+
 /// Pods that would be evicted, by the worst of the hazards that were found; those of danger are counted with
 /// their uncertainty by [`Totals::pods_in_danger`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Severities {
     /// Without a hazard.
-    pub ok: usize,
+    pub ok: Count,
     /// With one that is worth knowing.
-    pub notice: usize,
+    pub notice: Count,
     /// With one that costs something which does not come back by itself.
-    pub warning: usize,
+    pub warning: Count,
 }
 
 /// What counts are made from.
@@ -187,6 +201,35 @@ impl<'t, 'a> Tally<'t, 'a> {
         self.evicted().filter(is).count()
     }
 
+    /// The pods that would be evicted and whose worst hazard is of that severity: where something was not read in which
+    /// a worse one is found, any of them may have that, and any that seems less badly hit may be one of them.
+    fn with_severity(&self, severity: Severity, pods: Count) -> Count {
+        let found = self.severity(severity);
+        let is_unread = |is_meant: &dyn Fn(Severity) -> bool| {
+            let hazards = Hazard::ALL.into_iter();
+            let mut reads = hazards
+                .filter(|hazard| is_meant(hazard.severity()))
+                .flat_map(Hazard::reads);
+            reads.any(|subject| self.of(*subject, found).most().is_none())
+        };
+        let may_be_fewer = pods.exact().is_none() || is_unread(&|other| other > severity);
+        let least = if may_be_fewer { 0 } else { found };
+        let most = if pods.exact().is_none() {
+            pods.most()
+        } else if is_unread(&|other| other == severity) {
+            let better = Severity::ALL.into_iter().filter(|other| *other < severity);
+            let better: usize = better.map(|other| self.severity(other)).sum();
+            Some(found.saturating_add(better))
+        } else {
+            Some(found)
+        };
+        let bounds = most.map_or_else(
+            || Count::at_least(least),
+            |most| Count::between(least, most),
+        );
+        bounds.having_counted(found)
+    }
+
     /// All counts.
     #[must_use]
     pub fn totals(&self) -> Totals {
@@ -217,15 +260,17 @@ impl<'t, 'a> Tally<'t, 'a> {
             pods_not_evicted: using(Outcome::NotEvicted),
             pods_critical: self.with_hazard(Hazard::Critical),
             pods_unmanaged: self.with_hazard(Hazard::Unmanaged),
+            pods_on_lost_nodes: self.with_hazard(Hazard::NodeNotReady),
+            pods_without_driver: self.with_hazard(Hazard::DriverDown),
             namespaces: self.of_evicted(distinct(namespaces)),
             nodes: self.of_evicted(distinct(nodes)),
             workloads: self.of_evicted(distinct(self.evicted().map(PodAssessment::top_owner))),
             budgets_violated: self.violated(),
             workloads_down: self.down(),
             severities: Severities {
-                ok: self.severity(Severity::Ok),
-                notice: self.severity(Severity::Notice),
-                warning: self.severity(Severity::Warning),
+                ok: self.with_severity(Severity::Ok, pods),
+                notice: self.with_severity(Severity::Notice, pods),
+                warning: self.with_severity(Severity::Warning, pods),
             },
             pods_in_danger: self.in_danger(pods),
             claims_unplaceable: self.unplaceable(pods),

@@ -39,7 +39,8 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// effect None, the pods that NoExecute would evict. In parentheses are pods that are terminating, that
 /// stay, or that use partitions of the devices. EVICTING is the controller's condition: `no (terminating)`
 /// if it reports no evictions, but pods are still terminating; `stale` if it is for an earlier generation of
-/// the rule; and `yes (stale)` if it reports evictions, but no pod is left.
+/// the rule; `yes (stale)` if it reports evictions, but no pod is left; and `(recurring)` if replacements
+/// for terminating pods are evicted too.
 ///
 /// With -o json and yaml, `items` has the rules as in the cluster, and `ruleSummaries` has DEVICES, PODS
 /// and EVICTING of each.
@@ -221,7 +222,13 @@ impl FollowedQuestion for Listed<'_> {
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let completeness = ReportCompleteness::new(gaps, basis.semantics);
         let beside = pods_beside(&basis.reading.snapshot, &proposed, &impact, basis.semantics);
-        let rows = rows(shown.clone(), &impact, &beside, &completeness);
+        let rows = rows(
+            shown.clone(),
+            &impact,
+            &beside,
+            basis.reading,
+            &completeness,
+        );
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         let list = if self.args.output.output == Format::Html {
             let as_they_are = evicting(&shown, basis.now);

@@ -22,7 +22,8 @@ pub fn pods_beside(
     if users.is_empty() {
         return BTreeMap::new();
     }
-    let selected = selected_of(snapshot, proposed, semantics, &users.keys().collect());
+    // Of all devices, and not only of those with parts in use: a part is selected by itself, too.
+    let selected = selected_of(snapshot, proposed, semantics, &devices);
     let rules = proposed.iter().zip(selected);
     let counts = rules.filter_map(|(taint, devices)| {
         let of_devices = impact.pods.iter().filter(|pod| {
@@ -40,4 +41,69 @@ pub fn pods_beside(
         Some((taint.rule.clone()?, pods.len()))
     });
     counts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::preview;
+    use crate::engine::testing::{claim_in_use, now, pod, proposed, published, semantics, slice};
+    use crate::model::{ClaimSource, CounterUse, Device, DeviceId, DeviceTerms, PodClaim};
+
+    fn drawing(device: &str, amount: &str) -> Device {
+        let mut device = published(device, &[]);
+        device.terms = Some(Box::new(DeviceTerms {
+            consumes: vec![CounterUse {
+                set: "card".into(),
+                counters: [("memory".into(), amount.into())].into(),
+                has_groups: false,
+            }],
+            ..DeviceTerms::default()
+        }));
+        device
+    }
+
+    /// How many pods are beside the devices of a rule that selects `device`, or the whole pool, where one pod
+    /// uses each of `parts`.
+    fn counted(device: Option<&str>, parts: &[&str]) -> Option<usize> {
+        let mut snapshot = Snapshot {
+            slices: vec![slice(vec![
+                drawing("gpu-0", "80Gi"),
+                drawing("gpu-0-mig-0", "40Gi"),
+                drawing("gpu-0-mig-1", "40Gi"),
+            ])],
+            ..Snapshot::default()
+        };
+        for part in parts {
+            let mut user = pod("team-a", part);
+            let mut claim = claim_in_use(&user);
+            let allocation = claim.allocation.as_mut().expect("an allocation");
+            allocation.results[0].device = DeviceId {
+                device: (*part).into(),
+                ..allocation.results[0].device.clone()
+            };
+            user.claims = vec![PodClaim {
+                name: "gpu".into(),
+                source: ClaimSource::Claim(claim.name.name.clone()),
+            }];
+            snapshot.pods.push(user);
+            snapshot.claims.push(claim);
+        }
+        let mut rule = proposed(Some("drain"));
+        let selector = rule.selector.as_mut().expect("a selector");
+        selector.device = device.map(Into::into);
+        let rules = [rule];
+        let impact = preview(&snapshot, &rules, now(), &semantics(37));
+        let counts = pods_beside(&snapshot, &rules, &impact, &semantics(37));
+        counts.get(&ObjectName::from("drain")).copied()
+    }
+
+    #[test]
+    fn a_pod_on_a_partition_that_the_rule_selects_itself_is_not_counted_again() {
+        let both = ["gpu-0-mig-0", "gpu-0-mig-1"];
+        assert_eq!(counted(Some("gpu-0"), &both), Some(2));
+        assert_eq!(counted(None, &both), Some(0));
+        assert_eq!(counted(Some("gpu-0"), &both[..1]), Some(1));
+        assert_eq!(counted(None, &both[..1]), Some(0));
+    }
 }

@@ -50,7 +50,7 @@ macro_rules! for_each_kind {
                 // `Semantics::affects` in `engine`.
                 need: Always, affects: Details, read: Protobuf, saved: Always,
                 served: Devices, counted: Slices,
-                without: "unallocated devices and taints set by drivers are unknown",
+                without: "running drivers, unallocated devices, and taints set by drivers are unknown",
             }
             /// All claims, allocated or not.
             ResourceClaim in claims {

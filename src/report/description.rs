@@ -16,7 +16,9 @@ use super::table::{Chart, NONE, Section, Shown, View, optional};
 use super::taint::Taint;
 use super::time::Time;
 use super::unevicted_pods::NotEvictedPod;
-use crate::assess::{self, Basis, ReportCompleteness};
+use crate::assess::{
+    self, Basis, ReportCompleteness, recurring_warning, recurring_workloads_of_rule,
+};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
@@ -213,6 +215,11 @@ impl RuleDescription {
         let pods = subject
             .completeness
             .count(assess::CountSubject::Pods, counts.pods);
+        let recurring =
+            recurring_workloads_of_rule(&rule.taint.effect, subject.impact, 0, basis.reading);
+        let goes_on: Vec<model::Warning> = recurring_warning(Some(rule.name.as_str()), &recurring)
+            .into_iter()
+            .collect();
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "RuleDescription".to_owned(),
@@ -227,7 +234,7 @@ impl RuleDescription {
             creation_manager: rule.maker().map(|maker| maker.name.clone()),
             last_update: rule.last_writer().map(LastUpdate::from),
             condition: rule.condition.as_ref().map(Condition::from),
-            condition_check: condition_check(rule, pods, counts.pods),
+            condition_check: condition_check(rule, pods, counts.pods, !recurring.is_empty()),
             published_device_count: counts.published_devices,
             allocation_count: counts.allocated_devices,
             evicted_pod_count: counts.pods,
@@ -262,7 +269,7 @@ impl RuleDescription {
                 .map(str::to_owned),
             events,
             history: None,
-            warnings: views(&[subject.warnings, &subject.impact.warnings]),
+            warnings: views(&[subject.warnings, &subject.impact.warnings, &goes_on]),
             incomplete: Incomplete::all(subject.completeness),
         }
     }
@@ -307,10 +314,19 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
     }
 }
 
-fn condition_check(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<ConditionCheck> {
+fn condition_check(
+    rule: &DeviceTaintRule,
+    pods: Count,
+    counted: usize,
+    is_recurring: bool,
+) -> Option<ConditionCheck> {
     let condition = rule.condition.as_ref()?;
-    // Nobody is left only when that is known.
-    let left = if pods.is_none() { 0 } else { counted.max(1) };
+    // Nobody is left only when that is known, and when no replacement is the next one.
+    let left = if pods.is_none() && !is_recurring {
+        0
+    } else {
+        counted.max(1)
+    };
     let evicting = EvictionStatus::of(rule, left);
     let stale = match evicting {
         EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,

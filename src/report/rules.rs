@@ -1,6 +1,6 @@
 //! List of rules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::Timestamp;
@@ -13,10 +13,12 @@ use super::event_chart;
 use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::rule_summary::RuleSummary;
 use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, optional};
-use crate::assess::{Basis, CountSubject, ReportCompleteness};
+use crate::assess::{
+    Basis, CountSubject, ReportCompleteness, recurring_warning, recurring_workloads_of_rule,
+};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact, Verdict};
-use crate::model::{self, DeviceTaintRule, Kind, ObjectName, RuleMetadata};
+use crate::model::{self, DeviceTaintRule, Kind, ObjectName, Reading, RuleMetadata};
 use crate::model::{Count, UNKNOWN};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
@@ -43,6 +45,8 @@ pub struct RuleRow {
     pub staying: usize,
     /// The pods that use the hardware of its devices through other devices, such as partitions.
     pub beside: Option<usize>,
+    /// The workloads whose terminating pods have replacements that it evicts too, by kind and name.
+    pub recurring: BTreeSet<String>,
     /// What its condition is worth.
     pub evicting: EvictionStatus,
 }
@@ -163,8 +167,12 @@ impl RuleList {
     pub fn from_answer(self, impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
         let reading = basis.reading;
         let gaps = reading.gaps.iter().chain(&impact.gaps);
+        let rows = self.rows.iter();
+        let recurring: Vec<model::Warning> = rows
+            .filter_map(|row| recurring_warning(Some(row.rule.name.as_str()), &row.recurring))
+            .collect();
         Self {
-            warnings: views(&[&reading.warnings, &impact.warnings]),
+            warnings: views(&[&reading.warnings, &impact.warnings, &recurring]),
             incomplete: Incomplete::all(&ReportCompleteness::new(gaps, basis.semantics)),
             origin: Metadata::new(basis).origin(),
             ..self
@@ -252,23 +260,29 @@ pub fn rows(
     rules: Vec<DeviceTaintRule>,
     impact: &Impact<'_>,
     beside: &BTreeMap<ObjectName, usize>,
+    reading: &Reading,
     completeness: &ReportCompleteness<'_>,
 ) -> Vec<RuleRow> {
-    let found: BTreeMap<&ObjectName, &RuleImpact<'_>> = impact
+    let found: BTreeMap<&ObjectName, (usize, &RuleImpact<'_>)> = impact
         .rules
         .iter()
-        .filter_map(|rule| Some((rule.proposed.rule.as_ref()?, rule)))
+        .enumerate()
+        .filter_map(|(place, rule)| Some((rule.proposed.rule.as_ref()?, (place, rule))))
         .collect();
     rules
         .into_iter()
         .map(|rule| {
+            let found = found.get(&rule.name);
             let (counts, terminating, staying) = found
-                .get(&rule.name)
-                .map(|found| (found.counts, found.terminating, found.staying))
+                .map(|(_, found)| (found.counts, found.terminating, found.staying))
                 .unwrap_or_default();
+            let recurring = found.map(|(place, _)| {
+                recurring_workloads_of_rule(&rule.taint.effect, impact, *place, reading)
+            });
+            let recurring = recurring.unwrap_or_default();
             let pods = completeness.count(CountSubject::Pods, counts.pods);
-            // Nobody is left only when that is known.
-            let left = if pods.is_none() {
+            // Nobody is left only when that is known, and when no replacement is the next one.
+            let left = if pods.is_none() && recurring.is_empty() {
                 0
             } else {
                 counts.pods.max(1)
@@ -279,6 +293,7 @@ pub fn rows(
                 pods,
                 terminating,
                 staying,
+                recurring,
                 // Which devices are partitions of others is known from slices.
                 beside: completeness
                     .is_complete(CountSubject::Inventory)
@@ -451,6 +466,10 @@ fn pods(row: &RuleRow) -> String {
 
 fn evicting(row: &RuleRow) -> String {
     match (row.evicting, row.terminating) {
+        // The condition is about the pods of this moment.
+        (EvictionStatus::Yes | EvictionStatus::No, _) if !row.recurring.is_empty() => {
+            format!("{} (recurring)", row.evicting)
+        }
         // The controller has done its part, and the pods have not.
         (EvictionStatus::No, 1..) => "no (terminating)".to_owned(),
         (evicting, _) => evicting.to_string(),
@@ -612,7 +631,8 @@ mod tests {
             })
             .collect();
         let completeness = ReportCompleteness::new(&gaps, &testing::semantics(37));
-        let rows = rows(vec![rule.clone()], &impact, beside, &completeness);
+        let reading = testing::reading();
+        let rows = rows(vec![rule.clone()], &impact, beside, &reading, &completeness);
         let list = RuleList::new(rows, BTreeMap::new(), testing::now()).with_notes(notes);
         let page = Page {
             format: Format::Table,
@@ -718,6 +738,7 @@ mod tests {
             pods,
             terminating: 1,
             staying: 0,
+            recurring: BTreeSet::new(),
             beside: Some(0),
             evicting,
         };
@@ -757,6 +778,7 @@ mod tests {
             pods: Count::known(2),
             terminating: 0,
             staying: 0,
+            recurring: BTreeSet::new(),
             beside: Some(0),
             evicting: EvictionStatus::No,
             rule,

@@ -264,7 +264,7 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
       d/p/x    <unknown>   yes         <unknown>   n/c      <none>
 
     Incomplete:
-      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
       devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]
     ");
@@ -272,7 +272,7 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
     d/p/x
     [stderr]
     error: incomplete: names may be missing from this list
-      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
     [exit status: 6]
     ");
 }

@@ -592,7 +592,7 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
         claims were not read: its devices are unknown
 
     Incomplete:
-      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
       resourceclaims: the input contains no ResourceClaim: allocated devices and the pods that use them are unknown
       devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]

@@ -234,7 +234,7 @@ fn hazards_are_explained() {
     sibling-in-use           other pods keep using the same hardware, through
                              partitions or shares
     terminal-still-reserved  has already ended, and still holds the device
-    tolerates-schedule-only  replacements are evicted again: their claims need a
+    tolerates-schedule-only  replacements may be evicted too: their claims need a
                              NoExecute toleration without tolerationSeconds
     claim-stays-allocated    replacements are evicted again: they use the same
                              claim, which stays allocated

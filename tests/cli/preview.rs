@@ -14,7 +14,7 @@ fn one_device_is_asked_about_without_a_taint() {
     gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -67,7 +67,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     gpu.example.com/node-7/*   taint a:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (1 more with this hazard)
       warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1, 0 match; has no controller: nothing recreates it
 
@@ -135,7 +135,7 @@ fn whole_driver_is_one_segment() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
+    The last evicted pod is gone after about 60m, at full grace period; at least 34 of the 40 devices are free then; not free: 1 (a pod stays), 1 (no pod of its claim is known); not known to be free: 4 (a replacement may be scheduled here).
     [stderr]
     warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
@@ -216,7 +216,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here), 1 (no pod of its claim is known).
+    The last evicted pod is gone after about 60m, at full grace period; at least 40 of the 46 devices are free then; not free: 1 (a pod stays), 1 (no pod of its claim is known); not known to be free: 4 (a replacement may be scheduled here).
     [stderr]
     warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
@@ -237,8 +237,8 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
-      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
+      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
@@ -258,7 +258,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a replacement is scheduled here).
+    The last evicted pod is gone after about 90m, at full grace period; at least 3 of the 8 devices are free then; not known to be free: 5 (a replacement may be scheduled here).
     All on node-3.
     [exit status: 0]
     ");
@@ -346,7 +346,7 @@ fn existing_rule_is_asked_about_by_name() {
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      warning   Deployment/chat of serving: replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      warning   Deployment/chat of serving: replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                             WORKLOAD          RISKS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
@@ -359,7 +359,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a replacement is scheduled here).
+    The last evicted pod is gone after about 60s, at full grace period; at least 1 of the 4 devices is free then; not free: 2 (a pod stays); not known to be free: 1 (a replacement may be scheduled here).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
@@ -370,7 +370,7 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
     Top risks:
       danger    Job/fold of research: Job fold fails permanently unless the pod's containers exit with 0 when stopped: failure 2 exceeds its backoffLimit of 1
-      warning   Deployment/chat of serving: replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      warning   Deployment/chat of serving: replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
@@ -390,7 +390,7 @@ fn several_rules_are_one_question() {
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (a pod stays), 1 (a replacement is scheduled here).
+    The last evicted pod is gone after about 20m, at full grace period; at least 5 of the 8 devices are free then; not free: 2 (a pod stays); not known to be free: 1 (a replacement may be scheduled here).
     [exit status: 0]
     ");
 }
@@ -402,8 +402,8 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
-      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements are evicted again: their claims need a NoExecute toleration without tolerationSeconds
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
+      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
@@ -423,7 +423,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a replacement is scheduled here).
+    The last evicted pod is gone after about 90m, at full grace period; at least 3 of the 8 devices are free then; not known to be free: 5 (a replacement may be scheduled here).
     All on node-3.
     [exit status: 0]
     ");

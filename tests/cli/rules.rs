@@ -539,3 +539,78 @@ fn what_cannot_be_evaluated_is_told_by_every_command_that_reads() {
         assert!(told.contains("devices of"), "{line}: {told}");
     }
 }
+
+/// Two pods of a Deployment that name one claim, and terminate because of a rule that has more to evict.
+fn eviction_storm() -> Folder {
+    let pod = |name: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "training", "uid": name,
+                "deletionTimestamp": "2026-11-20T10:15:30Z", "deletionGracePeriodSeconds": 5,
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rerank-5d", "uid": "set", "controller": true}]},
+            "spec": {"nodeName": "node-1", "terminationGracePeriodSeconds": 5, "containers": [],
+                "resourceClaims": [{"name": "gpu", "resourceClaimName": "shared"}]},
+            "status": {"phase": "Running"}})
+    };
+    let reserved = |name: &str| json!({"resource": "pods", "name": name, "uid": name});
+    let objects = [
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "slice"},
+            "spec": {"driver": "gpu.example.com", "nodeName": "node-1", "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": "gpu-0"}]}}),
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "shared", "namespace": "training", "uid": "claim"},
+            "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}},
+            "status": {"reservedFor": [reserved("rerank-5d-a"), reserved("rerank-5d-b")],
+                "allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0"}]}}}}),
+        pod("rerank-5d-a"),
+        pod("rerank-5d-b"),
+        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "rerank-5d", "namespace": "training", "uid": "set",
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "rerank", "uid": "deployment", "controller": true}]},
+            "spec": {"replicas": 2}, "status": {"readyReplicas": 0}}),
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "fw", "uid": "fw", "generation": 1},
+            "spec": {"deviceSelector": {"driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0"},
+                "taint": {"key": "example.com/fw", "effect": "NoExecute", "timeAdded": "2026-11-20T10:00:00Z"}},
+            "status": {"conditions": [{"type": "EvictionInProgress", "status": "True", "reason": "PodsPendingEviction",
+                "message": "2 pods need to be evicted in 1 namespace. 206 pods evicted since starting the controller.",
+                "observedGeneration": 1, "lastTransitionTime": "2026-11-20T10:00:00Z"}]}}),
+    ];
+    Folder::new().with(
+        "storm.json",
+        json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string(),
+    )
+}
+
+#[test]
+fn evictions_that_recur_are_said_to_and_their_condition_is_not_called_stale() {
+    let folder = eviction_storm();
+    let run = |line: &str| {
+        folder.devicetaint(&format!(
+            "{line} --from storm.json --now 2026-11-20T10:15:30Z"
+        ))
+    };
+    let warning = "replacements for the terminating pods of Deployment training/rerank use the same claim, which stays \
+        allocated, and are evicted too; to end this, scale the workload to 0 replicas, or use a ResourceClaimTemplate in \
+        its pods";
+    let of_rule = format!("warning: rule fw: {warning}");
+    let list = run("list");
+    assert!(list.stdout.contains("yes (recurring)"), "{}", list.stdout);
+    assert!(list.stderr.contains(&of_rule), "{}", list.stderr);
+    let described = run("describe fw");
+    assert!(!described.stdout.contains("stale"), "{}", described.stdout);
+    assert!(described.stderr.contains(&of_rule), "{}", described.stderr);
+    let explained = run("explain rule/fw");
+    let words: Vec<&str> = explained.stdout.split_whitespace().collect();
+    let note = "recurring: replacements for the terminating pods of Deployment training/rerank use";
+    assert!(words.join(" ").contains(note), "{}", explained.stdout);
+    for question in [
+        "preview --rule fw",
+        "preview gpu.example.com/node-1/gpu-0 example.com/other:NoExecute",
+    ] {
+        let preview = run(question);
+        let answer = "No pod would be evicted yet; replacements for terminating pods would be.";
+        assert!(preview.stdout.contains(answer), "{}", preview.stdout);
+        assert!(
+            preview.stderr.contains(&format!("warning: {warning}")),
+            "{}",
+            preview.stderr
+        );
+    }
+}

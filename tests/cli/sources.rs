@@ -122,7 +122,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       unknown, because data for the message could not be read: resourceslices, pods
 
     Incomplete:
-      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
       devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
       pods: the input contains no Pod: the pods that would be evicted are not all known
 
@@ -145,7 +145,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       unknown, because data for the message could not be read: resourceslices
 
     Incomplete:
-      resourceslices: the input contains no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
       devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
       poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
       nodes: the input contains no Node: whether nodes can stop their pods is unknown
@@ -153,7 +153,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
-    The last evicted pod is gone after about 30s, at full grace period; unknown whether the same hardware is in use through other devices.
+    If the nodes and drivers of these pods are running, which is unknown, the last evicted pod is gone after about 30s, at full grace period; unknown whether the same hardware is in use through other devices.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -274,7 +274,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.
-    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
+    If the nodes of these pods are running, which is unknown, the last evicted pod is gone after about 30s, at full grace period; then the device is free.
     On n, using d/p/x.
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence

@@ -150,7 +150,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
         disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none
-        left; replacements are evicted again: their claims need a NoExecute
+        left; replacements may be evicted too: their claims need a NoExecute
         toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
@@ -196,7 +196,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank
-        has 1 ready pod and would have none left; replacements are evicted again: their claims need a NoExecute toleration
+        has 1 ready pod and would have none left; replacements may be evicted too: their claims need a NoExecute toleration
         without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
@@ -232,7 +232,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements are evicted again: their
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their
         claims need a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 

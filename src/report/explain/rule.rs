@@ -5,7 +5,9 @@ use super::step::{FieldReference, Step, StepType};
 use super::verdict::describe;
 use super::view::{Explained, RuleEviction};
 use crate::assess::Basis;
-use crate::assess::{CountSubject, ReportCompleteness};
+use crate::assess::{
+    CountSubject, ReportCompleteness, recurring_warning, recurring_workloads_of_rule,
+};
 use crate::engine::device_removal::slices_unread;
 use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::EvictionStatus;
@@ -244,9 +246,20 @@ impl RuleSteps<'_, '_> {
                 .with([advice]);
         };
         let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
-        // No pod is left only when that is known.
+        let recurring = recurring_workloads_of_rule(
+            &self.rule.taint.effect,
+            self.impact,
+            0,
+            self.basis.reading,
+        );
+        let recurring = recurring_warning(None, &recurring).map(|warning| warning.message);
+        // No pod is left only when that is known, and when no replacement is the next one.
         let is_known = known(left, CountSubject::Pods, self.impact, self.basis).is_none();
-        let left = if is_known { 0 } else { left.max(1) };
+        let left = if is_known && recurring.is_none() {
+            0
+        } else {
+            left.max(1)
+        };
         let evicting = EvictionStatus::of(self.rule, left);
         let mut text = format!(
             "controller condition: EvictionInProgress {}, {}",
@@ -265,7 +278,9 @@ impl RuleSteps<'_, '_> {
                 Some("stale: no pod that the rule evicts is left".to_owned())
             }
         };
-        let notes = stale.map(|text| Step::new(StepType::Note, text, None));
+        let recurring = recurring.map(|message| format!("recurring: {message}"));
+        let notes = stale.into_iter().chain(recurring);
+        let notes = notes.map(|text| Step::new(StepType::Note, text, None));
         Step::new(StepType::Condition, text, source)
             .satisfied(evicting.is_current())
             .with(notes)

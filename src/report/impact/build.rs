@@ -9,7 +9,9 @@ use super::budgets::Budget;
 use super::finding::Finding;
 use super::note::{self, NoteCode};
 use super::published::Published;
-use super::release_time::{note_freed, note_hardware_in_use, note_selected_hardware_in_use};
+use super::release_time::{
+    note_freed, note_hardware_in_use, note_selected_hardware_in_use, note_unknown_ends,
+};
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::view::{
@@ -18,7 +20,7 @@ use super::view::{
 };
 use crate::assess::{
     Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
-    ReportCompleteness, TaintCounts,
+    ReportCompleteness, TaintCounts, recurring_warning,
 };
 use crate::assess::{defects, possible_hardware};
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
@@ -65,6 +67,9 @@ impl ImpactReport {
             note_freed(&mut devices, &pods, Time(basis.now));
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
+            if assessed.assessment.totals.has_unknown_ends() {
+                note_unknown_ends(&mut devices, &basis.reading.snapshot, impact, basis.now);
+            }
         }
         let rules = impact.rules.iter();
         let taints: Vec<_> = rules
@@ -81,6 +86,7 @@ impl ImpactReport {
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;
         let assessment = assessed.assessment;
+        defects.extend(recurring_warning(None, &assessment.recurring));
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
@@ -340,6 +346,7 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
             .collect(),
         release_time: None,
         not_released_reason: None,
+        release_time_if_running: None,
     }
 }
 

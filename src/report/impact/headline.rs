@@ -187,6 +187,9 @@ fn perhaps_worse(report: &ImpactReport) -> Option<String> {
 fn why_none(report: &ImpactReport) -> String {
     match report.assessment.effects.as_slice() {
         [effect] if !effect.evicts() => format!(": effect {effect} does not evict"),
+        _ if !report.assessment.recurring.is_empty() => {
+            " yet; replacements for terminating pods would be".to_owned()
+        }
         _ => String::new(),
     }
 }

@@ -129,8 +129,9 @@ fn device(device: &Device) -> Vec<String> {
         if device.published { "yes" } else { "no" }.to_owned(),
         match (device.release_time, device.not_released_reason) {
             (Some(at), _) => at.to_string(),
-            (None, Some(why)) => format!("never: {}", why.describe()),
-            // Neither is noted of any device where pods or claims could not be read.
+            (None, Some(why)) if why.is_certain() => format!("never: {}", why.describe()),
+            (None, Some(why)) => format!("{UNKNOWN}: {}", why.describe()),
+            // Neither is noted where pods, claims, or whether a pod can end could not be read.
             (None, None) => UNKNOWN.to_owned(),
         },
         optional(Some(&claims.join(", "))),
@@ -169,6 +170,11 @@ mod tests {
         assert_eq!(
             self::device(&device)[3],
             "never: a replacement is scheduled here"
+        );
+        device.not_released_reason = Some(crate::report::impact::NotReleased::PodMayReturn);
+        assert_eq!(
+            self::device(&device)[3],
+            "<unknown>: a replacement may be scheduled here"
         );
         device.not_released_reason = None;
         assert_eq!(self::device(&device)[3], UNKNOWN);

@@ -60,8 +60,13 @@ pub(super) fn departures(pods: &[Pod], now: Time) -> Vec<Departure<'_>> {
     departures.collect()
 }
 
-/// The hazards of a pod whose replacement is scheduled to the same device.
-const RETURNS: [Hazard; 2] = [Hazard::ToleratesScheduleOnly, Hazard::ClaimStaysAllocated];
+/// What a pod does to its devices by a replacement: its claim may be allocated elsewhere, unless it stays allocated.
+fn returns(pod: &Pod) -> Option<NotReleased> {
+    if has(pod, &[Hazard::ClaimStaysAllocated]) {
+        return Some(NotReleased::PodReturns);
+    }
+    has(pod, &[Hazard::ToleratesScheduleOnly]).then_some(NotReleased::PodMayReturn)
+}
 
 /// Whether the pod's node cannot end it as things are.
 pub(super) fn is_stuck(pod: &Pod) -> bool {
@@ -74,9 +79,9 @@ fn has(pod: &Pod, hazards: &[Hazard]) -> bool {
 }
 
 /// Notes of every device when nobody has it any more, of `devices` and `pods` that are all there are:
-/// never where somebody stays on it, cannot end, comes right back to it, or is not known.
+/// never where somebody stays on it, cannot end, may come right back to it, or is not known.
 pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
-    let leaves = |pod: &Pod| !is_stuck(pod) && !has(pod, &RETURNS);
+    let leaves = |pod: &Pod| !is_stuck(pod) && returns(pod).is_none();
     let leaving: BTreeMap<&str, Timestamp> = departures(pods, now)
         .into_iter()
         .filter(|departure| leaves(departure.pod))
@@ -124,36 +129,73 @@ pub(super) fn note_hardware_in_use(devices: &mut [Device], siblings: &[Sibling])
     let in_use: BTreeSet<&str> = apart
         .flat_map(|sibling| sibling.beside.iter().map(String::as_str))
         .collect();
-    keep_in_use(devices, |device| in_use.contains(device));
+    keep_in_use(devices, NotReleased::HardwareInUse, |device| {
+        in_use.contains(device)
+    });
 }
 
-/// Notes that selected devices do not become free that are the same hardware as a selected device which stays in use.
+/// Notes that selected devices do not become free, or may not, that are the same hardware as a selected device of
+/// which that is so.
 pub(super) fn note_selected_hardware_in_use(
     devices: &mut [Device],
     snapshot: &Snapshot,
     impact: &Impact<'_>,
 ) {
-    let held = devices
-        .iter()
-        .filter(|device| device.not_released_reason.is_some());
+    for (is_certain, reason) in [
+        (true, NotReleased::HardwareInUse),
+        (false, NotReleased::HardwareMayBeInUse),
+    ] {
+        let is_held = |device: &Device| {
+            let why = device.not_released_reason;
+            why.is_some_and(|why| why.is_certain() == is_certain)
+        };
+        let same = same_as_selected(devices, is_held, snapshot, impact);
+        keep_in_use(devices, reason, |device| same.contains(device));
+    }
+}
+
+/// Notes that it is not known when devices become free that are in use `now`, or are the same hardware as one that is:
+/// whether the pods on them can end could not be read.
+pub(super) fn note_unknown_ends(
+    devices: &mut [Device],
+    snapshot: &Snapshot,
+    impact: &Impact<'_>,
+    now: Timestamp,
+) {
+    let is_used = |device: &Device| device.release_time.is_some_and(|at| at.0 > now);
+    let same = same_as_selected(devices, is_used, snapshot, impact);
+    for device in devices {
+        if is_used(device) || same.contains(&device.device) {
+            device.release_time_if_running = device.release_time.take();
+        }
+    }
+}
+
+/// The other selected devices that are the same hardware as one that `is_held`.
+fn same_as_selected(
+    devices: &[Device],
+    is_held: impl Fn(&Device) -> bool,
+    snapshot: &Snapshot,
+    impact: &Impact<'_>,
+) -> BTreeSet<String> {
+    let held = devices.iter().filter(|device| is_held(device));
     let held: BTreeSet<DeviceId> = held
         .filter_map(|device| DeviceId::parse(&device.device))
         .collect();
     let selected = impact.devices.iter().map(|device| &device.id).collect();
     let same = same_hardware(snapshot, &selected, &held.iter().collect());
-    let same: BTreeSet<String> = same.iter().map(ToString::to_string).collect();
-    keep_in_use(devices, |device| same.contains(device));
+    same.iter().map(ToString::to_string).collect()
 }
 
-/// Notes that the hardware of those of the devices that `is_in_use` accepts stays in use.
-fn keep_in_use(devices: &mut [Device], is_in_use: impl Fn(&str) -> bool) {
+/// Notes for that reason that the hardware of those of the devices stays in use, or may, that `is_in_use` accepts.
+fn keep_in_use(devices: &mut [Device], reason: NotReleased, is_in_use: impl Fn(&str) -> bool) {
     for device in devices
         .iter_mut()
         .filter(|device| is_in_use(&device.device))
     {
         device.release_time = None;
         let why = device.not_released_reason;
-        device.not_released_reason = why.or(Some(NotReleased::HardwareInUse));
+        device.not_released_reason = Some(why.map_or(reason, |why| why.min(reason)));
     }
 }
 
@@ -179,9 +221,7 @@ fn keeps(pod: &Pod) -> Option<NotReleased> {
         Outcome::Tolerates | Outcome::NotEvicted => Some(NotReleased::PodStays),
         Outcome::Terminating => Some(NotReleased::PodTerminating),
         Outcome::EvictedNow | Outcome::EvictedLater if is_stuck(pod) => Some(NotReleased::PodStuck),
-        Outcome::EvictedNow | Outcome::EvictedLater => {
-            has(pod, &RETURNS).then_some(NotReleased::PodReturns)
-        }
+        Outcome::EvictedNow | Outcome::EvictedLater => returns(pod),
     }
 }
 
@@ -192,6 +232,8 @@ pub(super) struct DeviceReleases {
     pub(super) later: Vec<i64>,
     /// How many nobody has already.
     now: usize,
+    /// How many somebody has now, and are free later if the nodes and drivers of their pods are running.
+    if_running: usize,
     /// How many there are.
     all: usize,
     /// How many do not become free, by the reason.
@@ -208,6 +250,10 @@ impl DeviceReleases {
         Self {
             now: free_at().count().saturating_sub(later.len()),
             all: devices.len(),
+            if_running: devices
+                .iter()
+                .filter(|device| device.release_time_if_running.is_some())
+                .count(),
             later,
             held: devices
                 .iter()
@@ -220,31 +266,47 @@ impl DeviceReleases {
         }
     }
 
-    /// How many devices are free once the last pod is gone, and why the others are not, to follow that.
+    /// How many devices are free once the last pod is gone, and why the others are not, or may not be, to follow that.
     pub(super) fn by_then(&self) -> String {
         let free = self.free_by_then();
-        match (self.all, self.held.len()) {
-            (_, 0) => free,
-            // Before the reason of a single device a number would say nothing.
-            (1, _) => {
-                let why: Vec<&str> = self.held.keys().map(|why| why.describe()).collect();
-                format!("{free}: {}", why.join(", "))
-            }
-            (_, _) => {
-                let held: Vec<String> = self
-                    .held
-                    .iter()
-                    .map(|(why, number)| format!("{number} ({})", why.describe()))
-                    .collect();
-                format!("{free}; not free: {}", held.join(", "))
-            }
+        // Before the reason of a single device a number would say nothing.
+        if self.all == 1 && !self.held.is_empty() {
+            let why: Vec<&str> = self.held.keys().map(|why| why.describe()).collect();
+            return format!("{free}: {}", why.join(", "));
         }
+        let reasons = |is_certain: bool| {
+            let held = self.held.iter();
+            let held = held.filter(|(why, _)| why.is_certain() == is_certain);
+            let held: Vec<String> = held
+                .map(|(why, number)| format!("{number} ({})", why.describe()))
+                .collect();
+            (!held.is_empty()).then(|| held.join(", "))
+        };
+        let not_free = reasons(true).map(|held| format!("; not free: {held}"));
+        let unknown = reasons(false).map(|held| format!("; not known to be free: {held}"));
+        format!(
+            "{free}{}{}",
+            not_free.unwrap_or_default(),
+            unknown.unwrap_or_default()
+        )
     }
 
     fn free_by_then(&self) -> String {
-        let free = self.now.saturating_add(self.later.len());
+        let later = self.later.len().saturating_add(self.if_running);
+        let free = self.now.saturating_add(later);
+        let may_be_more = self.held.keys().any(|why| !why.is_certain());
         match (free, self.all) {
             (_, 0) => String::new(),
+            (0, 1) if may_be_more => "; unknown whether the device is free then".to_owned(),
+            (0, all) if may_be_more => {
+                format!("; none of the {all} devices is known to be free then")
+            }
+            (1, all) if may_be_more => {
+                format!("; at least 1 of the {all} devices is free then")
+            }
+            (free, all) if may_be_more => {
+                format!("; at least {free} of the {all} devices are free then")
+            }
             (1, 1) => "; then the device is free".to_owned(),
             (0, 1) => "; the device is not free then".to_owned(),
             (0, all) => format!("; none of the {all} devices is free then"),
@@ -268,9 +330,13 @@ fn before(time: Timestamp, duration: SignedDuration) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::Outcome;
+    use crate::assess::{Basis, Limits, Outcome};
+    use crate::engine::preview;
+    use crate::model::{
+        self, ClaimSource, CounterUse, DeviceTerms, Kind, PodClaim, StatefulSet, Toleration,
+    };
     use crate::report::impact::ImpactReport;
-    use crate::report::testing::{Example, reference};
+    use crate::report::testing::{self, Example, TAINT, reference};
 
     /// When the device of these pods is free, in seconds; each has a claim of its own to it.
     fn free_in(change: impl FnOnce(&mut Vec<Pod>, &mut Device)) -> Option<i64> {
@@ -423,6 +489,10 @@ mod tests {
         assert_eq!(why(&|_| ()), None);
         assert_eq!(
             why(&with(Hazard::ToleratesScheduleOnly)),
+            Some(NotReleased::PodMayReturn)
+        );
+        assert_eq!(
+            why(&with(Hazard::ClaimStaysAllocated)),
             Some(NotReleased::PodReturns)
         );
         assert_eq!(
@@ -449,6 +519,122 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_device_to_which_a_replacement_may_come_is_not_known_to_be_free() {
+        let told = |all, later: usize, held: &[(NotReleased, usize)]| {
+            let releases = DeviceReleases {
+                all,
+                later: vec![60; later],
+                held: held.iter().copied().collect(),
+                ..DeviceReleases::default()
+            };
+            releases.by_then()
+        };
+        let may_return = (NotReleased::PodMayReturn, 1);
+        assert_eq!(
+            told(1, 0, &[may_return]),
+            "; unknown whether the device is free then: a replacement may be scheduled here"
+        );
+        assert_eq!(
+            told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
+            "; at least 3 of the 6 devices are free then; not known to be free: 1 (a replacement may be scheduled \
+             here), 2 (the same hardware may stay in use through another device)"
+        );
+        assert_eq!(
+            told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
+            "; at least 1 of the 3 devices is free then; not free: 1 (a pod stays); not known to be free: 1 (a \
+             replacement may be scheduled here)"
+        );
+        assert_eq!(
+            told(2, 0, &[(NotReleased::PodMayReturn, 2)]),
+            "; none of the 2 devices is known to be free then; not known to be free: 2 (a replacement may be \
+             scheduled here)"
+        );
+    }
+
+    fn drawing(device: &str, amount: &str) -> model::Device {
+        let mut device = testing::published(device, &[]);
+        device.terms = Some(Box::new(DeviceTerms {
+            consumes: vec![CounterUse {
+                set: "card".into(),
+                counters: [("memory".into(), amount.into())].into(),
+                has_groups: false,
+            }],
+            ..DeviceTerms::default()
+        }));
+        device
+    }
+
+    /// The devices of a card whose first partition a pod uses that tolerates the taint so long, by name.
+    fn of_card(seconds: Option<i64>, is_node_known: bool) -> Vec<Device> {
+        let mut user = testing::pod("team-a", "slow-0");
+        let mut claim = testing::claim_in_use(&user);
+        let result = &mut claim.allocation.as_mut().expect("allocated").results[0];
+        result.device = testing::device("gpu-0-mig-0");
+        result.tolerations = Vec::from_iter(seconds.map(|seconds| Toleration {
+            key: TAINT.key.as_str().into(),
+            operator: "Exists".into(),
+            value: "".into(),
+            effect: Some("NoExecute".into()),
+            seconds: Some(seconds),
+        }));
+        user.claims = vec![PodClaim {
+            name: "gpu".into(),
+            source: ClaimSource::Claim(claim.name.name.clone()),
+        }];
+        user.controller = Some(testing::controller("StatefulSet", "slow"));
+        let mut reading = testing::reading();
+        reading.snapshot.slices = vec![testing::slice(vec![
+            drawing("gpu-0", "80Gi"),
+            drawing("gpu-0-mig-0", "40Gi"),
+            drawing("gpu-0-mig-1", "40Gi"),
+        ])];
+        reading.snapshot.claims = vec![claim];
+        reading.snapshot.pods = vec![user];
+        reading.snapshot.stateful_sets = vec![StatefulSet(testing::workload("slow", 1))];
+        reading.snapshot.nodes = vec![testing::node("node-7")];
+        if !is_node_known {
+            reading.known.remove(&Kind::Node);
+        }
+        let mut taint = testing::proposed(None);
+        taint.selector.as_mut().expect("a selector").device = None;
+        let (taints, semantics) = ([taint], testing::semantics(37));
+        let basis = Basis::new(&reading, &semantics, testing::now());
+        let impact = preview(&reading.snapshot, &taints, basis.now, &semantics);
+        ImpactReport::new(&impact, &basis, &Limits::default()).selected_devices
+    }
+
+    #[test]
+    fn hardware_to_which_a_replacement_may_come_is_not_known_to_be_free() {
+        let why = |devices: &[Device]| -> Vec<Option<NotReleased>> {
+            let devices = devices.iter();
+            devices.map(|device| device.not_released_reason).collect()
+        };
+        let may_be_in_use = Some(NotReleased::HardwareMayBeInUse);
+        let may_return = Some(NotReleased::PodMayReturn);
+        let devices = of_card(Some(20), true);
+        assert_eq!(why(&devices), [may_be_in_use, may_return, may_be_in_use]);
+        assert!(devices.iter().all(|device| device.release_time.is_none()));
+        let devices = of_card(None, true);
+        assert_eq!(why(&devices), [None; 3]);
+        assert!(devices.iter().all(|device| device.release_time.is_some()));
+    }
+
+    #[test]
+    fn no_device_is_known_to_be_free_while_a_node_is_not_known_that_has_to_end_a_pod_on_its_hardware()
+     {
+        for device in of_card(None, false) {
+            let Device {
+                release_time,
+                not_released_reason,
+                release_time_if_running,
+                ..
+            } = device;
+            assert_eq!((release_time, not_released_reason), (None, None));
+            assert!(release_time_if_running.is_some());
+        }
+    }
+
     /// The page on concepts gives the rate that estimates are made with.
     #[test]
     fn the_book_gives_the_rate_of_evictions() {
@@ -464,12 +650,11 @@ mod tests {
     fn how_many_devices_are_free_is_said_for_one_and_for_several() {
         let said = |later: usize, now: usize, all: usize| {
             let later = vec![60; later];
-            let held = BTreeMap::new();
             DeviceReleases {
                 later,
                 now,
                 all,
-                held,
+                ..DeviceReleases::default()
             }
             .by_then()
         };

@@ -24,10 +24,10 @@ impl From<&Totals> for Summary {
             violated_budget_count: totals.budgets_violated.counted(),
             down_workload_count: totals.workloads_down.counted(),
             severities: Severities {
-                ok_pod_count: totals.severities.ok,
-                notice_pod_count: totals.severities.notice,
-                warning_pod_count: totals.severities.warning,
-                // Not from `severities`: of those in danger, the total also has the bounds that are written below.
+                ok_pod_count: totals.severities.ok.counted(),
+                notice_pod_count: totals.severities.notice.counted(),
+                warning_pod_count: totals.severities.warning.counted(),
+                // Not from `severities`: guards count those in danger, so that they are a total of their own.
                 danger_pod_count: totals.pods_in_danger.counted(),
             },
             unplaceable_claim_count: totals.claims_unplaceable.counted(),
@@ -58,6 +58,9 @@ fn bounds(totals: &Totals) -> Vec<Bounds> {
         ("downWorkloadCount", totals.workloads_down),
         ("criticalPodCount", totals.pods_critical),
         ("unmanagedPodCount", totals.pods_unmanaged),
+        ("severities.okPodCount", totals.severities.ok),
+        ("severities.noticePodCount", totals.severities.notice),
+        ("severities.warningPodCount", totals.severities.warning),
         ("severities.dangerPodCount", totals.pods_in_danger),
         ("unplaceableClaimCount", totals.claims_unplaceable),
         ("availableDeviceCount", totals.devices_available),

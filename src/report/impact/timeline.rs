@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 
 use super::release_time::{Departure, DeviceReleases, departures, is_stuck};
 use super::view::{ImpactReport, Pod, Selector};
+use crate::assess::Totals;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 use crate::report::event_chart::{MOMENTS, PARTIAL, alike, moment, when};
@@ -30,6 +31,8 @@ pub(super) struct Timeline {
     stuck: usize,
     /// The nodes of those pods, by name.
     stuck_on: Vec<String>,
+    /// What has to be running so that pods can end, where it is not known whether it is.
+    unknown_ends: Option<&'static str>,
     /// Whether there may be more pods than are known.
     is_whole: bool,
     /// What becomes of the devices.
@@ -73,6 +76,18 @@ fn knows_devices(report: &ImpactReport) -> bool {
         || taints.all(|taint| taint.selector.as_ref().is_some_and(is_one_device))
 }
 
+/// What has to be running so that the pods can end, where that could not be read.
+fn unknown_ends(totals: &Totals) -> Option<&'static str> {
+    let nodes = totals.pods_on_lost_nodes.exact().is_some();
+    let drivers = totals.pods_without_driver.exact().is_some();
+    match (nodes, drivers) {
+        (true, true) => None,
+        (false, true) => Some("the nodes of these pods"),
+        (true, false) => Some("the drivers of these devices"),
+        (false, false) => Some("the nodes and drivers of these pods"),
+    }
+}
+
 impl Timeline {
     /// That of the pods that would be evicted; `None` where there is none.
     pub(super) fn of(report: &ImpactReport) -> Option<Self> {
@@ -92,6 +107,7 @@ impl Timeline {
             knows_hardware: report.assessment.totals.devices.exact().is_some(),
             stuck: leaving.iter().filter(|it| is_stuck(it.pod)).count(),
             stuck_on: nodes_of_stuck(&leaving),
+            unknown_ends: unknown_ends(&report.assessment.totals),
             delayed_until: if evicted_in.as_secs().saturating_sub(due) >= DELAY {
                 evicted_in
             } else {
@@ -124,11 +140,16 @@ impl Timeline {
             }
             (false, _) => "; not all selected devices are known".to_owned(),
         };
+        // An end that may not come is no end.
+        let the = self.unknown_ends.map_or_else(
+            || "The".to_owned(),
+            |running| format!("If {running} are running, which is unknown, the"),
+        );
         let last = if self.delayed_until.is_zero() {
-            "The last evicted pod is".to_owned()
+            format!("{the} last evicted pod is")
         } else {
             let delayed = human_duration(self.delayed_until);
-            format!("The last pod is evicted after about {delayed} (controller rate limit) and")
+            format!("{the} last pod is evicted after about {delayed} (controller rate limit) and")
         };
         self.is_whole
             .then(|| format!("{last} gone after about {gone}, at full grace period{releases}."))
@@ -136,7 +157,7 @@ impl Timeline {
 
     /// The evictions as a picture, from now until the last pod is gone, and what becomes free by them.
     pub(super) fn pictures(&self) -> Vec<Chart> {
-        let is_known = self.is_whole && self.stuck == 0;
+        let is_known = self.is_whole && self.stuck == 0 && self.unknown_ends.is_none();
         let gone = when(self.gone_in.as_secs());
         let note = if self.is_whole { "" } else { PARTIAL };
         let evictions = Chart {
@@ -272,10 +293,11 @@ fn sums(entries: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, Tim
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::{Hazard, Outcome};
-    use crate::model::Count;
+    use crate::assess::{Basis, Hazard, Limits, Outcome};
+    use crate::engine::PodImpact;
+    use crate::model::{Count, Gap, Kind};
     use crate::report::impact::view::Device;
-    use crate::report::testing::Example;
+    use crate::report::testing::{Example, now, semantics};
 
     #[test]
     fn devices_of_a_pool_are_not_all_known_where_slices_could_not_be_read() {
@@ -350,6 +372,61 @@ mod tests {
         );
         assert!(told.ends_with("running again: node-7."), "{told}");
         assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);
+    }
+
+    #[test]
+    fn an_end_that_depends_on_unread_nodes_or_slices_is_said_under_that_condition() {
+        let report = |kinds: &[Kind]| {
+            let mut example = Example::new();
+            for kind in kinds {
+                example.reading.known.remove(kind);
+                let gap = Gap::of(*kind, "denied");
+                example.reading.gaps.push(gap);
+            }
+            let mut impact = example.impact();
+            impact.pods.retain(PodImpact::is_evicted);
+            impact.devices[0].claims.truncate(3);
+            let semantics = semantics(37);
+            let basis = Basis::new(&example.reading, &semantics, now());
+            ImpactReport::new(&impact, &basis, &Limits::default())
+        };
+        let sentence = |report: &ImpactReport| Timeline::of(report).unwrap().sentence().unwrap();
+        let bounds = |report: &ImpactReport, field: &str| {
+            let mut bounds = report.summary.bounds.iter();
+            bounds.any(|bound| bound.field == field)
+        };
+        let known = report(&[]);
+        assert_eq!(
+            sentence(&known),
+            "The last evicted pod is gone after about 3h30m, at full grace period; then the device is free."
+        );
+        assert!(known.selected_devices[0].release_time.is_some());
+        for severity in ["notice", "warning"] {
+            let field = format!("severities.{severity}PodCount");
+            assert!(!bounds(&known, &field) && bounds(&report(&[Kind::Node]), &field));
+        }
+        let unread = report(&[Kind::Node]);
+        assert_eq!(
+            sentence(&unread),
+            "If the nodes of these pods are running, which is unknown, the last evicted pod is gone after about 3h30m, \
+             at full grace period; then the device is free."
+        );
+        let device = &unread.selected_devices[0];
+        assert_eq!(
+            (device.release_time, device.not_released_reason),
+            (None, None)
+        );
+        assert_eq!(Timeline::of(&unread).unwrap().pictures()[0].end, None);
+        let told = sentence(&report(&[Kind::ResourceSlice]));
+        assert!(
+            told.starts_with("If the drivers of these devices are running"),
+            "{told}"
+        );
+        let told = sentence(&report(&[Kind::Node, Kind::ResourceSlice]));
+        assert!(
+            told.starts_with("If the nodes and drivers of these pods are"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -441,12 +441,15 @@ pub struct Device {
     /// observedTime if the device is free now; null if it does not become free, and if unknown.
     #[serde(default)]
     pub release_time: Option<Time>,
-    /// Why the device does not become free; null if releaseTime is set, and if unknown.
+    /// Why the device does not become free, or may not; null if releaseTime is set, and if unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
+    /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
+    #[serde(skip)]
+    pub release_time_if_running: Option<Time>,
 }
 
-/// Why the evictions do not free a device; if several reasons apply, the first in this table.
+/// Why the evictions do not free a device, or may not; if several reasons apply, the first in this table.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -464,9 +467,27 @@ pub enum NotReleased {
     NoKnownPod,
     /// Another device on its hardware, a partition or a device of another driver, stays in use.
     HardwareInUse,
+    /// A pod that uses it is recreated and may be scheduled to it again: whether it becomes free is unknown.
+    PodMayReturn,
+    /// Another device on its hardware may stay in use: whether it becomes free is unknown.
+    HardwareMayBeInUse,
 }
 
 impl NotReleased {
+    /// Whether the device certainly does not become free; otherwise it may.
+    #[must_use]
+    pub fn is_certain(self) -> bool {
+        match self {
+            Self::PodStays
+            | Self::PodTerminating
+            | Self::PodStuck
+            | Self::PodReturns
+            | Self::NoKnownPod
+            | Self::HardwareInUse => true,
+            Self::PodMayReturn | Self::HardwareMayBeInUse => false,
+        }
+    }
+
     /// The reason in words.
     #[must_use]
     pub fn describe(self) -> &'static str {
@@ -477,6 +498,8 @@ impl NotReleased {
             Self::PodReturns => "a replacement is scheduled here",
             Self::NoKnownPod => "no pod of its claim is known",
             Self::HardwareInUse => "the same hardware stays in use through another device",
+            Self::PodMayReturn => "a replacement may be scheduled here",
+            Self::HardwareMayBeInUse => "the same hardware may stay in use through another device",
         }
     }
 }
