@@ -31,7 +31,7 @@ use crate::engine::device_removal::{
 };
 use crate::engine::kubelet_node::KubeletNode;
 use crate::error::{ExitStatus, Failure};
-use crate::kubelet::{KubeletError, Lister, SOCKET};
+use crate::kubelet::{KubeletError, Lister, SOCKET, SocketFlag};
 use crate::model::{DeviceId, DriverName, Kind, NamespacedName, NodeName, Warning};
 use crate::naming::duration::parse_duration;
 use crate::report::in_use::PreparedRow;
@@ -237,7 +237,8 @@ impl KubeletArgs {
         context: &Context,
     ) -> Result<PodResourcesReport, Failure> {
         if self.debug.via_debug.is_none() {
-            return here(lister(&self.socket, context)).await.map_err(refused);
+            let asked = here(lister(&self.socket, context)).await;
+            return asked.map_err(|error| refused(error, SocketFlag::Socket));
         }
         // The pod mounts the kubelet's root folder of the node, which the socket's path has to tell.
         let root = self

@@ -284,3 +284,31 @@ fn a_uuid_that_drivers_of_one_node_share_is_read_as_all_of_its_devices() {
     let selected = report["selectedDevices"].as_array().expect("devices");
     assert_eq!(selected.len(), 2, "{report:#}");
 }
+
+#[test]
+fn a_wait_that_asks_a_kubelet_says_how_it_is_asked() {
+    let folder = Folder::new();
+    let run = folder.devicetaint("wait drain --for idle --verify-node=nowhere.sock");
+    let shown = run.shown().replace("\n  ", " ");
+    assert!(
+        shown.contains("set --verify-node=ROOT/pod-resources/kubelet.sock"),
+        "{shown}"
+    );
+    assert!(!shown.contains("--socket"), "{shown}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_kubelet_that_hangs_for_the_whole_of_a_wait_has_timed_it_out() {
+    let folder = Folder::new();
+    let socket = folder.path("kubelet.sock");
+    // It takes connections, and nobody answers them.
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    let run = folder
+        .devicetaint("wait drain --for idle --verify-node=kubelet.sock --timeout 1s --settle 0s");
+    let shown = run.shown();
+    assert_eq!(run.code, 5, "{shown}");
+    assert!(shown.contains("error: timed out after 1s"), "{shown}");
+    assert!(shown.contains("did not respond within 1s"), "{shown}");
+    assert!(!shown.contains("--request-timeout"), "{shown}");
+}
