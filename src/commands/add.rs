@@ -26,7 +26,8 @@ use crate::cluster;
 use crate::completion::Values;
 use crate::decide::add::{action, next_line};
 use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilter, Expansion, Purpose, collapsed,
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilter, Expansion, NumberUse, Purpose,
+    ResolvedChoice, collapsed,
 };
 use crate::decide::drafts::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
@@ -439,7 +440,9 @@ impl AddArgs {
         context: &Context,
     ) -> Result<Vec<RuleDraft>, Failure> {
         let view = &mutation.view;
-        let (choice, mut notes) = choice.resolved(&view.reading, &view.semantics)?;
+        let ResolvedChoice {
+            choice, mut notes, ..
+        } = choice.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
         let choice = match (self.expansion(), choice.by) {
             (Expansion::Collapsed, ChoiceBasis::Selectors(selectors)) => {
                 let (selectors, more) = collapsed(selectors, &view.reading, &view.semantics);

@@ -19,8 +19,8 @@ use crate::assess::{Basis, DeviceBasis};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
-    self, AmbiguousNumber, DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices,
-    hardware_among, refuse_empty_names, refuse_unknown_attributes,
+    self, AmbiguousNumber, DeviceArguments, DeviceFilter, DeviceFilterFlags, SharedNumber,
+    ShownDevices, hardware_among, refuse_empty_names, refuse_unknown_attributes,
 };
 use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
@@ -266,7 +266,9 @@ impl DevicesArgs {
                 .iter()
                 .map(AmbiguousNumber::describe)
                 .collect();
-            filtered.notes.into_iter().chain(ambiguous)
+            let shared = filtered.shared.iter().map(SharedNumber::describe);
+            let shared: Vec<String> = shared.collect();
+            filtered.notes.into_iter().chain(ambiguous).chain(shared)
         });
         let hints = notes.chain(idle).chain(bare).collect();
         let lines = match self.summary {

@@ -15,7 +15,7 @@ use super::work::present::present;
 use super::work::source;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
-use crate::decide::choice::{Choice, DeviceArguments, Purpose};
+use crate::decide::choice::{Choice, DeviceArguments, FilterResult, Purpose};
 use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
     the_one,
@@ -205,7 +205,8 @@ async fn find(
     let mut found = ExplainedObjects::default();
     if !subjects.hardware.is_empty() {
         *view = Box::pin(view.clone().with_attributes(&[])).await?;
-        found.devices = view.devices_with(&subjects.hardware)?;
+        let filtered = view.devices_with(&subjects.hardware)?;
+        found.by_number(filtered, context);
     }
     for subject in &subjects.named {
         match subject {
@@ -233,10 +234,10 @@ async fn find(
                     (None, true) => {}
                     // Last, since it reads the attributes of all devices: most words are names.
                     (None, false) => match view.by_number(name).await? {
-                        devices if devices.is_empty() => {
+                        filtered if filtered.devices.is_empty() => {
                             return Err(neither(name, &view.known_devices(), &view.reading));
                         }
-                        devices => found.devices.extend(devices),
+                        filtered => found.by_number(filtered, context),
                     },
                 }
             }
@@ -260,6 +261,14 @@ async fn find(
 }
 
 impl ExplainedObjects {
+    /// Adds the devices that have a number, and says what there is to say about that.
+    fn by_number(&mut self, filtered: FilterResult, context: &Context) {
+        for note in filtered.notes {
+            context.printer.note(&note);
+        }
+        self.devices.extend(filtered.devices);
+    }
+
     async fn pod(&mut self, name: &NamespacedName, view: &mut ClusterView) -> Result<(), Failure> {
         match view.find_pods(PodQuery::One(name)).await? {
             PodQueryResult::Gone => {

@@ -23,7 +23,7 @@ use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
     DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, drivers_away, hardware_among,
-    on_another_node, with_drivers_away,
+    not_compared, on_another_node, with_drivers_away,
 };
 use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine::device_removal::{
@@ -31,8 +31,8 @@ use crate::engine::device_removal::{
 };
 use crate::engine::kubelet_node::KubeletNode;
 use crate::error::{ExitStatus, Failure};
-use crate::kubelet::{KubeletError, Lister, SOCKET};
-use crate::model::{DeviceId, DriverName, Kind, NamespacedName, NodeName};
+use crate::kubelet::{KubeletError, Lister, SOCKET, SocketFlag};
+use crate::model::{DeviceId, DriverName, Kind, NamespacedName, NodeName, Warning};
 use crate::naming::duration::parse_duration;
 use crate::report::in_use::PreparedRow;
 use crate::report::metadata::Warning as Oddity;
@@ -245,7 +245,8 @@ impl KubeletArgs {
         context: &Context,
     ) -> Result<PodResourcesReport, Failure> {
         if self.debug.via_debug.is_none() {
-            return here(lister(&self.socket, context)).await.map_err(refused);
+            let asked = here(lister(&self.socket, context)).await;
+            return asked.map_err(|error| refused(error, SocketFlag::Socket));
         }
         // The pod mounts the kubelet's root folder of the node, which the socket's path has to tell.
         let root = self
@@ -407,7 +408,12 @@ impl ChosenDevices {
 
     /// Keeps those of the devices that were chosen. A number of hardware that several devices have is that of all of
     /// them: they are pulled together.
-    fn keep(&self, found: &mut Vec<RemovalCheck>, view: &ClusterView<Pods>) -> Result<(), Failure> {
+    /// What has to be known of the choice is a warning.
+    fn keep(
+        &self,
+        found: &mut Vec<RemovalCheck>,
+        view: &ClusterView<Pods>,
+    ) -> Result<Option<Warning>, Failure> {
         let known: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
         let away: Vec<DriverName> = not_running(found).into_iter().collect();
         let missing = self.shown.refuse_missing(known.iter(), &view.reading);
@@ -421,14 +427,18 @@ impl ChosenDevices {
         })?;
         let Some(filter) = &self.filter else {
             found.retain(|one| self.shown.contains(&one.device));
-            return Ok(());
+            return Ok(None);
         };
         let filtered = filter.resolve(&view.reading, &self.shown.names(), &view.semantics)?;
         found.retain(|one| filtered.devices.contains(&one.device));
         if found.is_empty() {
             return Err(on_another_node());
         }
-        Ok(())
+        Ok(not_compared(&filtered.not_compared).map(|message| Warning {
+            code: "not-compared",
+            message,
+            fix: Some("name the devices as DRIVER/POOL/DEVICE to check them too".to_owned()),
+        }))
     }
 }
 
@@ -545,7 +555,7 @@ impl CheckArgs {
             .hint("to show the nodes that have devices: kubectl devicetaint devices -o wide"));
         }
         let away = drivers_away(node, &not_running(&found)).filter(|_| chosen.is_all());
-        chosen.keep(&mut found, &view)?;
+        let uncompared = chosen.keep(&mut found, &view)?;
         let rules = &view.snapshot().rules;
         let drift = view.identity_warnings(rules);
         let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
@@ -554,7 +564,7 @@ impl CheckArgs {
             flags.unwrap_or_else(|| wait_flags(node, &self.kubelet.socket, self.confirm_node));
         let forced =
             unreleased_devices::warnings(rules, Some(&names), RecordReader::Kubelet(&flags));
-        let more = drift.iter().chain(&forced).chain(&away);
+        let more = drift.iter().chain(&forced).chain(&away).chain(&uncompared);
         let more = more.map(Oddity::from);
         Ok(KubeletAnswers {
             warnings: listed.warnings.iter().cloned().chain(more).collect(),

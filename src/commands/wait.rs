@@ -23,7 +23,10 @@ use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
 use super::work::unreleased_devices::clear_released;
-use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out};
+use super::work::wait::{
+    ProgressLine, Wait, WaitEnd, WaitResult, against_recurrence, not_seen_released, timed_out,
+    with_silent_kubelet,
+};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
@@ -212,7 +215,8 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let began = Instant::now();
     // The kubelet has what the wait for the API leaves of the time.
     let end = began.checked_add(args.timeout).unwrap_or(began);
-    let verifier = args.verifier(end, context).await?;
+    let verifier = args.verifier(end, context).await;
+    let verifier = verifier.map_err(|failure| with_silent_kubelet(failure, args.timeout))?;
     let Some(goal) = args.what.goal() else {
         let live = connect(context).await?;
         return Box::pin(args.recovered(&typed, live, stdout, context)).await;
@@ -231,7 +235,8 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         None => None,
         Some(verifier) => {
             let awaited = AwaitedRelease { rules: &found, end };
-            Some(args.aimed(verifier, awaited, &live, context).await?)
+            let aimed = args.aimed(verifier, awaited, &live, context).await;
+            Some(aimed.map_err(|failure| with_silent_kubelet(failure, args.timeout))?)
         }
     };
     let wait = Wait {
@@ -246,6 +251,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let waited = args.stoppable(args.waited(&wait, &live, context), context);
     let (waited, nodes) = waited.await?;
     let is_verified = verifier.is_some();
+    let unverified = verifier.as_ref().and_then(|it| it.warning().cloned());
     let waited = match verifier {
         Some(verifier) => {
             let verified = args
@@ -262,7 +268,8 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     live.tell(&context.printer);
     let is_met = matches!(waited.ending, WaitEnd::Met) && !args.is_data();
     let next = nodes.filter(|_| is_met && !is_verified);
-    let status = args.tell(&wait, waited, stdout, context)?;
+    let report = waited.report(&wait).with_warnings(&unverified);
+    let status = args.tell(&report, waited.ending, stdout, context)?;
     // What the API shows as free may be held by its node.
     for line in next.iter().flat_map(DeviceNodes::next_checks) {
         context.printer.note(&line);
@@ -529,18 +536,20 @@ impl WaitArgs {
 
     fn tell(
         &self,
-        wait: &Wait<'_>,
-        waited: WaitResult,
+        report: &WaitReport,
+        ending: WaitEnd,
         stdout: Stdout,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let report = waited.report(wait);
-        let status = match waited.ending {
+        let status = match ending {
             WaitEnd::Met => Ok(ExitStatus::Success),
-            WaitEnd::TimedOut(left) => Err(timed_out(self.timeout, &left)),
+            WaitEnd::TimedOut(left) => {
+                let ways = against_recurrence(&left, &report.rules).into_iter();
+                Err(ways.fold(timed_out(self.timeout, &left), Failure::hint))
+            }
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
         };
-        self.print(&report, stdout, status, context)
+        self.print(report, stdout, status, context)
     }
 
     fn print(
@@ -557,7 +566,8 @@ impl WaitArgs {
                 width: context.width,
                 height: context.height,
             };
-            context.printer.emit(&render(report, page)?)?;
+            let report = report.clone().in_cluster(context.cluster().as_ref());
+            context.printer.emit(&render(&report, page)?)?;
         }
         status
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::engine::DeviceState;
 use crate::error::Failure;
-use crate::model::{DeviceId, NodeName, Pod};
+use crate::model::{DeviceId, NodeName, Pod, Warning};
 use crate::naming::phrase::{counted, few};
 use crate::naming::shell::word;
 
@@ -79,19 +79,23 @@ impl DeviceNodes {
 
     /// That devices on other nodes than `node` are not verified, if there are any.
     #[must_use]
-    pub fn beside(&self, node: &NodeName) -> Option<String> {
+    pub fn beside(&self, node: &NodeName) -> Option<Warning> {
         let others: BTreeMap<_, _> = self.0.iter().filter(|(other, _)| *other != node).collect();
         if others.is_empty() {
             return None;
         }
         let devices: usize = others.values().copied().sum();
         let names: Vec<String> = others.keys().map(ToString::to_string).collect();
-        Some(format!(
-            "the kubelet of node {node} covers only its own node: for {} on {}, only the API was \
-             checked",
-            counted(devices, "device"),
-            few(&names)
-        ))
+        Some(Warning {
+            code: "nodes-not-verified",
+            message: format!(
+                "the kubelet of node {node} covers only its own node: for {} on {}, only the API was \
+                 checked",
+                counted(devices, "device"),
+                few(&names)
+            ),
+            fix: None,
+        })
     }
 }
 
@@ -148,6 +152,7 @@ mod tests {
         assert_eq!(
             places(&[("node-7", 2), ("node-8", 1)])
                 .beside(&node)
+                .map(|warning| warning.message)
                 .as_deref(),
             Some(
                 "the kubelet of node node-7 covers only its own node: for 1 device on node-8, only \

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::choice::{DeviceFilter, DeviceFilterFlags, NamedBy, no_such_device, wrong_name};
+use crate::decide::choice::{
+    ComparisonLimit, DeviceFilter, DeviceFilterFlags, FilterResult, NamedBy, NumberUse,
+    no_such_device, wrong_name,
+};
 use crate::decide::identity::Hardware;
 use crate::decide::identity::hardware::may_be_number;
 use crate::engine::Semantics;
@@ -98,29 +101,30 @@ fn hardware(text: &str, place: usize, labels: Option<&LabelSelector>) -> Option<
     })
 }
 
-/// The devices that have this hardware's number; `more` are attributes that identify it beside those that are
+/// The devices that have this hardware's number, and what there is to say about that; `more` are attributes that identify it beside those that are
 /// known.
 ///
 /// # Errors
 ///
-/// When none has, or several have that are not parts of the same hardware.
+/// When none has, or several have that are not the same hardware.
 pub fn devices_with(
     hardware: &[Hardware],
     more: &[String],
     reading: &Reading,
     semantics: &Semantics,
-) -> Result<Vec<DeviceId>, Failure> {
+) -> Result<FilterResult, Failure> {
     let filter = DeviceFilter::parse(&DeviceFilterFlags {
         identities: hardware.to_vec(),
         identity_attributes: more.to_vec(),
+        // Devices beside the number are those of an assumed taint.
+        limit: ComparisonLimit::Names,
         ..DeviceFilterFlags::default()
     })?;
     let Some(filter) = filter.filter(DeviceFilter::chooses) else {
-        return Ok(Vec::new());
+        return Ok(FilterResult::default());
     };
     let filtered = filter.resolve(reading, &[], semantics)?;
-    filtered.refuse_ambiguous(&NamedBy::OneDevice)?;
-    Ok(filtered.devices)
+    filtered.unambiguous(&NamedBy::OneDevice, NumberUse::Read)
 }
 
 /// The arguments with the type before each name, where it is the first of them and a word of its own as

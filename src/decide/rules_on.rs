@@ -1,7 +1,7 @@
 //! Selection of rules through the devices that they taint.
 
 use super::choice::{
-    DeviceFilter, DeviceFilterFlags, NamedBy, hardware_among, noted_numbers, numbers,
+    DeviceFilter, DeviceFilterFlags, NamedBy, NumberUse, hardware_among, noted_numbers, numbers,
 };
 use super::chooser::{Chooser, RuleArguments, devices_among};
 use super::identity::hardware::may_be_number;
@@ -20,6 +20,16 @@ pub enum SiblingRules {
     Selected,
     /// They are not selected, but named in a note: a change of more rules than were named is asked for explicitly.
     Noted,
+}
+
+impl SiblingRules {
+    /// What the command does with the devices: what only looks at rules selects all that are on the same hardware.
+    fn number_use(self) -> NumberUse {
+        match self {
+            Self::Selected => NumberUse::Read,
+            Self::Noted => NumberUse::Change,
+        }
+    }
 }
 
 /// What was typed to mean rules, with the hardware among it apart.
@@ -158,17 +168,29 @@ impl OnDevices<'_> {
             Vec::new()
         };
         let mut notes = Vec::new();
-        let chosen: Vec<DeviceId> = match self.filter.resolve(reading, &[&named], semantics) {
+        let is_recorded = |hardware: &Hardware| {
+            // Empty where other conditions decide, too.
+            !noted.is_empty() && !made_for(rules, std::slice::from_ref(hardware)).is_empty()
+        };
+        let filtered =
+            self.filter
+                .resolve_with_recorded(reading, &[&named], &is_recorded, semantics);
+        let chosen: Vec<DeviceId> = match filtered {
             Ok(filtered) => {
-                if let Some(number) = filtered.ambiguous.first() {
-                    return Err(number.failure(&NamedBy::Rules(rules)));
-                }
+                let filtered =
+                    filtered.unambiguous(&NamedBy::Rules(rules), self.siblings.number_use())?;
                 notes.extend(filtered.notes);
                 filtered.devices
             }
             // What nobody publishes any more was something once.
             Err(failure) if noted.is_empty() => return Err(failure),
             Err(failure) => {
+                let unknown = self.filter.not_compared(reading, semantics);
+                let failure = match unknown {
+                    Some(_) => "no published device matches".to_owned(),
+                    None => failure.to_string(),
+                };
+                notes.extend(unknown);
                 notes.push(format!("{failure} now: selecting the rules that record it"));
                 Vec::new()
             }
@@ -583,6 +605,68 @@ mod tests {
         assert_eq!(
             failure.details(),
             ["no rule taints exactly one of these devices"]
+        );
+    }
+
+    #[test]
+    fn a_number_of_two_drivers_of_a_node_selects_the_rules_of_both_to_who_looks() {
+        let mut reading = reading();
+        let mut other = reading.snapshot.slices[0].clone();
+        other.name = "vfio".into();
+        other.driver = "vfio.example.com".into();
+        reading.snapshot.slices.push(other);
+        let (names, notes) = found_in(&reading, &[UUID], SiblingRules::Selected).unwrap();
+        assert_eq!(names, ["one"]);
+        assert!(
+            notes[0].starts_with("several drivers on node-7 publish "),
+            "{notes:?}"
+        );
+        let failure = found_in(&reading, &[UUID], SiblingRules::Noted).unwrap_err();
+        assert!(failure.to_string().contains("is ambiguous"), "{failure}");
+    }
+
+    #[test]
+    fn a_number_is_found_although_an_unpublished_device_cannot_be_compared() {
+        let mut reading = reading();
+        let mut claim = testing::claim(&testing::pod("ml", "train-0"));
+        for result in claim.allocation.iter_mut().flat_map(|it| &mut it.results) {
+            result.device = crate::model::DeviceId {
+                driver: "mig.example.com".into(),
+                ..testing::device("away")
+            };
+        }
+        reading.snapshot.claims.push(claim);
+        let found = |targets: &[&str]| found_in(&reading, targets, SiblingRules::Selected);
+        let note =
+            "not compared: 1 allocated device that is not published: mig.example.com/node-7/away";
+        let (names, notes) = found(&["0000:17:00.0"]).unwrap();
+        assert_eq!(names, ["one"]);
+        assert_eq!(notes, [note]);
+        // What a rule records may be the device that is not published.
+        let (names, notes) = found(&["serial=777"]).unwrap();
+        assert_eq!(names, ["gone"]);
+        assert_eq!(
+            notes,
+            [
+                note,
+                "no published device matches now: selecting the rules that record it"
+            ]
+        );
+        let (names, _) = found(&["serial=1423", "serial=777"]).unwrap();
+        assert_eq!(names, ["gone", "one"]);
+        // Nothing is known to match, and the hint works in this very command.
+        let failure = found(&["0000:99:00.0"]).unwrap_err();
+        assert_eq!(failure.to_string(), "cannot tell whether 1 device matches");
+        assert_eq!(
+            failure.hints(),
+            ["select only devices of one driver, as 'DRIVER/*/*'"]
+        );
+        let failure = found(&["0000:99:00.0", "gpu.example.com/*/*"]).unwrap_err();
+        assert!(
+            failure
+                .to_string()
+                .starts_with("no device matches all filters"),
+            "{failure}"
         );
     }
 

@@ -76,21 +76,9 @@ impl NotedRelease {
         self.end == PodEnd::NotObserved && self.uid.as_deref().is_some_and(has_ended)
     }
 
-    /// What happened, and which rules record it.
-    fn line(&self, rules: &[&str]) -> String {
-        let place = self.node.as_deref().unwrap_or("its node");
-        let rules = match rules {
-            [one] => format!("rule {one}"),
-            several => format!("rules {}", several.join(", ")),
-        };
-        format!(
-            "device {}: pod {} {}, and {place} has not confirmed the release (recorded on {rules} \
-             at {})",
-            self.device,
-            self.pod,
-            how_it_went(self.end),
-            self.seen_to_the_second()
-        )
+    /// What happened, as the one record of a rule.
+    fn line(&self, rule: &str) -> String {
+        DeviceRecords::new(self.clone(), rule).line()
     }
 
     fn seen_to_the_second(&self) -> String {
@@ -98,18 +86,84 @@ impl NotedRelease {
         let seen = seen.and_then(|seen| Timestamp::from_second(seen.as_second()).ok());
         seen.map_or_else(|| self.seen.clone(), |seen| seen.to_string())
     }
+}
 
-    /// Whether another record is about the same pod on the same device, whenever it was made.
-    fn is_about_the_same(&self, other: &Self) -> bool {
-        let subject = |one: &Self| {
-            (
-                one.device.clone(),
-                one.pod.clone(),
-                one.node.clone(),
-                one.end,
-            )
+/// What is recorded of one device on one node, of all pods that went alike.
+struct DeviceRecords<'a> {
+    /// Each pod once, as it was recorded first.
+    records: Vec<NotedRelease>,
+    /// The rules that record one of them.
+    rules: Vec<&'a str>,
+}
+
+impl<'a> DeviceRecords<'a> {
+    fn new(one: NotedRelease, rule: &'a str) -> Self {
+        Self {
+            records: vec![one],
+            rules: vec![rule],
+        }
+    }
+
+    /// Whether a record is about the same device and node, and a pod that went like these.
+    fn takes(&self, one: &NotedRelease) -> bool {
+        let mut records = self.records.iter();
+        records.any(|known| {
+            known.device == one.device && known.node == one.node && known.end == one.end
+        })
+    }
+
+    fn add(&mut self, one: NotedRelease, rule: &'a str) {
+        // Rules for the partitions of a card all record the same pod, whenever each was made.
+        if !self.records.iter().any(|known| known.pod == one.pod) {
+            self.records.push(one);
+        }
+        if !self.rules.contains(&rule) {
+            self.rules.push(rule);
+        }
+    }
+
+    fn node(&self) -> Option<&str> {
+        self.records.first().and_then(|one| one.node.as_deref())
+    }
+
+    /// What happened to the pods, how many these are, and which rules record it.
+    fn line(&self) -> String {
+        const NAMED: usize = 2;
+        let Some(first) = self.records.first() else {
+            return String::new();
         };
-        subject(self) == subject(other)
+        let place = self.node().unwrap_or("its node");
+        let rules = match self.rules[..] {
+            [one] => format!("rule {one}"),
+            _ => format!("rules {}", self.rules.join(", ")),
+        };
+        let pods: Vec<&str> = self.records.iter().map(|one| one.pod.as_str()).collect();
+        let pods = match pods[..] {
+            [one] => format!("pod {one} {}", how_it_went(first.end)),
+            [one, other] => format!("2 pods {} ({one} and {other})", how_they_went(first.end)),
+            _ => format!(
+                "{} pods {} ({} and {} more)",
+                pods.len(),
+                how_they_went(first.end),
+                pods[..NAMED].join(", "),
+                pods.len().saturating_sub(NAMED)
+            ),
+        };
+        let times: BTreeSet<String> = self
+            .records
+            .iter()
+            .map(NotedRelease::seen_to_the_second)
+            .collect();
+        let since = match (times.first(), times.last()) {
+            (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
+            (Some(only), _) => only.clone(),
+            (None, _) => first.seen.clone(),
+        };
+        format!(
+            "device {}: {pods}, and {place} has not confirmed the release (recorded on {rules} at \
+             {since})",
+            first.device
+        )
     }
 }
 
@@ -172,7 +226,7 @@ impl RecordedRelease<'_> {
     /// It in words.
     #[must_use]
     pub fn line(&self) -> String {
-        self.noted.line(&[self.rule])
+        self.noted.line(self.rule)
     }
 }
 
@@ -182,6 +236,14 @@ pub fn how_it_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "was force-deleted before it ended",
         PodEnd::NotObserved => "was last seen stuck, with no observed end",
+    }
+}
+
+/// As [`how_it_went`], of several pods.
+fn how_they_went(end: PodEnd) -> &'static str {
+    match end {
+        PodEnd::ForceDeleted => "were force-deleted before they ended",
+        PodEnd::NotObserved => "were last seen stuck, with no observed end",
     }
 }
 
@@ -320,7 +382,7 @@ pub fn check_on(node: Option<&str>) -> String {
     )
 }
 
-/// What `rules` note, one line each; of these `devices` alone, where some are named.
+/// What `rules` note, one line for each device; of these `devices` alone, where some are named.
 #[must_use]
 pub fn warnings(
     rules: &[DeviceTaintRule],
@@ -334,32 +396,29 @@ pub fn warnings(
             .as_ref()
             .is_none_or(|names| names.contains(&one.device))
     };
-    // Rules for the partitions of a card all record the same pod.
-    let mut records: Vec<(NotedRelease, Vec<&str>)> = Vec::new();
+    // Of a pod that is recreated and deleted again each time, a rule has a record for each.
+    let mut devices: Vec<DeviceRecords<'_>> = Vec::new();
     for rule in rules {
+        let name = rule.name.as_str();
         for one in noted(rule).into_iter().filter(is_meant) {
-            let name = rule.name.as_str();
-            match records
-                .iter_mut()
-                .find(|(known, _)| known.is_about_the_same(&one))
-            {
-                Some((_, names)) => names.push(name),
-                None => records.push((one, vec![name])),
+            match devices.iter_mut().find(|device| device.takes(&one)) {
+                Some(device) => device.add(one, name),
+                None => devices.push(DeviceRecords::new(one, name)),
             }
         }
     }
-    let warnings = records.iter().map(|(one, names)| Warning {
+    let warnings = devices.iter().map(|device| Warning {
         code: "not-released",
-        message: one.line(names),
+        message: device.line(),
         fix: Some(match reader {
             RecordReader::Api => format!(
                 "before it is used again, check it on the node: {}",
-                check_on(one.node.as_deref())
+                check_on(device.node())
             ),
             RecordReader::Kubelet(flags) => format!(
                 "to confirm the release and clear the record: kubectl devicetaint wait {} \
                  --for idle {flags}",
-                names.join(" ")
+                device.rules.join(" ")
             ),
         }),
     });
@@ -478,6 +537,40 @@ mod tests {
         );
         let this = [device("gpu.example.com/node-7/gpu-0")];
         assert_eq!(warnings(&[rule], Some(&this), RecordReader::Api).len(), 1);
+    }
+
+    #[test]
+    fn many_pods_of_a_device_are_one_warning() {
+        let mut rule = named("drain", "NoExecute");
+        rule.selector = None;
+        for (count, second) in [(1, 0), (15, 1), (16, 2)] {
+            let seen: Vec<UnreleasedPod> = (0..count)
+                .map(|number: usize| {
+                    let mut pod = pod(&["gpu.example.com/node-7/gpu-0"]);
+                    pod.pod.name = format!("train-{number:02}").as_str().into();
+                    pod
+                })
+                .collect();
+            let at = now() + jiff::SignedDuration::from_secs(second);
+            let patch = note(&rule, &seen, &Hardware::default(), at).expect("a note");
+            rule = patched(rule, &patch);
+        }
+        let other = pod(&["gpu.example.com/node-7/gpu-1"]);
+        let patch = note(&rule, &[other], &Hardware::default(), now());
+        let rule = patched(rule, &patch.expect("a note"));
+        let told = warnings(&[rule], None, RecordReader::Api);
+        let told: Vec<&str> = told.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "device gpu.example.com/node-7/gpu-0: 16 pods were force-deleted before they ended \
+                 (ml/train-00, ml/train-01 and 14 more), and node-7 has not confirmed the release \
+                 (recorded on rule drain at 2026-11-21T01:00:00Z to 2026-11-21T01:00:02Z)",
+                "device gpu.example.com/node-7/gpu-1: pod ml/train was force-deleted before it ended, \
+                 and node-7 has not confirmed the release (recorded on rule drain at \
+                 2026-11-21T01:00:00Z)",
+            ]
+        );
     }
 
     #[test]

@@ -53,6 +53,50 @@ pub fn ways_on(
     lines
 }
 
+/// A workload whose evicted pods are replaced and evicted each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecurringWorkload<'a> {
+    /// Its kind, such as `Deployment`.
+    pub kind: &'a str,
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// What ends evictions that recur, by rules of these names: a longer wait does not. One line each.
+#[must_use]
+pub fn against_recurrence(workloads: &[RecurringWorkload<'_>], rules: &[String]) -> Vec<String> {
+    const NAMED: usize = 3;
+    let way = |workload: &RecurringWorkload<'_>| {
+        let RecurringWorkload {
+            kind,
+            namespace,
+            name,
+        } = workload;
+        match *kind {
+            "Deployment" | "ReplicaSet" | "StatefulSet" | "ReplicationController" => format!(
+                "to stop the pods of {kind} {name}: kubectl scale {}/{name} -n {namespace} \
+                 --replicas=0",
+                kind.to_lowercase()
+            ),
+            _ => format!(
+                "to keep the pods of {kind} {name} in {namespace}: add a NoExecute toleration \
+                 without tolerationSeconds to the claim template"
+            ),
+        }
+    };
+    if workloads.is_empty() {
+        return Vec::new();
+    }
+    let mut lines: Vec<String> = workloads.iter().take(NAMED).map(way).collect();
+    lines.push(format!(
+        "to stop the evictions: kubectl devicetaint deescalate {} --to None",
+        rules.join(" ")
+    ));
+    lines
+}
+
 /// How to go on waiting for rules of these names that are being deleted.
 #[must_use]
 pub fn until_deleted(names: &[String]) -> String {
@@ -301,6 +345,33 @@ mod tests {
             [
                 "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
                 "rule c was deleted meanwhile: it no longer evicts pods",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_ends_recurring_evictions_is_advised_by_the_kind_of_the_workload() {
+        let workload = |kind, name| RecurringWorkload {
+            kind,
+            namespace: "serving",
+            name,
+        };
+        let rules = names(&["drain"]);
+        assert!(against_recurrence(&[], &rules).is_empty());
+        assert_eq!(
+            against_recurrence(
+                &[
+                    workload("Deployment", "web"),
+                    workload("DaemonSet", "agent")
+                ],
+                &rules
+            ),
+            [
+                "to stop the pods of Deployment web: kubectl scale deployment/web -n serving \
+                 --replicas=0",
+                "to keep the pods of DaemonSet agent in serving: add a NoExecute toleration without \
+                 tolerationSeconds to the claim template",
+                "to stop the evictions: kubectl devicetaint deescalate drain --to None",
             ]
         );
     }

@@ -104,7 +104,7 @@ impl RecurringEvictions {
             .iter()
             .filter_map(|left| {
                 let owner = left.pod.controller.as_ref()?;
-                Some((&owner.uid, (&left.pod.name, owner)))
+                Some((&owner.uid, (left.pod, owner)))
             })
             .collect();
         let mut returning: Vec<RecurringEviction> = owners
@@ -121,13 +121,33 @@ impl RecurringEvictions {
     }
 }
 
-fn returning(pod: &NamespacedName, owner: &Controller, evicted: usize) -> RecurringEviction {
+fn returning(pod: &Pod, owner: &Controller, evicted: usize) -> RecurringEviction {
+    let deployment = deployment(pod, owner);
     RecurringEviction {
-        kind: owner.kind.to_string(),
+        kind: match deployment {
+            Some(_) => "Deployment".to_owned(),
+            None => owner.kind.to_string(),
+        },
         name: NamespacedName {
-            namespace: pod.namespace.clone(),
-            name: owner.name.clone(),
+            namespace: pod.name.namespace.clone(),
+            name: deployment.unwrap_or_else(|| owner.name.clone()),
         },
         evicted,
     }
+}
+
+/// The Deployment to which the ReplicaSet of a pod belongs, which decides how many pods there are.
+///
+/// Upstream: `pkg/controller/deployment/sync.go` names a ReplicaSet after its Deployment and the hash, which is a label of
+/// its pods.
+fn deployment(pod: &Pod, owner: &Controller) -> Option<ObjectName> {
+    const HASH: &str = "pod-template-hash";
+    let mut labels = pod.labels.iter();
+    let (_, hash) = labels.find(|(key, _)| &**key == HASH)?;
+    let name = owner
+        .name
+        .as_str()
+        .strip_suffix(&**hash)?
+        .strip_suffix('-')?;
+    (&*owner.kind == "ReplicaSet").then(|| ObjectName::from(name))
 }

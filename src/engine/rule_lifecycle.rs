@@ -83,6 +83,8 @@ pub enum EvictionObstacle {
         since: Timestamp,
         /// When the time is over.
         until: Timestamp,
+        /// How its node is, if it cannot report that the pod has ended.
+        away: Option<NodeHealth>,
     },
     /// Its containers have ended, and nothing more comes of it on its node.
     Stuck(TerminationBlocker),
@@ -200,6 +202,7 @@ pub(super) fn terminating(
         return Some(EvictionObstacle::GracePeriod {
             since: since.unwrap_or(now),
             until: deletion.at,
+            away,
         });
     }
     if !deletion.finalizers.is_empty() {

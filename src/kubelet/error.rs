@@ -50,7 +50,7 @@ pub enum KubeletError {
         why: String,
     },
     /// It has not answered in time.
-    #[error("the kubelet at {} did not respond within {}s", path.display(), limit.as_secs_f64())]
+    #[error("the kubelet at {} did not respond within {}s", path.display(), seconds(*limit))]
     TimedOut {
         /// Which.
         path: PathBuf,
@@ -58,7 +58,7 @@ pub enum KubeletError {
         limit: Duration,
     },
     /// It is asked too often, by others too.
-    #[error("the kubelet at {} is overloaded, and rejected this request for {}s", path.display(), limit.as_secs_f64())]
+    #[error("the kubelet at {} is overloaded, and rejected this request for {}s", path.display(), seconds(*limit))]
     Busy {
         /// Which.
         path: PathBuf,
@@ -107,14 +107,46 @@ pub enum KubeletError {
     },
 }
 
-impl KubeletError {
-    /// What to do about it.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
+/// The flag with which a command takes the socket of a kubelet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketFlag {
+    /// `--socket SOCKET`
+    Socket,
+    /// `--verify-node=SOCKET`
+    VerifyNode,
+}
+
+impl SocketFlag {
+    /// What to type for a kubelet with another root directory.
+    fn of_another_root(self) -> &'static str {
         match self {
+            Self::Socket => "--socket ROOT/pod-resources/kubelet.sock",
+            Self::VerifyNode => "--verify-node=ROOT/pod-resources/kubelet.sock",
+        }
+    }
+}
+
+/// A limit of time in seconds: what is left of a limit is not shown to the nanosecond.
+fn seconds(limit: Duration) -> f64 {
+    let parts = if limit < Duration::from_secs(1) {
+        1000.0
+    } else {
+        10.0
+    };
+    (limit.as_secs_f64() * parts).round() / parts
+}
+
+impl KubeletError {
+    /// What to do about it, for a command that takes the socket with `flag`.
+    #[must_use]
+    pub fn hint(&self, flag: SocketFlag) -> String {
+        let hint = match self {
             Self::Missing { .. } => {
-                "run this on the node, or from elsewhere with --via-debug NODE; if the kubelet has \
-                 another root directory, set --socket ROOT/pod-resources/kubelet.sock"
+                return format!(
+                    "run this on the node, or from elsewhere with --via-debug NODE; if the kubelet has \
+                     another root directory, set {}",
+                    flag.of_another_root()
+                );
             }
             Self::Denied { .. } => {
                 "run as root on the node (sudo), or in a pod that runs as root and mounts \
@@ -146,7 +178,8 @@ impl KubeletError {
                  active pods of its own node"
             }
             Self::Refused { .. } => "check the kubelet's log: journalctl -u kubelet",
-        }
+        };
+        hint.to_owned()
     }
 
     /// Whether trying again may help.
@@ -166,6 +199,45 @@ impl KubeletError {
             | Self::NotServed { .. }
             | Self::NoPod { .. }
             | Self::Refused { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_about_another_socket_names_the_flag_of_the_command() {
+        let missing = KubeletError::Missing {
+            path: PathBuf::from("/nowhere"),
+        };
+        let hint = missing.hint(SocketFlag::VerifyNode);
+        assert!(
+            hint.ends_with("set --verify-node=ROOT/pod-resources/kubelet.sock"),
+            "{hint}"
+        );
+        let hint = missing.hint(SocketFlag::Socket);
+        assert!(
+            hint.ends_with("set --socket ROOT/pod-resources/kubelet.sock"),
+            "{hint}"
+        );
+    }
+
+    #[test]
+    fn what_is_left_of_a_limit_is_shown_rounded() {
+        let said = |limit: Duration| {
+            let path = PathBuf::from("/s");
+            KubeletError::TimedOut { path, limit }.to_string()
+        };
+        let left = Duration::from_nanos(5_999_922_504);
+        assert_eq!(said(left), "the kubelet at /s did not respond within 6s");
+        for (typed, shown) in [(1500, "1.5s"), (50, "0.05s")] {
+            let typed = Duration::from_millis(typed);
+            assert_eq!(
+                said(typed),
+                format!("the kubelet at /s did not respond within {shown}")
+            );
         }
     }
 }

@@ -60,6 +60,12 @@ impl Lister {
         }
     }
 
+    /// How long it has for an answer.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
     /// Asks at most for so long, if it was longer before.
     #[must_use]
     pub fn within(&self, limit: Duration) -> Self {

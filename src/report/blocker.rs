@@ -40,6 +40,9 @@ pub struct Blocker {
     pub until_time: Option<Time>,
     /// The reason as text.
     pub message: String,
+    /// Kind of the workload whose pods are recreated, for advice.
+    #[serde(skip)]
+    pub workload_kind: Option<String>,
 }
 
 /// Why a wait is blocked, or what a pod of a rule waits for.
@@ -135,6 +138,7 @@ impl Blocker {
             since_time: None,
             until_time: None,
             message,
+            workload_kind: None,
         }
     }
 
@@ -270,7 +274,10 @@ impl Blocker {
             name.namespace,
             counted(*evicted, "eviction")
         );
-        Self::of(BlockerReason::ComesBack, message).named(name)
+        Self {
+            workload_kind: Some(kind.clone()),
+            ..Self::of(BlockerReason::ComesBack, message).named(name)
+        }
     }
 
     fn pod(left: &PendingEviction<'_>, now: Timestamp) -> Self {

@@ -184,6 +184,7 @@ mod tests {
         let grace = EvictionObstacle::GracePeriod {
             since: past,
             until: future,
+            away: None,
         };
         for (obstacle, reason, since, until) in [
             (

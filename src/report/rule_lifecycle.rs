@@ -56,10 +56,15 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
                 left(*until)
             )
         }
-        EvictionObstacle::GracePeriod { since, until } => format!(
-            "terminating for {}, its grace period ends in {}",
+        EvictionObstacle::GracePeriod { since, until, away } => format!(
+            "terminating for {}, its grace period ends in {}{}",
             ago(*since),
-            left(*until)
+            left(*until),
+            match away {
+                Some(NodeHealth::Gone) => ", and its node does not exist",
+                Some(NodeHealth::NotReady) => ", and its node is not ready",
+                Some(NodeHealth::Ready) | None => "",
+            }
         ),
         EvictionObstacle::Stuck(blocker) => stuck(blocker, now),
         EvictionObstacle::Finalizers(names) => {
@@ -102,7 +107,7 @@ pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp
     match &left.obstacle {
         EvictionObstacle::Controller { since } => (Some(*since), None),
         EvictionObstacle::Tolerates { until } => (None, Some(*until)),
-        EvictionObstacle::GracePeriod { since, until } => (Some(*since), Some(*until)),
+        EvictionObstacle::GracePeriod { since, until, .. } => (Some(*since), Some(*until)),
         EvictionObstacle::Kubelet { since }
         | EvictionObstacle::Stuck(
             TerminationBlocker::Driver { since, .. } | TerminationBlocker::Sandbox { since },
@@ -551,8 +556,18 @@ mod tests {
                 EvictionObstacle::GracePeriod {
                     since: testing::after(-10),
                     until: testing::after(20),
+                    away: None,
                 },
                 "team-a/train-0 on node-7: terminating for 10s, its grace period ends in 20s",
+            ),
+            (
+                EvictionObstacle::GracePeriod {
+                    since: testing::after(-10),
+                    until: testing::after(20),
+                    away: Some(NodeHealth::NotReady),
+                },
+                "team-a/train-0 on node-7: terminating for 10s, its grace period ends in 20s, and its \
+                 node is not ready",
             ),
             (
                 EvictionObstacle::Finalizers(vec!["a/b".to_owned()]),

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::blocker::Blocker;
 use super::metadata::{API_VERSION, Cluster, Metadata, Warning};
 use super::rules::resource_name;
-use super::table::{Section, View};
+use super::table::{Section, Shown, View};
 use super::unevicted_pods::{NotEvictedPod, not_evicted_line};
 use crate::engine::settle::Goal;
+use crate::model;
 
 /// Which report this is.
 const KIND: &str = "WaitReport";
@@ -90,6 +91,15 @@ impl WaitReport {
 }
 
 impl WaitReport {
+    /// The report with what was not verified.
+    #[must_use]
+    pub fn with_warnings<'w>(self, warnings: impl IntoIterator<Item = &'w model::Warning>) -> Self {
+        Self {
+            warnings: warnings.into_iter().map(Warning::from).collect(),
+            ..self
+        }
+    }
+
     /// The report with the cluster that the rules are in.
     #[must_use]
     pub fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
@@ -126,7 +136,12 @@ impl View for WaitReport {
             .chain(pods)
             .chain(left)
             .chain(not_evicted_line(&self.not_evicted_pods));
-        vec![Section::sentences(lines.collect())]
+        let warnings = self.warnings.iter().map(Warning::line).collect();
+        vec![
+            Section::sentences(lines.collect()),
+            // Text has them on standard error.
+            Section::list("Warnings", warnings).shown(Shown::Document),
+        ]
     }
 
     fn names(&self) -> Vec<String> {
@@ -158,6 +173,29 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_in_data_has_its_cluster_and_what_was_not_verified() {
+        let cluster = Cluster {
+            context: Some("test".to_owned()),
+            server: "https://127.0.0.1:6443".to_owned(),
+            version: None,
+        };
+        let unverified = model::Warning {
+            code: "nodes-not-verified",
+            message: "for 1 device on node-1, only the API was checked".to_owned(),
+            fix: None,
+        };
+        let report = WaitReport::new(Goal::Idle, vec!["drain".to_owned()], None)
+            .with_warnings([&unverified])
+            .in_cluster(Some(&cluster));
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["met"], true);
+        assert_eq!(json["metadata"]["context"], "test");
+        assert_eq!(json["metadata"]["server"], "https://127.0.0.1:6443");
+        assert_eq!(json["warnings"][0]["reason"], "NodesNotVerified");
+        assert_eq!(json["warnings"][0]["message"], unverified.message);
+    }
+
+    #[test]
     fn a_wait_that_was_met_names_its_rules_and_one_that_was_not_what_is_left() {
         let names = vec!["a".to_owned(), "b".to_owned()];
         let met = WaitReport::new(Goal::Evicted, names.clone(), None);
@@ -178,10 +216,10 @@ mod tests {
         assert!(open.names().is_empty());
         let sections = open.sections();
         assert_eq!(
-            sections,
-            [Section::sentences(vec![format!(
+            sections[0],
+            Section::sentences(vec![format!(
                 "left: rule drain has no condition yet; {NO_CONDITION}"
-            )])]
+            )])
         );
     }
 }

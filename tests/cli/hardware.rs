@@ -9,6 +9,10 @@ const DEVICE: &str = "gpu.example.com/node-7/gpu-0";
 
 /// Two GPUs of which the first has a rule of its own.
 fn cluster() -> Folder {
+    Folder::new().with("cluster.json", cluster_json())
+}
+
+fn cluster_json() -> String {
     let gpu = |name: &str, uuid: &str, serial: &str, address: &str| {
         json!({"name": name, "attributes": {
             "uuid": {"string": uuid}, "serial": {"string": serial},
@@ -32,8 +36,7 @@ fn cluster() -> Folder {
             "taint": {"key": "example.com/fan", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
         }}),
     ];
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    Folder::new().with("cluster.json", list.to_string())
+    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
 }
 
 fn run(folder: &Folder, line: &str) -> Run {
@@ -289,4 +292,106 @@ fn what_may_be_in_use_or_was_not_released_is_not_free() {
             "{line}: {told:#?}"
         );
     }
+}
+
+#[test]
+fn an_unpublished_device_elsewhere_does_not_keep_an_address_from_being_found() {
+    let mut list: Value = serde_json::from_str(&cluster_json()).expect("JSON");
+    let items = list["items"].as_array_mut().expect("items");
+    items.push(
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {
+            "name": "away", "namespace": "ml", "uid": "c",
+        }, "spec": {}, "status": {"allocation": {"devices": {"results": [{
+            "request": "gpu", "driver": "mig.example.com", "pool": "node-1", "device": "mig-0",
+        }]}}}}),
+    );
+    let folder = Folder::new().with("cluster.json", list.to_string());
+    let note =
+        "not compared: 1 allocated device that is not published: mig.example.com/node-1/mig-0";
+    for line in [
+        "devices 0000:17:00.0",
+        "list 0000:17:00.0",
+        "describe 0000:17:00.0",
+        "explain 0000:17:00.0",
+        "preview 0000:17:00.0 example.com/x:NoExecute",
+    ] {
+        let run = run(&folder, line);
+        assert_eq!(run.code, 0, "{line}: {}", run.shown());
+        assert!(run.stderr.contains(note), "{line}: {}", run.shown());
+    }
+    for (line, has_skip_errors) in [
+        ("devices 0000:99:00.0", true),
+        ("list 0000:99:00.0", false),
+        ("describe 0000:99:00.0", false),
+        ("explain 0000:99:00.0", false),
+    ] {
+        let run = run(&folder, line);
+        assert_eq!(run.code, 1, "{line}: {}", run.shown());
+        assert!(
+            run.stderr.contains("cannot tell whether 1 device matches"),
+            "{line}: {}",
+            run.shown()
+        );
+        assert_eq!(
+            run.stderr.contains("--skip-errors"),
+            has_skip_errors,
+            "{line}: {}",
+            run.shown()
+        );
+    }
+}
+
+#[test]
+fn a_uuid_that_drivers_of_one_node_share_is_read_as_all_of_its_devices() {
+    let mut list: Value = serde_json::from_str(&cluster_json()).expect("JSON");
+    let items = list["items"].as_array_mut().expect("items");
+    let mut other = items[0].clone();
+    other["metadata"]["name"] = "vfio".into();
+    other["spec"]["driver"] = "vfio.example.com".into();
+    items.push(other);
+    let folder = Folder::new().with("cluster.json", list.to_string());
+    for line in ["devices", "list", "describe", "explain"] {
+        let run = run(&folder, &format!("{line} {UUID}"));
+        assert_eq!(run.code, 0, "{line}: {}", run.shown());
+        assert!(
+            run.stderr.contains("several drivers on node-7 publish"),
+            "{line}: {}",
+            run.shown()
+        );
+    }
+    let run = run(
+        &folder,
+        &format!("preview {UUID} example.com/x:NoSchedule -o json"),
+    );
+    let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let selected = report["selectedDevices"].as_array().expect("devices");
+    assert_eq!(selected.len(), 2, "{report:#}");
+}
+
+#[test]
+fn a_wait_that_asks_a_kubelet_says_how_it_is_asked() {
+    let folder = Folder::new();
+    let run = folder.devicetaint("wait drain --for idle --verify-node=nowhere.sock");
+    let shown = run.shown().replace("\n  ", " ");
+    assert!(
+        shown.contains("set --verify-node=ROOT/pod-resources/kubelet.sock"),
+        "{shown}"
+    );
+    assert!(!shown.contains("--socket"), "{shown}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_kubelet_that_hangs_for_the_whole_of_a_wait_has_timed_it_out() {
+    let folder = Folder::new();
+    let socket = folder.path("kubelet.sock");
+    // It takes connections, and nobody answers them.
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    let run = folder
+        .devicetaint("wait drain --for idle --verify-node=kubelet.sock --timeout 1s --settle 0s");
+    let shown = run.shown();
+    assert_eq!(run.code, 5, "{shown}");
+    assert!(shown.contains("error: timed out after 1s"), "{shown}");
+    assert!(shown.contains("did not respond within 1s"), "{shown}");
+    assert!(!shown.contains("--request-timeout"), "{shown}");
 }

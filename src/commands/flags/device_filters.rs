@@ -1,7 +1,7 @@
 //! Devices, by what they are and who uses them.
 
 use crate::completion::Values;
-use crate::decide::choice::DeviceFilterFlags;
+use crate::decide::choice::{ComparisonLimit, DeviceFilterFlags};
 
 /// Flags that choose devices by what they are, and by who uses them. Several have to be met at once.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -98,6 +98,7 @@ impl DeviceFilterArgs {
             identities: Vec::new(),
             identity_attributes: self.identity_attributes.clone(),
             skips_errors: self.skip_errors,
+            limit: ComparisonLimit::SkipErrors,
             with_partitions: self.with_partitions,
             namespace: namespace.map(str::to_owned),
         }

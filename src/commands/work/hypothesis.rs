@@ -3,7 +3,7 @@
 use super::cluster_view::ClusterView;
 use crate::commands::context::Context;
 use crate::decide::UnmatchedNames;
-use crate::decide::choice::{Choice, refuse_wide};
+use crate::decide::choice::{Choice, NumberUse, ResolvedChoice, refuse_wide};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
@@ -32,10 +32,16 @@ impl Hypothesis {
         let (view, typed) = Box::pin(view.with_numbers_of(choice.clone())).await?;
         let mut view = view.with_attributes_for(typed.filter()).await?;
         refuse_wide(manifests, &view.semantics)?;
-        let (choice, notes) = typed.resolved(&view.reading, &view.semantics)?;
+        let ResolvedChoice {
+            choice,
+            notes,
+            is_changeable,
+        } = typed.resolved(&view.reading, &view.semantics, NumberUse::Read)?;
         for note in notes {
             context.printer.note(&note);
         }
+        // What is proposed next names the devices where the command would refuse what was typed.
+        let typed = if is_changeable { typed } else { choice.clone() };
         let rule = |name: &str| view.rule(name);
         let proposed = choice.proposed(manifests, rule, view.snapshot(), view.now)?;
         if absent == UnmatchedNames::Refused {

@@ -17,7 +17,7 @@ use crate::engine::kubelet_node::KubeletNode;
 use crate::engine::unreleased_devices::{WatchedDevices, still_held};
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::kubelet::{KubeletError, Lister, SOCKET, notes_beside};
+use crate::kubelet::{KubeletError, Lister, SOCKET, SocketFlag, notes_beside};
 use crate::model::{DeviceTaintRule, InUse, NodeName, PreparedClaim, Warning};
 use crate::naming::shell::word;
 use crate::report::blocker::Blocker;
@@ -58,14 +58,25 @@ pub(crate) fn noted(socket: &Path) -> (Option<Vec<PreparedClaim>>, Option<Warnin
 }
 
 /// A kubelet that does not do what is asked, with the way out, and whether trying again is one.
-pub(crate) fn refused(error: KubeletError) -> Failure {
+pub(crate) fn refused(error: KubeletError, flag: SocketFlag) -> Failure {
     let status = if error.passes() {
         ExitStatus::TryAgain
     } else {
         ExitStatus::Failed
     };
-    let hint = error.hint();
+    let hint = error.hint(flag);
     Failure::new(status, error).hint(hint)
+}
+
+/// As [`refused`], by a kubelet whom a wait asks until its own time is over, if `is_last`: a longer limit of requests
+/// would change nothing then.
+fn refused_by_awaited(error: KubeletError, is_last: bool) -> Failure {
+    let is_late = matches!(error, KubeletError::TimedOut { .. });
+    if is_late && is_last {
+        return Failure::new(ExitStatus::TimedOut, error)
+            .hint("check the kubelet's log: journalctl -u kubelet");
+    }
+    refused(error, SocketFlag::VerifyNode)
 }
 
 /// The kubelet whose word a wait takes too.
@@ -73,6 +84,8 @@ pub(crate) struct Verifier {
     way: KubeletAccess,
     wanted: WatchedDevices,
     node: Option<NodeName>,
+    /// That devices on other nodes are not verified, if there are any.
+    elsewhere: Option<Warning>,
 }
 
 /// Somebody stops the program; each call hears of it from then on.
@@ -157,6 +170,7 @@ impl Verifier {
             way,
             wanted: WatchedDevices::default(),
             node: None,
+            elsewhere: None,
         };
         verifier.ask(end, context).await?;
         Ok(verifier)
@@ -168,12 +182,18 @@ impl Verifier {
             node: Some(NodeName::from(plan.node.as_str())),
             way: KubeletAccess::Pod { plan, stop },
             wanted: WatchedDevices::default(),
+            elsewhere: None,
         }
     }
 
     /// Whose kubelet it is.
     pub(crate) fn node(&self) -> Option<&NodeName> {
         self.node.as_ref()
+    }
+
+    /// What it does not verify.
+    pub(crate) fn warning(&self) -> Option<&Warning> {
+        self.elsewhere.as_ref()
     }
 
     /// The kubelet with what is waited for: what the rules select in `view`, which has attributes and pods.
@@ -196,8 +216,9 @@ impl Verifier {
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
         let places = DeviceNodes::of(&inventory, &selected, view.pods());
         places.refuse_elsewhere(&node, self.way.socket())?;
-        if let Some(line) = places.beside(&node) {
-            context.printer.warn(&line);
+        let elsewhere = places.beside(&node);
+        if let Some(warning) = &elsewhere {
+            context.printer.warn(&warning.message);
         }
         // Without slices it is unknown which devices share hardware, which must not be read as none.
         let is_known = !slices_unread(&view.reading);
@@ -205,6 +226,7 @@ impl Verifier {
         Ok(Self {
             wanted: WatchedDevices::new(rules, &selected, hardware),
             node: Some(node),
+            elsewhere,
             ..self
         })
     }
@@ -252,7 +274,9 @@ impl Verifier {
                 Ok(left) if left.is_empty() => return Ok(left),
                 Ok(left) => left,
                 // A kubelet that begins anew is silent for a while, and still holds what it held.
-                Err(failure) if failure.status() == ExitStatus::TryAgain => {
+                Err(failure)
+                    if [ExitStatus::TryAgain, ExitStatus::TimedOut].contains(&failure.status()) =>
+                {
                     vec![Blocker::silent(&failure.to_string())]
                 }
                 Err(failure) => return Err(failure),
@@ -284,8 +308,10 @@ impl Verifier {
         let (in_use, prepared) = match &self.way {
             KubeletAccess::Socket { socket, lister } => {
                 // At least one interval: a query without any time would always fail.
-                let lister = lister.within(rest.max(INTERVAL));
-                let in_use = lister.list().await.map_err(refused)?;
+                let rest = rest.max(INTERVAL);
+                let is_last = rest <= lister.limit();
+                let listed = lister.within(rest).list().await;
+                let in_use = listed.map_err(|error| refused_by_awaited(error, is_last))?;
                 (in_use, notes_beside(socket))
             }
             KubeletAccess::Pod { plan, stop } => {
@@ -323,3 +349,29 @@ fn not_shown(socket: &Path, said: Option<&NodeName>) -> Failure {
 /// What a kubelet without notes is to who wants to be sure.
 const NOTES: &str =
     "make the checkpoint readable: without it, devices of force-deleted pods cannot be verified";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kubelet_that_is_silent_until_the_end_of_a_wait_has_timed_the_wait_out() {
+        let late = || KubeletError::TimedOut {
+            path: PathBuf::from(SOCKET),
+            limit: Duration::from_secs(6),
+        };
+        let failure = refused_by_awaited(late(), true);
+        assert_eq!(failure.status(), ExitStatus::TimedOut);
+        assert_eq!(
+            failure.hints(),
+            ["check the kubelet's log: journalctl -u kubelet"]
+        );
+        // A shorter limit of requests ends before the wait does, and can be raised.
+        let failure = refused_by_awaited(late(), false);
+        assert_eq!(failure.status(), ExitStatus::TryAgain);
+        assert!(
+            failure.hints()[0].contains("--request-timeout"),
+            "{failure:?}"
+        );
+    }
+}

@@ -21,7 +21,7 @@ use super::consent::{SafetyLimits, ask, introduce, take_risk};
 use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
-use super::wait::{ProgressLine, Wait, WaitEnd, not_seen_released, timed_out};
+use super::wait::{ProgressLine, Wait, WaitEnd, against_recurrence, not_seen_released, timed_out};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
@@ -327,7 +327,14 @@ impl Pipeline<'_> {
                 Err(match basis.late {
                     TimeoutAction::Keep => {
                         let failure = failure.detail(proposal.what_stays());
-                        advice(&rules).into_iter().fold(failure, Failure::hint)
+                        // A longer wait would end in the same way.
+                        let ways = against_recurrence(&left, &names);
+                        let ways = if ways.is_empty() {
+                            advice(&rules)
+                        } else {
+                            ways
+                        };
+                        ways.into_iter().fold(failure, Failure::hint)
                     }
                     TimeoutAction::Revert => {
                         self.give_back(basis.mutation, proposal, changer, failure)

@@ -16,7 +16,7 @@ use super::observer::RuleObserver;
 use super::unreleased_devices::{clear_ended, note_not_released};
 use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
-use crate::decide::wait_advice::UnreleasedLine;
+use crate::decide::wait_advice::{RecurringWorkload, UnreleasedLine};
 use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
@@ -365,4 +365,54 @@ pub(crate) fn timed_out(timeout: Duration, left: &[Blocker]) -> Failure {
     left.iter().fold(failure, |failure, left| {
         failure.detail(format!("left: {}", left.message))
     })
+}
+
+/// What helps where evicted pods come back each time, against rules of these names; nothing where none is `left` that
+/// does.
+pub(crate) fn against_recurrence(left: &[Blocker], rules: &[String]) -> Vec<String> {
+    let workloads = left.iter().filter_map(|left| {
+        Some(RecurringWorkload {
+            kind: left.workload_kind.as_deref()?,
+            namespace: left.namespace.as_deref()?,
+            name: left.name.as_deref()?,
+        })
+    });
+    wait_advice::against_recurrence(&workloads.collect::<Vec<_>>(), rules)
+}
+
+/// The failure of a kubelet that was silent until the time of the wait was over, as that of the wait; any other as it is.
+pub(crate) fn with_silent_kubelet(failure: Failure, timeout: Duration) -> Failure {
+    if failure.status() != ExitStatus::TimedOut {
+        return failure;
+    }
+    let late = timed_out(timeout, &[Blocker::silent(&failure.to_string())]);
+    failure.hints().iter().cloned().fold(late, Failure::hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_that_a_silent_kubelet_has_used_up_has_timed_out() {
+        let silent = Failure::new(
+            ExitStatus::TimedOut,
+            "the kubelet did not respond within 6s",
+        )
+        .hint("check the kubelet's log: journalctl -u kubelet");
+        let failure = with_silent_kubelet(silent, Duration::from_secs(6));
+        assert_eq!(failure.status(), ExitStatus::TimedOut);
+        assert_eq!(failure.to_string(), "timed out after 6s");
+        assert_eq!(
+            failure.details(),
+            ["left: the kubelet did not respond within 6s"]
+        );
+        assert_eq!(
+            failure.hints(),
+            ["check the kubelet's log: journalctl -u kubelet"]
+        );
+        let other = Failure::new(ExitStatus::TryAgain, "the kubelet is unavailable");
+        let other = with_silent_kubelet(other, Duration::from_secs(6));
+        assert_eq!(other.status(), ExitStatus::TryAgain);
+    }
 }

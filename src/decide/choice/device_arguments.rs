@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::comparison_limit::ComparisonLimit;
 use super::device_filters::DeviceFilterFlags;
 use crate::model::DeviceSelector;
 
@@ -26,9 +27,10 @@ impl DeviceArguments {
     /// Whether nothing was typed that says which devices are meant, nor a taint.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        // A namespace alone means no device: it only completes the names of pods and claims.
+        // A namespace alone means no device: it only completes the names of pods and claims. Nor does what is offered.
         let filters = DeviceFilterFlags {
             namespace: None,
+            limit: ComparisonLimit::default(),
             ..self.filters.clone()
         };
         self.arguments.is_empty()

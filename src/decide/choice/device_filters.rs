@@ -1,6 +1,7 @@
 //! Devices selected by attributes and by use: `--where`, `--pod` and their like.
 
-use super::ambiguous::{AmbiguousNumber, NamedBy, ambiguous};
+use super::ambiguous::{AmbiguousNumber, NamedBy, NumberUse, SharedNumber, ambiguous};
+use super::comparison_limit::{ComparisonLimit, not_compared};
 use super::idle::{IdleName, idle};
 use super::no_match::{no_such, nothing};
 use crate::decide::identity::Hardware;
@@ -32,6 +33,8 @@ pub struct DeviceFilterFlags {
     pub identity_attributes: Vec<String>,
     /// `--skip-errors`
     pub skips_errors: bool,
+    /// What the command takes to leave devices out that cannot be compared.
+    pub limit: ComparisonLimit,
     /// `--with-partitions`
     pub with_partitions: bool,
     /// The namespace of names that have none.
@@ -53,21 +56,53 @@ pub struct FilterResult {
     pub devices: Vec<DeviceId>,
     /// What to know about the choice.
     pub notes: Vec<String>,
+    /// The unpublished devices that were not compared with numbers of hardware, of which notes tell.
+    pub not_compared: Vec<DeviceId>,
     /// The numbers of hardware that several of them have.
     pub ambiguous: Vec<AmbiguousNumber>,
+    /// The numbers under which several drivers of a node publish the same hardware.
+    pub shared: Vec<SharedNumber>,
 }
 
 impl FilterResult {
-    /// Refuses a number of hardware that several devices have: only one of them was meant.
+    /// The result with what `by` takes of a number of hardware that several devices have: what is changed is the
+    /// device that was meant, and what is looked at is all that is the same hardware.
     ///
     /// # Errors
     ///
-    /// When there is one.
-    pub fn refuse_ambiguous(&self, by: &NamedBy<'_>) -> Result<(), Failure> {
-        self.ambiguous
-            .first()
-            .map_or(Ok(()), |found| Err(found.failure(by)))
+    /// When it is not known which of the devices are meant.
+    pub fn unambiguous(mut self, by: &NamedBy<'_>, use_of: NumberUse) -> Result<Self, Failure> {
+        let mut shared = self.shared.iter();
+        let refused = shared.find(|shared| !shared.is_meant(use_of));
+        let refused = refused.map(|shared| &shared.number);
+        if let Some(found) = self.ambiguous.first().or(refused) {
+            return Err(found.failure(by));
+        }
+        let notes: Vec<String> = self.shared.iter().map(SharedNumber::describe).collect();
+        self.notes.extend(notes);
+        Ok(self)
     }
+
+    /// Whether all of the devices are meant by what was typed, for this use.
+    #[must_use]
+    pub fn is_meant_for(&self, use_of: NumberUse) -> bool {
+        self.ambiguous.is_empty() && self.shared.iter().all(|shared| shared.is_meant(use_of))
+    }
+}
+
+/// What was found of the hardware that was named, which decides what unpublished devices mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FoundHardware {
+    /// All of it: unpublished devices are other hardware.
+    All,
+    /// All of it, and unpublished devices may be more of it: another address of the same digits, or what rules record.
+    Enough,
+    /// Not all of it: an unpublished device may be the rest.
+    Missing,
+}
+
+fn is_unpublished(error: &ExpressionError) -> bool {
+    *error == ExpressionError::Unpublished
 }
 
 /// Two filters are the same if the same was typed.
@@ -221,6 +256,21 @@ impl DeviceFilter {
         named: &[&[DeviceSelector]],
         semantics: &Semantics,
     ) -> Result<FilterResult, Failure> {
+        self.resolve_with_recorded(reading, named, &|_| false, semantics)
+    }
+
+    /// As [`DeviceFilter::resolve`], where rules record some hardware: `is_recorded` accepts it.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceFilter::resolve`].
+    pub fn resolve_with_recorded(
+        &self,
+        reading: &Reading,
+        named: &[&[DeviceSelector]],
+        is_recorded: &dyn Fn(&Hardware) -> bool,
+        semantics: &Semantics,
+    ) -> Result<FilterResult, Failure> {
         let snapshot = &reading.snapshot;
         self.refuse_unread(reading)?;
         let mut conditions = Vec::new();
@@ -233,10 +283,19 @@ impl DeviceFilter {
             mut devices,
             mut failed,
         } = filter_devices(snapshot, &conditions, semantics);
-        if self.finds_all_hardware(snapshot, &conditions, semantics) {
-            failed.retain(|(_, error)| *error != ExpressionError::Unpublished);
+        let mut uncompared = Vec::new();
+        match self.found_hardware(snapshot, &conditions, is_recorded, semantics) {
+            FoundHardware::All => failed.retain(|(_, error)| !is_unpublished(error)),
+            FoundHardware::Enough => {
+                let (unpublished, others): (Vec<_>, Vec<_>) = failed
+                    .into_iter()
+                    .partition(|(_, error)| is_unpublished(error));
+                uncompared.extend(unpublished.into_iter().map(|(id, _)| id));
+                failed = others;
+            }
+            FoundHardware::Missing => {}
         }
-        let mut notes = Vec::new();
+        let mut notes = Vec::from_iter(not_compared(&uncompared));
         if !failed.is_empty() {
             // What fails for the expression's own sake says nothing of any device, so that all of them would
             // be skipped.
@@ -259,7 +318,7 @@ impl DeviceFilter {
         }
         let identities = &self.typed.identities;
         let more = &self.typed.identity_attributes[..];
-        let ambiguous = ambiguous(identities, &devices, snapshot, more, semantics);
+        let (ambiguous, shared) = ambiguous(identities, &devices, snapshot, more, semantics);
         if self.typed.with_partitions {
             let before = devices.len();
             devices = with_siblings(snapshot, &devices, semantics);
@@ -275,8 +334,22 @@ impl DeviceFilter {
         Ok(FilterResult {
             devices,
             notes,
+            not_compared: uncompared,
             ambiguous,
+            shared,
         })
+    }
+
+    /// That unpublished devices cannot be compared, if there are any and devices are chosen by hardware numbers.
+    #[must_use]
+    pub fn not_compared(&self, reading: &Reading, semantics: &Semantics) -> Option<String> {
+        self.refuse_unread(reading).ok()?;
+        let failed = filter_devices(&reading.snapshot, &self.conditions, semantics).failed;
+        let failed = failed
+            .into_iter()
+            .filter(|(_, error)| is_unpublished(error));
+        let unpublished: Vec<DeviceId> = failed.map(|(id, _)| id).collect();
+        not_compared(&unpublished).filter(|_| self.compares_numbers_alone())
     }
 
     /// What was named and has no devices: it may be there all the same, or be mistyped.
@@ -312,25 +385,49 @@ impl DeviceFilter {
         &self.typed.identities
     }
 
-    /// Whether all hardware that was named is published and chosen. It is in one place, so that what
-    /// nobody publishes is other hardware.
-    fn finds_all_hardware(
+    /// Whether nothing but numbers of hardware is compared with what devices publish.
+    fn compares_numbers_alone(&self) -> bool {
+        let typed = &self.typed;
+        let compares_more =
+            !typed.expressions.is_empty() || !typed.attributes.is_empty() || typed.class.is_some();
+        !typed.identities.is_empty() && !compares_more
+    }
+
+    /// Whether all hardware that was named is published and chosen, or recorded on rules.
+    fn found_hardware(
         &self,
         snapshot: &Snapshot,
         conditions: &[DeviceCondition],
+        is_recorded: &dyn Fn(&Hardware) -> bool,
         semantics: &Semantics,
-    ) -> bool {
+    ) -> FoundHardware {
         let identities = &self.typed.identities;
-        let is_found = |hardware: &Hardware| {
+        let is_published = |hardware: &Hardware| {
             let is =
                 DeviceCondition::Attribute(hardware.conditions(&self.typed.identity_attributes));
             let also = [conditions, &[is]].concat();
-            hardware.means() == AttributeMeaning::Hardware
-                && !filter_devices(snapshot, &also, semantics)
-                    .devices
-                    .is_empty()
+            !filter_devices(snapshot, &also, semantics)
+                .devices
+                .is_empty()
         };
-        !identities.is_empty() && identities.iter().all(is_found)
+        let mut is_one_place = true;
+        for hardware in identities {
+            let is_published = is_published(hardware);
+            if !is_published && !is_recorded(hardware) {
+                return FoundHardware::Missing;
+            }
+            // What is published in one place is in no other, so that what is unpublished is other hardware.
+            is_one_place &= is_published && hardware.means() == AttributeMeaning::Hardware;
+        }
+        if identities.is_empty() {
+            FoundHardware::Missing
+        } else if is_one_place {
+            FoundHardware::All
+        } else if self.compares_numbers_alone() {
+            FoundHardware::Enough
+        } else {
+            FoundHardware::Missing
+        }
     }
 
     /// What is not known to be all is not chosen from.
@@ -394,20 +491,22 @@ impl DeviceFilter {
             failure
         };
         let mut errors = failed.iter().map(|(_, error)| error);
-        let is_unpublished = |error: &ExpressionError| *error == ExpressionError::Unpublished;
+        let limit = self.typed.limit;
         if errors.clone().all(is_unpublished) {
-            return failure.hint(
-                "select only devices of one driver, as 'DRIVER/*/*', or skip these devices: --skip-errors",
-            );
+            return failure.hint(limit.hint());
         }
         if !errors.all(ExpressionError::is_of_the_device) {
             return failure.hint("rewrite the expression");
         }
-        failure.hint(if self.typed.expressions.is_empty() && self.class.is_none() {
-            "compare with a value of the same type, such as 3, 580.12 or 40Gi, or skip these \
-             devices: --skip-errors"
+        let mend = if self.typed.expressions.is_empty() && self.class.is_none() {
+            "compare with a value of the same type, such as 3, 580.12 or 40Gi"
         } else {
-            "make it optional with has(…) or .?x.orValue(…), or skip these devices: --skip-errors"
+            "make it optional with has(…) or .?x.orValue(…)"
+        };
+        failure.hint(if limit.takes_skip_errors() {
+            format!("{mend}, or skip these devices: --skip-errors")
+        } else {
+            mend.to_owned()
         })
     }
 
@@ -606,14 +705,107 @@ mod tests {
         };
         let known = [("uuid", "GPU-1")];
         assert_eq!(chosen(&known, &[]), Some(1));
-        // The other may be the one that nobody publishes, and another may be in such a place.
+        // The other may be the one that nobody publishes.
         assert_eq!(chosen(&[("uuid", "GPU-1"), ("uuid", "GPU-2")], &[]), None);
         assert_eq!(chosen(&[("uuid", "GPU-2")], &[]), None);
-        assert_eq!(chosen(&[("pciBusID", "0")], &[]), None);
+        assert_eq!(chosen(&[("pciBusID", "1")], &[]), None);
+        assert_eq!(chosen(&[("pciBusID", "0")], &[]), Some(1));
         let names = |device: &str| crate::decide::testing::selector(device);
         assert_eq!(chosen(&[("pciBusID", "0")], &[&[names("gpu-0")]]), Some(1));
         assert_eq!(chosen(&known, &[&[names("gpu-0")], &[names("gone")]]), None);
         assert_eq!(chosen(&known, &[&[], &[names("gpu-0")]]), Some(1));
+    }
+
+    #[test]
+    fn an_address_that_is_published_is_enough_and_what_is_unpublished_is_noted() {
+        let semantics = crate::report::testing::semantics(37);
+        let resolved = |address: &str, limit: ComparisonLimit, expressions: &[&str]| {
+            let filters = DeviceFilterFlags {
+                identities: vec![Hardware::named("pciBusID", address)],
+                expressions: expressions.iter().map(|text| (*text).to_owned()).collect(),
+                limit,
+                ..DeviceFilterFlags::default()
+            };
+            let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
+            filter.resolve(&half_published(), &[], &semantics)
+        };
+        let found = resolved("0", ComparisonLimit::Drivers, &[]).unwrap();
+        assert_eq!(found.devices.len(), 1);
+        assert_eq!(
+            found.notes,
+            ["not compared: 1 allocated device that is not published: \
+                 gpu.example.com/node-7/gone"]
+        );
+        // Whether a condition on attributes holds is not known of what is not published.
+        let with = "device.attributes['gpu.example.com'].pciBusID == '0'";
+        assert!(resolved("0", ComparisonLimit::Drivers, &[with]).is_err());
+        for (limit, hint) in [
+            (
+                ComparisonLimit::Names,
+                "name the device as device/DRIVER/POOL/DEVICE; list the devices with \
+                 `kubectl devicetaint devices`",
+            ),
+            (
+                ComparisonLimit::Drivers,
+                "select only devices of one driver, as 'DRIVER/*/*'",
+            ),
+            (
+                ComparisonLimit::SkipErrors,
+                "select only devices of one driver, as 'DRIVER/*/*', or skip these devices: \
+                 --skip-errors",
+            ),
+        ] {
+            let failure = resolved("1", limit, &[]).unwrap_err();
+            assert_eq!(failure.to_string(), "cannot tell whether 1 device matches");
+            assert_eq!(failure.hints(), [hint]);
+        }
+    }
+
+    #[test]
+    fn a_number_that_drivers_of_one_node_share_is_one_device_to_who_looks() {
+        use crate::model::SliceNodes;
+        let semantics = crate::report::testing::semantics(37);
+        let mut reading = half_published();
+        reading.snapshot.claims.clear();
+        let mut other = reading.snapshot.slices[0].clone();
+        other.name = "vfio".into();
+        other.driver = "vfio.example.com".into();
+        reading.snapshot.slices.push(other);
+        let found = |reading: &Reading, identity: (&str, &str), use_of: NumberUse| {
+            let filters = DeviceFilterFlags {
+                identities: vec![Hardware::named(identity.0, identity.1)],
+                ..DeviceFilterFlags::default()
+            };
+            let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
+            let filtered = filter.resolve(reading, &[], &semantics).unwrap();
+            let is_meant = filtered.is_meant_for(use_of);
+            let filtered = filtered.unambiguous(&NamedBy::Devices, use_of).ok();
+            assert_eq!(filtered.is_some(), is_meant);
+            filtered.map(|found| (found.devices.len(), found.notes.join("\n")))
+        };
+        let (uuid, address) = (("uuid", "GPU-1"), ("pciBusID", "0"));
+        let note = |number: &str| {
+            format!(
+                "several drivers on node-7 publish {number}, so all of these devices are selected: \
+                 gpu.example.com/node-7/gpu-0, vfio.example.com/node-7/gpu-0"
+            )
+        };
+        assert_eq!(
+            found(&reading, uuid, NumberUse::Read),
+            Some((2, note("uuid=GPU-1")))
+        );
+        // Not both are tainted by the UUID of one.
+        assert_eq!(found(&reading, uuid, NumberUse::Change), None);
+        for use_of in [NumberUse::Read, NumberUse::Change] {
+            assert_eq!(
+                found(&reading, address, use_of),
+                Some((2, note("pciBusID=0")))
+            );
+        }
+        let other = &mut reading.snapshot.slices[1];
+        other.nodes = SliceNodes::One("node-8".into());
+        assert_eq!(found(&reading, uuid, NumberUse::Read), None);
+        assert_eq!(found(&reading, address, NumberUse::Read), None);
     }
 
     #[test]
@@ -671,7 +863,9 @@ mod tests {
             };
             let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
             let filtered = filter.resolve(reading, named, &semantics).unwrap();
-            let refused = filtered.refuse_ambiguous(&NamedBy::Devices).err();
+            let refused = filtered
+                .unambiguous(&NamedBy::Devices, NumberUse::Change)
+                .err();
             refused.map(|failure| (failure.to_string(), failure.hints().join("\n")))
         };
         let uuid = ("uuid", "GPU-1");

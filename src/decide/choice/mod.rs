@@ -11,6 +11,7 @@
 //! | The taints a command proposes, from its arguments or by default, and warnings about them | `taints` |
 //! | Explanations and suggestions when no device matches | `no_match`; named nodes and pods without devices: [`mod@idle`] |
 //! | Hardware numbers that match more than one device | [`mod@ambiguous`] |
+//! | Unpublished devices, which cannot be compared with what was typed | `comparison_limit` |
 //! | Collapsing devices into one selector of their pool or driver | [`collapse`] |
 //! | Devices to be listed, from arguments and flags | [`mod@shown`] |
 //! | Devices that do not exist, with similar names | `unknown` |
@@ -21,6 +22,7 @@
 pub mod all_devices;
 pub mod ambiguous;
 pub mod collapse;
+mod comparison_limit;
 mod device_arguments;
 pub mod device_filters;
 pub mod idle;
@@ -34,8 +36,9 @@ mod unknown;
 mod unpublished;
 
 pub use all_devices::refuse_wide;
-pub use ambiguous::{AmbiguousNumber, NamedBy};
+pub use ambiguous::{AmbiguousNumber, NamedBy, NumberUse, SharedNumber};
 pub use collapse::{Expansion, collapsed};
+pub use comparison_limit::{ComparisonLimit, not_compared};
 pub use device_arguments::DeviceArguments;
 pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
 pub use idle::IdleName;
@@ -44,7 +47,7 @@ pub use no_match::{
     no_such, no_such_dedication, no_such_node, refuse_empty_names, refuse_unknown_attributes,
 };
 pub use numbers::{noted_numbers, numbers};
-pub use parse::{Choice, ChoiceBasis, Purpose, hardware_among, incomplete_taint};
+pub use parse::{Choice, ChoiceBasis, Purpose, ResolvedChoice, hardware_among, incomplete_taint};
 pub use shown::ShownDevices;
 pub use unknown::{no_devices, no_such_device, refuse_missing, refuse_unmatched};
 pub use unpublished::{

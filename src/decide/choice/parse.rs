@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::ambiguous::NamedBy;
+use super::ambiguous::{NamedBy, NumberUse};
 use super::device_arguments::DeviceArguments;
 use super::device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
 use super::misspelt_name::{meant_as_hardware, wrong_name};
@@ -177,7 +177,7 @@ impl Choice {
         Ok(Self { by, ..self })
     }
 
-    /// The choice with the devices of `reading` by their names, and what there is to say about that.
+    /// The choice with the devices of `reading` by their names, for this use, and what there is to say about that.
     ///
     /// # Errors
     ///
@@ -186,17 +186,38 @@ impl Choice {
         &self,
         reading: &Reading,
         semantics: &Semantics,
-    ) -> Result<(Self, Vec<String>), Failure> {
+        use_of: NumberUse,
+    ) -> Result<ResolvedChoice, Failure> {
         let ChoiceBasis::Filtered(filter, named) = &self.by else {
-            return Ok((self.clone(), Vec::new()));
+            return Ok(ResolvedChoice {
+                choice: self.clone(),
+                notes: Vec::new(),
+                is_changeable: true,
+            });
         };
         let filtered = filter.resolve(reading, &[named], semantics)?;
-        filtered.refuse_ambiguous(&NamedBy::Devices)?;
+        let filtered = filtered.unambiguous(&NamedBy::Devices, use_of)?;
+        let is_changeable = filtered.is_meant_for(NumberUse::Change);
         let FilterResult { devices, notes, .. } = filtered;
         let by = ChoiceBasis::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
         let taint = self.taint.clone();
-        Ok((Self { by, taint }, notes))
+        Ok(ResolvedChoice {
+            choice: Self { by, taint },
+            notes,
+            is_changeable,
+        })
     }
+}
+
+/// A choice with the devices by their names.
+#[derive(Clone, Debug)]
+pub struct ResolvedChoice {
+    /// The choice.
+    pub choice: Choice,
+    /// What there is to say about it.
+    pub notes: Vec<String>,
+    /// Whether commands that change taints take what was typed for the same devices.
+    pub is_changeable: bool,
 }
 
 /// What was typed with arguments that name hardware among the other choices.

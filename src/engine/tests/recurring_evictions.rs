@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::world::{GPU_0, NOW, World, at, controller, facts, proposed, semantics};
+use crate::engine::recurring_evictions::RecurringEvictions;
 use crate::engine::rule_lifecycle::pending_evictions;
 use crate::engine::settle::{
     Freshness, Goal, OpenCondition, Patience, Settle, WaitFacts, WaitStep,
@@ -144,4 +145,39 @@ fn pods_that_end_by_themselves_are_not_evicted_again_and_again() {
     let (step, returning) = after(&looks);
     assert_eq!(step, WaitStep::WaitUntil(Duration::from_secs(60)));
     assert_eq!(returning, [""; 0]);
+}
+
+#[test]
+fn a_workload_that_comes_back_is_the_deployment_of_a_replica_set() {
+    let workload = |labels: &[(&str, &str)]| {
+        let looks = ["a", "b", "c"].map(|uid| {
+            pod_of_daemon_set(uid, &[]).but_pod(|pod| {
+                pod.controller = Some(controller("apps/v1", "ReplicaSet", "web-6d4f", "owner"));
+                let labels = labels.iter();
+                pod.labels = labels
+                    .map(|(key, value)| ((*key).into(), (*value).into()))
+                    .collect();
+            })
+        });
+        let mut seen = RecurringEvictions::default();
+        let mut found = Vec::new();
+        for world in &looks {
+            let taints = [proposed(GPU_0, TAINT)];
+            let impact = world.preview(&taints);
+            let left =
+                pending_evictions(&impact, &facts(&world.snapshot, &BTreeMap::new()), at(NOW));
+            seen.see(&left, &world.snapshot.pods);
+            found = seen.returning(&left);
+        }
+        let [only] = &found[..] else {
+            panic!("{found:?}");
+        };
+        format!("{}/{}", only.kind, only.name.name)
+    };
+    assert_eq!(workload(&[("pod-template-hash", "6d4f")]), "Deployment/web");
+    assert_eq!(workload(&[]), "ReplicaSet/web-6d4f");
+    assert_eq!(
+        workload(&[("pod-template-hash", "77")]),
+        "ReplicaSet/web-6d4f"
+    );
 }

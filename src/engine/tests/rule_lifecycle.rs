@@ -126,7 +126,21 @@ fn every_pod_that_is_left_says_what_it_waits_for() {
             "grace",
             deleted(10, &["a/b"]),
             None,
-            EvictionObstacle::GracePeriod { since, until },
+            EvictionObstacle::GracePeriod {
+                since,
+                until,
+                away: None,
+            },
+        ),
+        (
+            "grace on a node that is not ready",
+            deleted(10, &[]),
+            Some(NodeHealth::NotReady),
+            EvictionObstacle::GracePeriod {
+                since,
+                until,
+                away: Some(NodeHealth::NotReady),
+            },
         ),
         (
             "finalizer",
@@ -167,6 +181,7 @@ fn who_has_ended_and_stays_is_stuck_before_the_grace_period_is_over() {
     let grace = EvictionObstacle::GracePeriod {
         since: at(NOW - 20),
         until: at(NOW + 10),
+        away: None,
     };
     let holder = UnreleasedDriver {
         driver: "gpu.example.com".into(),

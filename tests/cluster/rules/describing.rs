@@ -154,7 +154,8 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
             "NAMESPACE c-silent NODE-silent terminating, its node is not ready",
             "NAMESPACE d-gone NODE-gone terminating, its node does not exist",
             "NAMESPACE e-held NODE-up terminating, waits for finalizer example.com/hold",
-            "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG",
+            "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG, and its \
+             node is not ready",
             "NAMESPACE g-patient NODE tolerates the taint for another LONG, until TIME",
             "",
             "Events:",
@@ -182,7 +183,8 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
     }));
     for line in [
         "Changed by: admin",
-        "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG",
+        "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG, and its node \
+         is not ready",
         "NAMESPACE g-patient NODE nothing, with effect None; with NoExecute: tolerates the \
          taint for LONG, until TIME",
     ] {

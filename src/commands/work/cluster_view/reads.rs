@@ -6,7 +6,9 @@ use crate::assess::Guard;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::commands::work::connect::{Live, failed};
 use crate::commands::work::source::detail;
-use crate::decide::choice::{self, Choice, DeviceFilter, IdleName, ShownDevices, numbers};
+use crate::decide::choice::{
+    self, Choice, DeviceFilter, FilterResult, IdleName, ShownDevices, numbers,
+};
 use crate::decide::identity::hardware::may_be_number;
 use crate::decide::identity::{Hardware, NotedHardware};
 use crate::decide::in_use_elsewhere;
@@ -72,9 +74,9 @@ impl<Read: ReadState> ClusterView<Read> {
 
     /// The device that has the word for its number, such as a serial number, if there is one; what it takes
     /// to know that is read.
-    pub(crate) async fn by_number(&mut self, word: &str) -> Result<Vec<DeviceId>, Failure> {
+    pub(crate) async fn by_number(&mut self, word: &str) -> Result<FilterResult, Failure> {
         if !may_be_number(word) {
-            return Ok(Vec::new());
+            return Ok(FilterResult::default());
         }
         // On the heap, as below: it reads a list, and is part of what several commands do.
         *self = Box::pin(self.clone().with_attributes(&[])).await?;

@@ -8,6 +8,7 @@ use super::read_state::{Devices, Disruption, ReadState, WithPods};
 use crate::assess::{Basis, DeviceBasis, Guard};
 use crate::cluster::Detail;
 use crate::commands::work::connect::Live;
+use crate::decide::choice::FilterResult;
 use crate::decide::existing_rules::{rule_named, rules_in};
 use crate::decide::explain_targets::devices_with;
 use crate::decide::identity::{self, Hardware};
@@ -133,7 +134,7 @@ impl<Read: ReadState> ClusterView<Read> {
     }
 
     /// The devices that have these numbers, of which attributes were read.
-    pub(crate) fn devices_with(&self, hardware: &[Hardware]) -> Result<Vec<DeviceId>, Failure> {
+    pub(crate) fn devices_with(&self, hardware: &[Hardware]) -> Result<FilterResult, Failure> {
         devices_with(
             hardware,
             &self.request.identifying,

@@ -12,7 +12,9 @@ use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
-use crate::decide::choice::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose};
+use crate::decide::choice::{
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse, Purpose, ResolvedChoice,
+};
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlanFile, PlannedFacts, RecordedWorkloads, RestartFacts,
@@ -181,7 +183,8 @@ impl DrainRequest {
             let (now, choice) = Box::pin(mutation.with_numbers_of(choice, &[])).await?;
             mutation = now.with_attributes_for(choice.filter()).await?;
             let view = &mutation.view;
-            let (choice, notes) = choice.resolved(&view.reading, &view.semantics)?;
+            let ResolvedChoice { choice, notes, .. } =
+                choice.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
             for note in notes {
                 context.printer.note(&note);
             }
