@@ -9,7 +9,7 @@ use clap::Subcommand;
 use super::context::Context;
 use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
-use super::flags::kubelet::DebugPodArgs;
+use super::flags::kubelet::{DebugPodArgs, pod_of_namespace};
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{Clusters, CommandProfile, NamespaceFilter};
@@ -101,7 +101,7 @@ struct ListArgs {
 #[derive(clap::Args, Debug)]
 struct GetArgs {
     /// The pod, as NAMESPACE/NAME
-    #[arg(value_name = "NAMESPACE/POD", value_parser = parse_pod, add = Values::Pods)]
+    #[arg(value_name = "NAMESPACE/POD", value_parser = pod_of_namespace, add = Values::Pods)]
     pod: NamespacedName,
 
     #[command(flatten)]
@@ -571,19 +571,5 @@ impl CheckArgs {
             view,
             found,
         })
-    }
-}
-
-fn parse_pod(text: &str) -> Result<NamespacedName, String> {
-    match text.split_once('/') {
-        Some((namespace, name))
-            if !namespace.is_empty() && !name.is_empty() && !name.contains('/') =>
-        {
-            Ok(NamespacedName {
-                namespace: namespace.into(),
-                name: name.into(),
-            })
-        }
-        Some(_) | None => Err("use NAMESPACE/POD".to_owned()),
     }
 }

@@ -6,6 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::commands::work::debug_pod::DebugPodPlan;
 use crate::completion::Values;
+use crate::model::NamespacedName;
 use crate::naming::duration::parse_duration;
 use crate::naming::shell::word;
 
@@ -85,5 +86,20 @@ impl DebugPodArgs {
             root: root.to_owned(),
             timeout: self.debug_timeout,
         })
+    }
+}
+
+/// A pod as NAMESPACE/POD.
+pub(crate) fn pod_of_namespace(text: &str) -> Result<NamespacedName, String> {
+    match text.split_once('/') {
+        Some((namespace, name))
+            if !namespace.is_empty() && !name.is_empty() && !name.contains('/') =>
+        {
+            Ok(NamespacedName {
+                namespace: namespace.into(),
+                name: name.into(),
+            })
+        }
+        Some(_) | None => Err("use NAMESPACE/POD".to_owned()),
     }
 }
