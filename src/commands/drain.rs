@@ -245,7 +245,7 @@ pub(super) struct DrainArgs {
     /// When a unit is idle, query the kubelets of its nodes, through debug pods of this image
     ///
     /// The image's entry point must be this program. With this flag, a unit is done only when these kubelets hold none of
-    /// its devices, under these or other names of the same hardware. The unit is then reported as safe to pull. Needs permission to
+    /// its devices, and no other device on the same hardware. The unit is then reported as safe to pull. Needs permission to
     /// create, get and delete pods, and to get pods/log.
     #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
     debug_image: Option<String>,

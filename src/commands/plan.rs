@@ -40,8 +40,8 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// Changes nothing. Chooses among the selected devices: --count devices, --nodes complete nodes, or
 /// --per-pool devices of each pool, so that evicting their pods costs least. A set costs less if it
 /// violates no PodDisruptionBudget, and still less if also no grace period is longer than 10s. Among sets
-/// that are equal in both respects, hazards decide (the most severe first), then the numbers of evicted
-/// pods, of claimed devices, and of pods without a controller.
+/// that are equal in both respects, hazards other than no-replacement decide (the most severe first), then the
+/// numbers of evicted pods, of claimed devices, and of pods without a controller.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the chosen set is
 /// optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file for

@@ -212,7 +212,7 @@ mod tests {
             ask(&snapshot, &Hardware::of(std::slice::from_ref(&own))),
             []
         );
-        let mut both = snapshot.clone();
+        let mut both = snapshot;
         both.slices.insert(0, own);
         assert_eq!(ask(&both, &nothing), []);
     }

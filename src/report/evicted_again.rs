@@ -49,14 +49,14 @@ pub(super) fn with_repetitions<'a>(
             continue;
         };
         let pods: Vec<&EvictedPod> = places.iter().map(|place| &evicted[*place]).collect();
-        let of_pods = match of.kind {
-            Kind::StatefulSet => by_names(&pods),
-            Kind::DaemonSet => {
-                let found = evicted_daemon::outcomes(&pods, of, rule_nodes);
-                replacements.extend(found.replacements);
-                found.outcomes
-            }
-            _ => by_number(&pods, of),
+        let of_pods = if of.kind == Kind::StatefulSet {
+            by_names(&pods)
+        } else if of.kind == Kind::DaemonSet {
+            let found = evicted_daemon::outcomes(&pods, of, rule_nodes);
+            replacements.extend(found.replacements);
+            found.outcomes
+        } else {
+            by_number(&pods, of)
         };
         for (place, outcome) in places.into_iter().zip(of_pods) {
             outcomes[place] = outcome;
@@ -83,7 +83,14 @@ fn by_names(pods: &[&EvictedPod]) -> Vec<EvictedOutcome> {
         outcomes.push(match pod.after_eviction {
             EvictedOutcome::Terminating => EvictedOutcome::Terminating,
             _ if is_repeated => EvictedOutcome::EvictedAgain,
-            outcome => outcome,
+            EvictedOutcome::CreatedAgain
+            | EvictedOutcome::EvictedAgain
+            | EvictedOutcome::Pending
+            | EvictedOutcome::Missing
+            | EvictedOutcome::ScaledDown
+            | EvictedOutcome::NotCreatedAgain
+            | EvictedOutcome::JobComplete
+            | EvictedOutcome::Unknown => pod.after_eviction,
         });
     }
     outcomes.reverse();

@@ -21,7 +21,7 @@ pub(crate) struct SafetyArgs {
     ///
     /// Required in addition to --yes, unless --expect is set, if pods in kube-system or in several namespaces
     /// would be evicted, or if every device of every driver is tainted. Pods that use devices only with admin
-    /// access do not count for several namespaces. If N is wrong, the error has the right number. If an
+    /// access are ignored when namespaces are counted. If N is wrong, the error has the right number. If an
     /// interrupted run has already changed rules, N is the maximum.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,

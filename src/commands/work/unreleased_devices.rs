@@ -19,7 +19,7 @@ pub(crate) async fn clear_released(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::released(rule, node.as_str());
-    let released = format!("{node} has released its devices");
+    let released = format!("the kubelet of {node} has released the devices");
     clear(names, &released, left, rules, context).await;
 }
 
@@ -31,7 +31,7 @@ pub(crate) async fn clear_ended(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::ended(rule, &has_ended);
-    clear(names, "its pods have ended", left, rules, context).await;
+    clear(names, "the recorded pods have ended", left, rules, context).await;
 }
 
 /// Makes of each rule what `left` leaves of its records, and says that it is for this `reason`.
@@ -50,9 +50,9 @@ async fn clear(
         };
         match cleared {
             None => {}
-            Some(Ok(())) => context
-                .printer
-                .note(&format!("rule {name}: {reason}; the record is cleared")),
+            Some(Ok(())) => context.printer.note(&format!(
+                "rule {name}: {reason}; the rule no longer records its devices as unreleased"
+            )),
             // One rule that cannot be read or changed keeps no other from being cleared.
             Some(Err(error)) => context.printer.warn(&format!(
                 "the record of unreleased devices on rule {name} could not be cleared: {error}"
