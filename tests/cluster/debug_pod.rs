@@ -432,7 +432,7 @@ fn a_refusal_of_pod_security_is_passed_on_as_it_is() {
             && stderr.contains("restricted volume types"),
         "{stderr}"
     );
-    assert!(stderr.contains("hint: set --debug-namespace "), "{stderr}");
+    assert!(stderr.contains("set --debug-namespace to one"), "{stderr}");
     assert!(
         !stderr.contains("ask for `create`") && !stderr.contains("--show-role"),
         "{stderr}"

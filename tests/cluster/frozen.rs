@@ -71,5 +71,5 @@ fn a_wait_keeps_its_time_when_the_kubelet_is_frozen() {
             .saying("did not respond within");
     });
     // It was frozen before.
-    wait(2).ended(75).saying("did not respond within");
+    wait(2).ended(5).saying("did not respond within");
 }

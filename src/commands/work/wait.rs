@@ -362,9 +362,18 @@ pub(crate) fn timed_out(timeout: Duration, left: &[Blocker]) -> Failure {
         format!("timed out after {}s", timeout.as_secs_f64())
     };
     let failure = Failure::new(ExitStatus::TimedOut, text);
-    left.iter().fold(failure, |failure, left| {
+    let failure = left.iter().fold(failure, |failure, left| {
         failure.detail(format!("left: {}", left.message))
-    })
+    });
+    // Such a pod may end well at any time, so it is not recorded as one that is stuck.
+    let is_ending = |left: &Blocker| left.reason == BlockerReason::GracePeriod;
+    if left.iter().any(is_ending) {
+        return failure.hint(
+            "wait again before the terminating pods are gone: a force deletion is detected only while \
+             a wait is running",
+        );
+    }
+    failure
 }
 
 /// What helps where evicted pods come back each time, against rules of these names; nothing where none is `left` that

@@ -227,7 +227,7 @@ fn a_card_that_is_in_use_under_the_name_of_another_driver_is_not_free() {
     world
         .run(&format!("remove {}", uuid(&world)))
         .ended(1)
-        .saying(&format!("the KEY of the taint: {names} KEY"));
+        .saying(", name a rule: ");
     world.run(&format!("remove {names} {KEY} --yes")).ended(0);
 }
 
