@@ -250,7 +250,7 @@ impl<'a> HazardEvidence<'a> {
             // Only if nodes were read completely: from a list with gaps it does not follow that the node is
             // gone.
             None if self.reading.known.contains(&Kind::Node) => Some(HazardReason::Since(format!(
-                "node {name} not found: the pod would hang in Terminating"
+                "node {name} not found: the pod stays in Terminating until pod garbage collection deletes it"
             ))),
             None => None,
         }

@@ -31,6 +31,7 @@ use crate::decide::choice::{
 };
 use crate::decide::drafts::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
+use crate::decide::next_words::LastEviction;
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::ProposedTaint;
@@ -95,8 +96,7 @@ pub(super) struct AddArgs {
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
     /// A script can name its run, and select its rules with `-l devicetaint.dev/batch=NAME`. `remove
-    /// --batch NAME` selects no rules: it requires confirmation or --others for selected rules that are not
-    /// in batch NAME.
+    /// --batch NAME` selects nothing, but protects rules outside batch NAME: they need confirmation or --others.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 
@@ -275,7 +275,9 @@ impl AddArgs {
         // With data or after a wait, the end itself says what has become of the rules.
         let is_told = self.output.is_none() && proposal.waits().is_none();
         if done.is_ok() && change.dry_run.is_real() && is_told {
-            let next = around.next().unwrap_or_else(|| next_line(&steps));
+            let next = around
+                .next()
+                .unwrap_or_else(|| next_line(&steps, LastEviction::default()));
             context.printer.note(&next);
         }
         done.map(|()| status)

@@ -39,9 +39,9 @@ use crate::report::explain::{
 /// Explain why a pod is evicted or waits, what uses a device, what a rule selects
 ///
 /// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a waiting
-/// pod, shows how many devices match each request, and what excludes the others. `-o wide` shows the steps
-/// with their objects and fields, at most eight of each type (all: `-o json`): claims and requests, devices
-/// and their pools, taints and their times, tolerations and the field that differs. At the end, `-o wide`
+/// pod, shows how many devices match each request, and what excludes the others. The steps that lead
+/// to the outcome are claims and requests, devices and their pools, taints and their times, and tolerations.
+/// `-o wide` shows them with objects and fields, at most eight of each type (all: `-o json`). At the end, it
 /// lists changes that would lead to another outcome.
 ///
 /// To explain a proposed taint, add DEVICE and TAINT, or -f. For the taint of an existing rule, add --rule,

@@ -36,7 +36,7 @@ use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Chooser, RuleArguments, RuleWords};
 use crate::engine::ProposedTaint;
-use crate::engine::holders::staying;
+use crate::engine::holders::{NotEvictedReason, staying};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::SOCKET;
@@ -52,8 +52,8 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 ///
 /// With --for evicted, waits until every pod that the rules evict has ended, and until the controller's
 /// condition reports completion for the rule's current generation. A terminating pod has not ended. Pods
-/// that tolerate the taint stay, and are listed. With --for idle, waits until the devices, and other names
-/// and partitions of the same hardware, are unallocated. The rules must then block new pods, but need not
+/// that tolerate the taint stay, and are listed. With --for idle, waits until the devices, their partitions
+/// and devices of other drivers on the same hardware are unallocated. The rules must then block new pods, but need not
 /// evict pods.
 ///
 /// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command
@@ -319,8 +319,11 @@ impl WaitArgs {
             // Counters and numbers say which devices are the same hardware.
             Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
         };
+        let (view, identities) = wait.identities(view, &self.targets, context).await?;
         let nodes = device_nodes(wait.rules, &view).await;
-        Ok((wait.for_pods(view, context).await?, Some(nodes)))
+        let mut waited = wait.for_pods(view, context).await?;
+        waited.warnings.extend(identities);
+        Ok((waited, Some(nodes)))
     }
 
     /// Waits until the workloads have recovered whose pods the rules evicted. A rule that is gone is known by its
@@ -437,8 +440,10 @@ impl WaitArgs {
         };
         let verifier = verifier.waiting_for(awaited, &view, said, context).await?;
         let impact = view.impact(&proposed);
+        // A pod that was deleted leaves, and is counted as terminating.
         let staying: Vec<NotEvictedPod> = staying(&impact, &[])
             .iter()
+            .filter(|pod| pod.stay != NotEvictedReason::Leaves)
             .map(NotEvictedPod::new)
             .collect();
         if let Some(line) = not_evicted_line(&staying) {

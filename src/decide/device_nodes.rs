@@ -66,6 +66,8 @@ impl DeviceNodes {
     pub fn next_checks(&self) -> Vec<String> {
         const SHOWN: usize = 3;
         let nodes = self.0.keys().take(SHOWN);
+        let others: Vec<String> = self.0.keys().skip(SHOWN).map(ToString::to_string).collect();
+        let more = (!others.is_empty()).then(|| format!("next: the same on {}", few(&others)));
         nodes
             .map(|node| {
                 let word = word(node.as_str());
@@ -74,6 +76,7 @@ impl DeviceNodes {
                      kubectl devicetaint podresources check --node {word}"
                 )
             })
+            .chain(more)
             .collect()
     }
 
@@ -141,7 +144,9 @@ mod tests {
         };
         assert_eq!(places(&[("node-7", 2)]).next_checks(), [line("node-7")]);
         let many = places(&[("a", 1), ("b", 1), ("c", 1), ("d", 1)]);
-        assert_eq!(many.next_checks(), ["a", "b", "c"].map(line));
+        let mut expected: Vec<String> = ["a", "b", "c"].map(line).into();
+        expected.push("next: the same on d".to_owned());
+        assert_eq!(many.next_checks(), expected);
         assert!(places(&[]).next_checks().is_empty());
     }
 

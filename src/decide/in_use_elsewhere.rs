@@ -37,17 +37,18 @@ pub fn warnings(
     if !may_be_used_under_other_names(snapshot, &selected) {
         return Vec::new();
     }
-    let of_all = selected.iter().collect();
-    let mut warnings = Vec::from_iter(possible_hardware::warning(&of_all, snapshot));
-    let elsewhere = used_under_other_names(snapshot, &of_all);
-    if elsewhere.is_empty() {
-        return warnings;
-    }
+    let elsewhere = used_under_other_names(snapshot, &selected.iter().collect());
+    let mut warnings = Vec::new();
     for (rule, proposed) in rules.iter().zip(&proposed) {
         let of_rule = engine::selection(snapshot, std::slice::from_ref(proposed), semantics);
-        if let Some(warning) = warning(rule, &of_rule.devices, &elsewhere) {
-            warnings.push(warning);
-        }
+        warnings.extend(warning(rule, &of_rule.devices, &elsewhere));
+        // Per rule: what another rule selects may be the hardware all the same.
+        let devices = of_rule.devices.iter().collect();
+        let possible = possible_hardware::warning(&devices, snapshot);
+        warnings.extend(possible.map(|possible| Warning {
+            message: format!("rule {}: {}", rule.name, possible.message),
+            ..possible
+        }));
     }
     warnings
 }

@@ -64,7 +64,7 @@ pub mod ledger;
 pub mod list_filter;
 pub mod make_room;
 pub mod next;
-mod next_words;
+pub mod next_words;
 pub mod others;
 pub mod outcomes;
 pub mod owner;

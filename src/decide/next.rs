@@ -15,7 +15,7 @@ use super::draft::RuleDraft;
 use super::drafts::RuleAnnotations;
 use super::effect::rank;
 use super::identity::{OtherHardware, refuse_other_hardware};
-use super::next_words::{after_add, before_eviction};
+use super::next_words::{LastEviction, after_add, before_eviction};
 use super::policy::{CheckedRule, Policies};
 use super::proposal::ProposedRule;
 use crate::assess::{Assessment, ImpactFacts};
@@ -192,7 +192,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
         // A rule that keeps pods off does all that was looked at; to let it evict is another decision.
         let keeps_off = |step: &AddStep| step.draft().taint.effect == Effect::NoSchedule;
         if steps.iter().all(keeps_off) {
-            let line = after_add(&names.join(" "), &Effect::NoSchedule);
+            let line = after_add(&names.join(" "), &Effect::NoSchedule, last_eviction(looked));
             return Ok(NextStep::Command(line));
         }
         return escalation(&names, looked, kept);
@@ -280,9 +280,13 @@ fn escalation(
     let (done, open): (Vec<_>, Vec<_>) = rules.iter().partition(evicting);
     let names = names.join(" ");
     if open.is_empty() {
-        return Ok(NextStep::Command(after_add(&names, &Effect::NoExecute)));
+        return Ok(NextStep::Command(after_add(
+            &names,
+            &Effect::NoExecute,
+            last_eviction(looked),
+        )));
     }
-    let mut words = vec![before_eviction(&names)];
+    let mut words = vec![before_eviction(&names, last_eviction(looked))];
     let open: Vec<DeviceTaintRule> = open.into_iter().cloned().collect();
     let refused = OtherHardware::Refused;
     if refuse_other_hardware(&open, looked.reading, looked.semantics, refused).is_err() {
@@ -306,6 +310,14 @@ fn escalation(
     };
     words.extend(agreed.map(|mark| format!("--expect {mark}")));
     Ok(NextStep::Command(words.join(" ")))
+}
+
+/// When the last eviction would be due of what was looked at.
+fn last_eviction(looked: &ViewedAnswer<'_>) -> LastEviction {
+    LastEviction {
+        due: looked.assessment.totals.last_eviction,
+        now: looked.now,
+    }
 }
 
 fn whom_is_not_known(command: &str, unknown: &[String]) -> NextStep {
@@ -510,12 +522,12 @@ mod tests {
             (
                 "rules that do nothing yet",
                 rules(&["quiet", "silent"]),
-                "escalate quiet silent --to NoExecute --wait --expect SEEN",
+                "escalate quiet silent --to NoExecute --wait --timeout 152m --expect SEEN",
             ),
             (
                 "a rule that no consequence yet",
                 rules(&["quiet", "evicting"]),
-                "escalate quiet evicting --to NoExecute --wait",
+                "escalate quiet evicting --to NoExecute --wait --timeout 152m",
             ),
             (
                 "one that evicts",
@@ -549,7 +561,7 @@ mod tests {
             ),
             (
                 rules(&["quiet"]),
-                "escalate quiet --to NoExecute --wait --expect SEEN,HARDWARE",
+                "escalate quiet --to NoExecute --wait --timeout 152m --expect SEEN,HARDWARE",
             ),
         ] {
             assert_eq!(look(typed).identified().command(), next);
@@ -566,7 +578,7 @@ mod tests {
                 ..look(rules(&["blocking"]))
             }
         };
-        let next = "escalate blocking --to NoExecute --wait";
+        let next = "escalate blocking --to NoExecute --wait --timeout 152m";
         assert_eq!(blocking().command(), next);
         let agreed = format!("{next} --expect HARDWARE");
         assert_eq!(blocking().identified().command(), agreed);
@@ -642,7 +654,7 @@ mod tests {
             ),
             (
                 kept(rules(&["quiet"]), &[Requirement::Reason]),
-                "escalate quiet --to NoExecute --wait --policy team.yaml --abort-if 'pods.evicted>20' --expect SEEN",
+                "escalate quiet --to NoExecute --wait --timeout 152m --policy team.yaml --abort-if 'pods.evicted>20' --expect SEEN",
             ),
         ] {
             assert_eq!(look.command(), next);
@@ -710,7 +722,8 @@ mod tests {
             taken.typed = typed(&[GPU, "k:NoExecute"]);
             let there = taken.reading.snapshot.rules.last_mut().unwrap();
             there.taint.effect = Effect::from(effect);
-            let escalated = format!("escalate {name} --to NoExecute --wait --expect SEEN");
+            let escalated =
+                format!("escalate {name} --to NoExecute --wait --timeout 152m --expect SEEN");
             assert_eq!(taken.command(), escalated, "{effect}");
             taken.typed = typed(&[GPU, "k:NoSchedule"]);
             if effect == "None" {
@@ -728,7 +741,7 @@ mod tests {
         labels.insert(RuleMetadata::BATCH.to_owned(), batch);
         assert_eq!(
             taken.command(),
-            format!("escalate {name} --to NoExecute --wait --expect SEEN")
+            format!("escalate {name} --to NoExecute --wait --timeout 152m --expect SEEN")
         );
 
         let stdin = DeviceArguments {

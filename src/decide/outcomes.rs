@@ -276,6 +276,10 @@ pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> RuleOutcome {
     let mut after = before.taint.clone();
     after.effect = patch.effect.clone().unwrap_or(after.effect);
     after.value = patch.value.clone().unwrap_or(after.value);
+    if after.effect != before.taint.effect || after.value != before.taint.value {
+        // Where the change does not set it, the server renews it, and when is in no response that was read.
+        after.time_added = patch.time_added;
+    }
     let expires = patch.annotations.get(RuleMetadata::EFFECT_EXPIRES);
     RuleOutcome::new(before.name.as_str(), RuleResult::Configured)
         .with_taints(Some(&before.taint), Some(&after))

@@ -5,11 +5,11 @@ use super::choice::{
 };
 use super::chooser::{Chooser, RuleArguments, devices_among};
 use super::identity::hardware::may_be_number;
-use super::identity::{Hardware, made_for};
+use super::identity::{Hardware, IDENTITY_CHANGED, made_for};
 use crate::engine::allocator::parts_of;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Kind, Reading};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Kind, Reading, Warning};
 use crate::naming::device;
 use crate::naming::taint::TaintPattern;
 
@@ -381,6 +381,31 @@ pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Resul
     .hint("choose one, or add the KEY of its taint"))
 }
 
+/// Refuses to wait for hardware that was named by a number where rules were found that taint other hardware by now:
+/// `targets` are what was typed, `rules` the names of the rules, and `identities` the warnings about their hardware.
+///
+/// # Errors
+///
+/// A rule's device is not the hardware that it was made for.
+pub fn refuse_moved_hardware(
+    targets: &[String],
+    rules: &[&str],
+    identities: &[Warning],
+) -> Result<(), Failure> {
+    let (hardware, words) = hardware_among(targets, &[]);
+    let is_number = |word: &String| may_be_number(word) && !rules.contains(&word.as_str());
+    let is_by_number = !hardware.is_empty() || words.iter().any(is_number);
+    let changed = identities
+        .iter()
+        .find(|warning| warning.code == IDENTITY_CHANGED);
+    match changed.filter(|_| is_by_number) {
+        None => Ok(()),
+        Some(warning) => Err(Failure::new(ExitStatus::Failed, warning.message.clone())
+            .hint("to wait for the devices that the rules select now, name the rules")
+            .hint("for this hardware, first add a rule for the device that it is now")),
+    }
+}
+
 impl RuleWords<'_> {
     /// The hardware that was named without the key of a taint, so that any rule on it is meant.
     #[must_use]
@@ -580,6 +605,30 @@ mod tests {
         };
         assert_eq!(kinds(None), []);
         assert_eq!(kinds(Some("gpu")), [Kind::DeviceClass]);
+    }
+
+    #[test]
+    fn hardware_that_has_moved_is_not_waited_for_by_its_number() {
+        let changed = [Warning {
+            code: IDENTITY_CHANGED,
+            message: "identity-changed: rule one …".to_owned(),
+            fix: None,
+        }];
+        let refused = |target: &str, warnings: &[Warning]| {
+            refuse_moved_hardware(&[target.to_owned()], &["one"], warnings).is_err()
+        };
+        assert!(refused(UUID, &changed) && refused("1423", &changed));
+        assert!(
+            !refused("one", &changed),
+            "the rule is meant, whatever it taints"
+        );
+        assert!(!refused("gpu.example.com/node-7/gpu-0", &changed));
+        assert!(!refused(UUID, &[]));
+        let unknown = [Warning {
+            code: "identity-unknown",
+            ..changed[0].clone()
+        }];
+        assert!(!refused(UUID, &unknown));
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn holder(holder: &UnreleasedDriver, now: Timestamp) -> String {
             format!("driver {driver}, which no longer publishes devices on the node")
         }
         DriverPresence::Gone { seen: Some(seen) } => format!(
-            "driver {driver}, which stopped publishing devices on the node {} ago",
+            "driver {driver}, which has published no devices on the node for at least {}",
             human_duration(now.duration_since(seen))
         ),
         DriverPresence::Unknown => format!("driver {driver}"),

@@ -93,11 +93,13 @@ impl WaitReport {
 impl WaitReport {
     /// The report with what was not verified.
     #[must_use]
-    pub fn with_warnings<'w>(self, warnings: impl IntoIterator<Item = &'w model::Warning>) -> Self {
-        Self {
-            warnings: warnings.into_iter().map(Warning::from).collect(),
-            ..self
-        }
+    pub fn with_warnings<'w>(
+        mut self,
+        warnings: impl IntoIterator<Item = &'w model::Warning>,
+    ) -> Self {
+        let more = warnings.into_iter().map(Warning::from);
+        self.warnings.extend(more);
+        self
     }
 
     /// The report with the cluster that the rules are in.

@@ -90,7 +90,7 @@ fn guards() -> String {
          unknown. With --abort-if or in a policy, it ends the command, which\nchanges nothing and \
          exits with code 4; a drain that has begun starts no further\nunit and exits with code 5. \
          With --pause-if, a drain waits until the guard no\nlonger trips. `plan --keep-available` \
-         is no such guard: its comparison must be\ntrue.\n\nSignals:\n{signals}\nOperators: > >= < \
+         is the opposite: its comparison must be\ntrue.\n\nSignals:\n{signals}\nOperators: > >= < \
          <= == !=\n"
     )
 }

@@ -31,14 +31,14 @@ pub(super) fn versions() -> String {
         ("unknown effects block new pods", |it| {
             it.unknown_effect_blocks
         }),
-        ("old reservedFor stops evictions", |it| {
+        ("old reservedFor delays eviction", |it| {
             it.stale_reservation_hides
         }),
     ];
     let [.., last] = Semantics::RELEASES;
     // The first column is as wide as its longest row, so that the table fits 80 columns.
     let mut text = format!(
-        "Device taints exist since Kubernetes {}. A version without a patch number is\ntreated \
+        "Device taints have existed since Kubernetes {}. A version without a patch\nnumber is treated \
          like its first release, a version newer than {} like {last}.\n\n{:31}",
         Semantics::OLDEST,
         Semantics::NEWEST,
@@ -61,8 +61,8 @@ pub(super) fn versions() -> String {
     }
     text.push_str(
         "\n\nUnpublished devices are allocated, but no ResourceSlice lists them.\n\nThe \
-        feature gate DRAWorkloadResourceClaims exists since 1.36, off by default.\nWith \
-        it, a reservation for a PodGroup counts for all its pods. If it is enabled,\nadd \
+        feature gate DRAWorkloadResourceClaims has existed since 1.36, and is off\nby default. With \
+        it, a reservation for a PodGroup counts for all its pods. If it\nis enabled, add \
         --feature-gates DRAWorkloadResourceClaims=true.\n",
     );
     text.push_str(&defects());

@@ -108,8 +108,8 @@ impl<T: ToFact> ToObject for GeneratedKind<T> {
             };
             *text = Time::replaced(text, &path, context).ok_or(wrong)?;
         }
-        let problem = "has too many times that cannot be represented".to_owned();
-        Err(FieldError::new("it", problem))
+        let problem = "has more than 100 timestamps that are out of range".to_owned();
+        Err(FieldError::new("the object", problem))
     }
 }
 

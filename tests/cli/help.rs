@@ -265,7 +265,7 @@ fn guards_are_explained() {
     value is unknown. With --abort-if or in a policy, it ends the command, which
     changes nothing and exits with code 4; a drain that has begun starts no further
     unit and exits with code 5. With --pause-if, a drain waits until the guard no
-    longer trips. `plan --keep-available` is no such guard: its comparison must be
+    longer trips. `plan --keep-available` is the opposite: its comparison must be
     true.
 
     Signals:

@@ -21,7 +21,8 @@ const SEPARATOR: &str = ",";
 pub fn parse_requester(name: &str) -> Result<String, Failure> {
     labels::parse_batch(name).map_err(|_| {
         Failure::usage(format!(
-            "--requester {name:?} is not a label value: letters, digits, -, _ and ., at most 63"
+            "--requester {name:?} is not a valid label value: at most 63 letters, digits, -, _ and ., with a letter \
+             or digit at both ends"
         ))
     })
 }

@@ -23,4 +23,6 @@ pub use hardware::Hardware;
 pub use hardware_drift::{DeviceIdentity, HardwareDrift, identity};
 pub use noted_hardware::{NotedHardware, with_identities};
 pub use observed_hardware::{identities, made_for};
-pub use words::{OtherHardware, refuse_other_hardware, refuse_replaced, warnings};
+pub use words::{
+    IDENTITY_CHANGED, OtherHardware, refuse_other_hardware, refuse_replaced, warnings,
+};

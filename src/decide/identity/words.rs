@@ -23,6 +23,9 @@ struct Found<'a> {
     way_out: WayOut,
 }
 
+/// The code of a warning that a rule's device is not the hardware that it was made for.
+pub const IDENTITY_CHANGED: &str = "identity-changed";
+
 /// What shows more of a device of which it is not known whether it is the same hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WayOut {
@@ -195,7 +198,7 @@ impl Found<'_> {
     fn warning(&self) -> Option<Warning> {
         let code = match (&self.identity.named, self.identity.is_changed()) {
             (HardwareDrift::Same, _) => return None,
-            (_, true) => "identity-changed",
+            (_, true) => IDENTITY_CHANGED,
             (HardwareDrift::Other { .. } | HardwareDrift::Unknown(_), false) => "identity-unknown",
         };
         Some(Warning {

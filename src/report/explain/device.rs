@@ -147,7 +147,7 @@ impl<'t> DeviceSteps<'t> {
                     node.map_or_else(|| "several nodes".to_owned(), |node| format!("node {node}"));
                 let generation = slice.pool.generation;
                 let text = format!(
-                    "published for {node}, generation {generation} of pool {} is current{whole}",
+                    "published for {node}; generation {generation} of pool {} is current{whole}",
                     id.pool
                 );
                 let path = format!(".spec.devices[{place}]");

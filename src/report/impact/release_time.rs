@@ -295,12 +295,20 @@ impl DeviceReleases {
         let later = self.later.len().saturating_add(self.if_running);
         let free = self.now.saturating_add(later);
         let may_be_more = self.held.keys().any(|why| !why.is_certain());
+        // A replacement that tolerates the taint for scheduling may take any of the devices, not only its own.
+        let may_be_taken = self.held.contains_key(&NotReleased::PodMayReturn);
         match (free, self.all) {
             (_, 0) => String::new(),
             (0, 1) if may_be_more => "; unknown whether the device is free then".to_owned(),
             (0, all) if may_be_more => {
                 format!("; none of the {all} devices is known to be free then")
             }
+            (1, all) if may_be_taken => {
+                format!("; 1 of the {all} devices is free then, unless a replacement takes it")
+            }
+            (free, all) if may_be_taken => format!(
+                "; {free} of the {all} devices are free then, unless replacements take them"
+            ),
             (1, all) if may_be_more => {
                 format!("; at least 1 of the {all} devices is free then")
             }
@@ -537,12 +545,12 @@ mod tests {
         );
         assert_eq!(
             told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
-            "; at least 3 of the 6 devices are free then; not known to be free: 1 (a replacement may be scheduled \
+            "; 3 of the 6 devices are free then, unless replacements take them; not known to be free: 1 (a replacement may be scheduled \
              here), 2 (the same hardware may stay in use through another device)"
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
-            "; at least 1 of the 3 devices is free then; not free: 1 (a pod stays); not known to be free: 1 (a \
+            "; 1 of the 3 devices is free then, unless a replacement takes it; not free: 1 (a pod stays); not known to be free: 1 (a \
              replacement may be scheduled here)"
         );
         assert_eq!(
