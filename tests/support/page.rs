@@ -228,7 +228,8 @@ fn run(shell: &mut Command, step: &Step<'_>, status: i32, folder: &Path) -> (Str
 fn kept(before: &[&str], printed: &str, setting: Setting) -> Vec<String> {
     let lines: Vec<&str> = printed.lines().collect();
     let lines = match before.iter().position(|line| *line == LEFT_OUT) {
-        Some(head) if lines.len() > before.len() - 1 => {
+        // Nothing may be left out in this run: progress lines depend on time.
+        Some(head) if lines.len() >= before.len() - 1 => {
             let tail = lines.len() - (before.len() - head - 1);
             [&lines[..head], &[LEFT_OUT], &lines[tail..]].concat()
         }
