@@ -209,7 +209,7 @@ fn its_steps_evict_those_who_were_approved_and_nobody_else() {
         .ended(0);
     assert!(run.stdout.contains("configured"), "{run:#?}");
     assert_eq!(scene.effects(), ["NoExecute"]);
-    assert!(scene.read("work/events.jsonl").contains("\"wait-ended\""));
+    assert!(scene.read("work/events.jsonl").contains("\"WaitEnded\""));
 
     // Tried again, as Argo does after code 75, it finds everything done.
     scene.run("sh", &script, &variables).ended(0);
