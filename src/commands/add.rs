@@ -31,7 +31,6 @@ use crate::decide::choice::{
 };
 use crate::decide::drafts::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
-use crate::decide::next_words::LastEviction;
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::ProposedTaint;
@@ -277,7 +276,7 @@ impl AddArgs {
         if done.is_ok() && change.dry_run.is_real() && is_told {
             let next = around
                 .next()
-                .unwrap_or_else(|| next_line(&steps, LastEviction::default()));
+                .unwrap_or_else(|| next_line(&steps));
             context.printer.note(&next);
         }
         done.map(|()| status)

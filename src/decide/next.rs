@@ -15,7 +15,7 @@ use super::draft::RuleDraft;
 use super::drafts::RuleAnnotations;
 use super::effect::rank;
 use super::identity::{OtherHardware, refuse_other_hardware};
-use super::next_words::{LastEviction, after_add, before_eviction};
+use super::next_words::{after_add, before_eviction, timeout_until};
 use super::policy::{CheckedRule, Policies};
 use super::proposal::ProposedRule;
 use crate::assess::{Assessment, ImpactFacts};
@@ -192,7 +192,7 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
         // A rule that keeps pods off does all that was looked at; to let it evict is another decision.
         let keeps_off = |step: &AddStep| step.draft().taint.effect == Effect::NoSchedule;
         if steps.iter().all(keeps_off) {
-            let line = after_add(&names.join(" "), &Effect::NoSchedule, last_eviction(looked));
+            let line = after_add(&names.join(" "), &Effect::NoSchedule);
             return Ok(NextStep::Command(line));
         }
         return escalation(&names, looked, kept);
@@ -280,13 +280,11 @@ fn escalation(
     let (done, open): (Vec<_>, Vec<_>) = rules.iter().partition(evicting);
     let names = names.join(" ");
     if open.is_empty() {
-        return Ok(NextStep::Command(after_add(
-            &names,
-            &Effect::NoExecute,
-            last_eviction(looked),
-        )));
+        return Ok(NextStep::Command(after_add(&names, &Effect::NoExecute)));
     }
-    let mut words = vec![before_eviction(&names, last_eviction(looked))];
+    let mut words = vec![before_eviction(&names)];
+    let last = looked.assessment.totals.last_eviction;
+    words.extend(last.and_then(|due| timeout_until(due, looked.now)));
     let open: Vec<DeviceTaintRule> = open.into_iter().cloned().collect();
     let refused = OtherHardware::Refused;
     if refuse_other_hardware(&open, looked.reading, looked.semantics, refused).is_err() {
@@ -310,14 +308,6 @@ fn escalation(
     };
     words.extend(agreed.map(|mark| format!("--expect {mark}")));
     Ok(NextStep::Command(words.join(" ")))
-}
-
-/// When the last eviction would be due of what was looked at.
-fn last_eviction(looked: &ViewedAnswer<'_>) -> LastEviction {
-    LastEviction {
-        due: looked.assessment.totals.last_eviction,
-        now: looked.now,
-    }
 }
 
 fn whom_is_not_known(command: &str, unknown: &[String]) -> NextStep {

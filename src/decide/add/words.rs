@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::step::AddStep;
-use crate::decide::next_words::{LastEviction, after_add};
+use crate::decide::next_words::after_add;
 use crate::decide::owner::owner;
 use crate::model::{Effect, RuleMetadata};
 use crate::naming::phrase::counted;
@@ -53,7 +53,7 @@ impl AddStep {
 
 /// What comes next in the life of the rules.
 #[must_use]
-pub fn next_line(steps: &[AddStep], last: LastEviction) -> String {
+pub fn next_line(steps: &[AddStep]) -> String {
     let names = steps.iter().map(|step| step.draft().name.as_str());
     let batch = steps.first().and_then(|step| {
         let key = RuleMetadata::BATCH;
@@ -67,7 +67,7 @@ pub fn next_line(steps: &[AddStep], last: LastEviction) -> String {
         _ => names.collect::<Vec<_>>().join(" "),
     };
     let effect = steps.first().map(|step| &step.draft().taint.effect);
-    after_add(&rules, effect.unwrap_or(&Effect::None), last)
+    after_add(&rules, effect.unwrap_or(&Effect::None))
 }
 
 /// What is done, as the beginning of a question.
@@ -126,7 +126,7 @@ mod tests {
                 "a c",
             ),
         ] {
-            let line = next_line(&steps, LastEviction::default());
+            let line = next_line(&steps);
             assert!(line.ends_with(&format!(" {rules}")), "{name}: {line}");
         }
     }
