@@ -292,10 +292,11 @@ mod tests {
     #[test]
     fn idle_devices_are_waited_for_while_another_driver_may_hold_their_hardware() {
         use crate::engine::termination_blocker::Publishers;
-        use crate::engine::testing::{claim, pod, published, reading, semantics, slice};
-        let mut held = claim(&pod("ml", "embed"));
+        use crate::engine::testing::{
+            claim_on_node, pod, published, reading, semantics, slice, slice_of,
+        };
+        let mut held = claim_on_node(&pod("ml", "embed"));
         let allocation = held.allocation.as_mut().expect("an allocation");
-        allocation.node = Some("node-7".into());
         allocation.results[0].device.driver = "other.example.com".into();
         let mut reading = reading();
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[("uuid", "A")])])];
@@ -327,9 +328,8 @@ mod tests {
         assert_eq!(holding(&reading, Goal::Idle), [true]);
         assert_eq!(holding(&reading, Goal::Evicted), [false; 0]);
         // What the claim holds is published, and is other hardware.
-        let mut other = slice(vec![published("gpu-0", &[("uuid", "B")])]);
-        other.driver = "other.example.com".into();
-        other.name = "other".into();
+        let other = published("gpu-0", &[("uuid", "B")]);
+        let other = slice_of("other.example.com", vec![other]);
         reading.snapshot.slices.push(other);
         assert_eq!(holding(&reading, Goal::Idle), [false; 0]);
     }

@@ -47,21 +47,8 @@ pub fn pods_beside(
 mod tests {
     use super::*;
     use crate::engine::preview;
-    use crate::engine::testing::{claim_in_use, now, pod, proposed, published, semantics, slice};
-    use crate::model::{ClaimSource, CounterUse, Device, DeviceId, DeviceTerms, PodClaim};
-
-    fn drawing(device: &str, amount: &str) -> Device {
-        let mut device = published(device, &[]);
-        device.terms = Some(Box::new(DeviceTerms {
-            consumes: vec![CounterUse {
-                set: "card".into(),
-                counters: [("memory".into(), amount.into())].into(),
-                has_groups: false,
-            }],
-            ..DeviceTerms::default()
-        }));
-        device
-    }
+    use crate::engine::testing::{claim_in_use, drawing, now, pod, proposed, semantics, slice};
+    use crate::model::{ClaimSource, DeviceId, PodClaim};
 
     /// How many pods are beside the devices of a rule that selects `device`, or the whole pool, where one pod
     /// uses each of `parts`.

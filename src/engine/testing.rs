@@ -9,9 +9,9 @@ use super::impact::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
 use super::semantics::Semantics;
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, ConsumerReference, Containers, Controller,
-    Device, DeviceId, DeviceSelector, DisruptionAction, Effect, FailurePolicy, Kind, Minor,
-    NamespacedName, Node, NodeCondition, Phase, Pool, QosClass, Reading, ResourceClaim,
-    ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Workload,
+    CounterUse, Device, DeviceId, DeviceSelector, DeviceTerms, DisruptionAction, Effect,
+    FailurePolicy, Kind, Minor, NamespacedName, Node, NodeCondition, Phase, Pool, QosClass,
+    Reading, ResourceClaim, ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Workload,
 };
 
 pub use crate::model::Pod;
@@ -177,6 +177,30 @@ pub fn published(name: &str, attributes: &[(&str, &str)]) -> Device {
     }
 }
 
+/// A device that takes so much of the memory of its card.
+pub fn drawing(name: &str, amount: &str) -> Device {
+    Device {
+        terms: Some(Box::new(DeviceTerms {
+            consumes: vec![CounterUse {
+                set: "card".into(),
+                counters: [("memory".into(), amount.into())].into(),
+                has_groups: false,
+            }],
+            ..DeviceTerms::default()
+        })),
+        ..published(name, &[])
+    }
+}
+
+/// The slice of another driver that is the whole of its pool node-7.
+pub fn slice_of(driver: &str, devices: Vec<Device>) -> ResourceSlice {
+    ResourceSlice {
+        name: driver.into(),
+        driver: driver.into(),
+        ..slice(devices)
+    }
+}
+
 /// The slice that is the whole pool node-7.
 pub fn slice(devices: Vec<Device>) -> ResourceSlice {
     ResourceSlice {
@@ -256,6 +280,15 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
         }),
         reserved_for: Vec::new(),
     }
+}
+
+/// The claim of a pod, whose allocation names node-7.
+pub fn claim_on_node(pod: &Pod) -> ResourceClaim {
+    let mut claim = claim(pod);
+    if let Some(allocation) = &mut claim.allocation {
+        allocation.node = Some("node-7".into());
+    }
+    claim
 }
 
 /// The claim of a pod, which is reserved for it.

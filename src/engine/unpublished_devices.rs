@@ -144,32 +144,21 @@ fn held_beside<'s>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::engine::testing::{self, claim, pod};
-    use crate::model::{Allocation, AttributeValue, Device, ResourceSlice};
+    use crate::engine::testing::{DEVICE, claim_on_node, pod, published, slice_of};
+    use crate::model::{Allocation, ResourceSlice};
 
-    fn published(driver: &str, name: &str, uuid: Option<&str>) -> ResourceSlice {
-        let mut slice = testing::slice(vec![Device {
-            name: name.into(),
-            ..testing::published(name, &[])
-        }]);
-        slice.driver = driver.into();
-        slice.name = driver.into();
-        let uuid = uuid.map(|uuid| (Arc::from("uuid"), AttributeValue::String(uuid.into())));
-        slice.devices[0].attributes = uuid.into_iter().collect();
-        slice
+    fn numbered(driver: &str, name: &str, uuid: Option<&str>) -> ResourceSlice {
+        let attributes = uuid.map(|uuid| ("uuid", uuid));
+        slice_of(driver, vec![published(name, attributes.as_slice())])
     }
 
     #[test]
     fn what_is_held_and_not_published_may_be_any_numbered_hardware_of_the_node() {
-        let mut held = claim(&pod("ml", "embed"));
-        let allocation = held.allocation.as_mut().expect("an allocation");
-        allocation.node = Some("node-7".into());
-        let gpu = allocation.results[0].device.clone();
+        let held = claim_on_node(&pod("ml", "embed"));
+        let gpu = DEVICE.clone();
         let card = |uuid| Snapshot {
-            slices: vec![published("vfio.example.com", "card0", uuid)],
+            slices: vec![numbered("vfio.example.com", "card0", uuid)],
             claims: vec![held.clone()],
             ..Snapshot::default()
         };
@@ -207,7 +196,7 @@ mod tests {
             .for_each(|one| one.admin_access = true);
         assert_eq!(ask(&monitor, &nothing), []);
         // The driver is back, or was there a moment ago: then it is known what it is.
-        let own = published(gpu.driver.as_str(), gpu.device.as_str(), Some("B"));
+        let own = numbered(gpu.driver.as_str(), gpu.device.as_str(), Some("B"));
         assert_eq!(
             ask(&snapshot, &Hardware::of(std::slice::from_ref(&own))),
             []

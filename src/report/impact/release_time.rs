@@ -340,9 +340,7 @@ mod tests {
     use super::*;
     use crate::assess::{Basis, Limits, Outcome};
     use crate::engine::preview;
-    use crate::model::{
-        self, ClaimSource, CounterUse, DeviceTerms, Kind, PodClaim, StatefulSet, Toleration,
-    };
+    use crate::model::{ClaimSource, Kind, PodClaim, StatefulSet, Toleration};
     use crate::report::impact::ImpactReport;
     use crate::report::testing::{self, Example, TAINT, reference};
 
@@ -560,19 +558,6 @@ mod tests {
         );
     }
 
-    fn drawing(device: &str, amount: &str) -> model::Device {
-        let mut device = testing::published(device, &[]);
-        device.terms = Some(Box::new(DeviceTerms {
-            consumes: vec![CounterUse {
-                set: "card".into(),
-                counters: [("memory".into(), amount.into())].into(),
-                has_groups: false,
-            }],
-            ..DeviceTerms::default()
-        }));
-        device
-    }
-
     /// The devices of a card whose first partition a pod uses that tolerates the taint so long, by name.
     fn of_card(seconds: Option<i64>, is_node_known: bool) -> Vec<Device> {
         let mut user = testing::pod("team-a", "slow-0");
@@ -593,9 +578,9 @@ mod tests {
         user.controller = Some(testing::controller("StatefulSet", "slow"));
         let mut reading = testing::reading();
         reading.snapshot.slices = vec![testing::slice(vec![
-            drawing("gpu-0", "80Gi"),
-            drawing("gpu-0-mig-0", "40Gi"),
-            drawing("gpu-0-mig-1", "40Gi"),
+            testing::drawing("gpu-0", "80Gi"),
+            testing::drawing("gpu-0-mig-0", "40Gi"),
+            testing::drawing("gpu-0-mig-1", "40Gi"),
         ])];
         reading.snapshot.claims = vec![claim];
         reading.snapshot.pods = vec![user];
