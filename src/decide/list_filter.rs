@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use super::choice::ShownDevices;
 use crate::assess::DeviceBasis;
 use crate::decide::unreleased_devices::recorded;
-use crate::engine::allocator::{blocked_partitions, used_under_other_names};
-use crate::engine::unpublished_devices::may_be_same_hardware;
+use crate::engine::hardware_use::HardwareUse;
 use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
 
@@ -84,20 +83,18 @@ impl ListFilter {
     }
 
     /// The devices of an inventory that are listed. One that nobody holds is not free if the allocator would
-    /// give it to nobody, since other parts of the same hardware are in use, or if the hardware is in use under the
-    /// name of another driver.
+    /// give it to nobody, since other parts of the same hardware are in use, if the hardware is in use under the
+    /// name of another driver, or may be, or if it was not seen to be released.
     pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &DeviceBasis<'_>) {
         let usage = UsageKnowledge::of(basis);
         let mut in_use = BTreeSet::new();
         if self.free {
             let snapshot = &basis.reading.snapshot;
             let all = inventory.devices.iter().map(|state| &state.id).collect();
-            in_use = blocked_partitions(snapshot);
-            // The devices themselves have no claim, but their hardware is in use.
-            in_use.extend(used_under_other_names(snapshot, &all).into_keys());
-            // Of these it is not known whether they are free.
-            let possible = may_be_same_hardware(snapshot, all.iter().copied(), None);
-            in_use.extend(possible.into_keys());
+            // The devices themselves have no claim, but their hardware is in use, or may be.
+            let hardware = HardwareUse::of(snapshot, &all);
+            let may_be_in_use = all.into_iter().filter(|id| hardware.may_be_in_use(id));
+            in_use = may_be_in_use.cloned().collect();
             in_use.extend(recorded(snapshot));
         }
         inventory

@@ -49,6 +49,7 @@ pub mod explain;
 pub mod expression;
 pub mod forced_deletions;
 pub mod hardware;
+pub mod hardware_use;
 pub mod holders;
 pub mod impact;
 pub mod inventory;

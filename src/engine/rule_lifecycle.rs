@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::allocator::{blocked_partitions, used_under_other_names, users_beside};
+use super::allocator::users_beside;
 use super::closed_nodes::hindering_taints;
+use super::hardware_use::HardwareUse;
 use super::impact::{Cause, DeviceImpact, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
-use super::unpublished_devices::may_be_same_hardware;
 use crate::model::{
     DeviceId, DeviceTaintRule, Effect, NamespacedName, Node, NodeHealth, NodeName, Pod,
     ResourceClaim, Snapshot,
@@ -272,9 +272,10 @@ pub fn release<'a>(
 ) -> Vec<DeviceRelease<'a>> {
     let names = devices.iter().map(|device| &device.id).collect();
     let beside = users_beside(snapshot, &names);
-    let blocked = blocked_partitions(snapshot);
-    let elsewhere = used_under_other_names(snapshot, &names);
-    let possible = may_be_same_hardware(snapshot, names.iter().copied(), None);
+    let hardware = HardwareUse::of(snapshot, &names);
+    let others = |of: &BTreeMap<DeviceId, BTreeSet<DeviceId>>, device| {
+        of.get(device).cloned().unwrap_or_default()
+    };
     let published = devices.iter().filter(|device| device.published);
     published
         .map(|device| {
@@ -289,9 +290,9 @@ pub fn release<'a>(
                     .filter(|claim| takes(claim, &device.id))
                     .collect(),
                 partition_pods: beside.get(&device.id).cloned().unwrap_or_default(),
-                is_blocked_partition: blocked.contains(&device.id),
-                in_use_by: elsewhere.get(&device.id).cloned().unwrap_or_default(),
-                possibly_in_use_by: possible.get(&device.id).cloned().unwrap_or_default(),
+                is_blocked_partition: hardware.blocked.contains(&device.id),
+                in_use_by: others(&hardware.in_use_by, &device.id),
+                possibly_in_use_by: others(&hardware.possibly_in_use_by, &device.id),
                 node: device.node.map(|node| ReleaseNode {
                     name: node.clone(),
                     schedulability: schedulability(node, nodes),

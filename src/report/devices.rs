@@ -17,8 +17,9 @@ use super::table::{Section, Shown, View};
 use super::taint::Taint;
 use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
 use crate::decide::unreleased_devices::recorded;
-use crate::engine::allocator::{blocked_partitions, used_under_other_names, users_beside};
-use crate::engine::unpublished_devices::{away, may_be_same_hardware};
+use crate::engine::allocator::users_beside;
+use crate::engine::hardware_use::HardwareUse;
+use crate::engine::unpublished_devices::away;
 use crate::engine::{Consumer, DeviceState, Origin};
 use crate::model::{self, Device, DeviceId, Gap, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
@@ -128,9 +129,7 @@ impl DeviceReport {
         let snapshot = &basis.reading.snapshot;
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
-        let blocked = blocked_partitions(snapshot);
-        let elsewhere = used_under_other_names(snapshot, &listed);
-        let possible = may_be_same_hardware(snapshot, listed.iter().copied(), None);
+        let hardware = HardwareUse::of(snapshot, &listed);
         let unreleased = recorded(snapshot);
         let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {
@@ -140,20 +139,18 @@ impl DeviceReport {
                 let names = of.get(&device.id).into_iter().flatten();
                 names.map(ToString::to_string).collect()
             };
-            let (in_use_by, possibly_in_use_by) = (names(&elsewhere), names(&possible));
-            let is_in_use = blocked.contains(&device.id) || !in_use_by.is_empty();
             let is_unreleased = unreleased.contains(&device.id);
-            let is_doubtful = is_unreleased || !possibly_in_use_by.is_empty();
+            let is_doubtful = is_unreleased || hardware.may_be_in_use(&device.id);
             DeviceRow {
                 // No claim holds such a device, and yet it is not free: too little of its counters is left, or another
                 // driver has given the hardware away.
-                free: if is_in_use {
+                free: if hardware.is_in_use(&device.id) {
                     Some(false)
                 } else {
                     row.free.filter(|free| !(*free && is_doubtful))
                 },
-                in_use_by,
-                possibly_in_use_by,
+                in_use_by: names(&hardware.in_use_by),
+                possibly_in_use_by: names(&hardware.possibly_in_use_by),
                 is_unreleased,
                 partition_pods: pods.map(ObjectReference::from).collect(),
                 ..row

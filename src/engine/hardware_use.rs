@@ -1,0 +1,45 @@
+//! What keeps a device from being free that no claim holds.
+//!
+//! Too little of its counters may be left, another driver may have given the hardware away, or may have while it
+//! publishes nothing. Whoever lists, names or releases free devices asks here, so that all of them mean the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::allocator::{blocked_partitions, used_under_other_names};
+use super::unpublished_devices::may_be_same_hardware;
+use crate::model::{DeviceId, Snapshot};
+
+/// The use of hardware that the claims of a device do not show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HardwareUse {
+    /// The devices that the allocator gives to no claim, since devices in use have taken of their counters what they need.
+    pub blocked: BTreeSet<DeviceId>,
+    /// For a device those of other drivers that are the same hardware and that claims hold.
+    pub in_use_by: BTreeMap<DeviceId, BTreeSet<DeviceId>>,
+    /// For a device those of other drivers that claims hold and that may be the same hardware: nothing is published of them.
+    pub possibly_in_use_by: BTreeMap<DeviceId, BTreeSet<DeviceId>>,
+}
+
+impl HardwareUse {
+    /// That of these devices; of the blocked ones there may be more.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, devices: &BTreeSet<&DeviceId>) -> Self {
+        Self {
+            blocked: blocked_partitions(snapshot),
+            in_use_by: used_under_other_names(snapshot, devices),
+            possibly_in_use_by: may_be_same_hardware(snapshot, devices.iter().copied(), None),
+        }
+    }
+
+    /// Whether the hardware of the device is in use.
+    #[must_use]
+    pub fn is_in_use(&self, device: &DeviceId) -> bool {
+        self.blocked.contains(device) || self.in_use_by.contains_key(device)
+    }
+
+    /// Whether it is not known that the hardware of the device is not in use.
+    #[must_use]
+    pub fn may_be_in_use(&self, device: &DeviceId) -> bool {
+        self.is_in_use(device) || self.possibly_in_use_by.contains_key(device)
+    }
+}
