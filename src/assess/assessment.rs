@@ -10,7 +10,7 @@ use super::evidence::HazardEvidence;
 use super::guard::{GuardOutcome, Limits, Measured};
 use super::impact_facts::ImpactFacts;
 use super::pod::PodAssessment;
-use super::recurring::recurring_workloads_of_all;
+use super::recurring::RecurringWorkloads;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::totals::{Tally, Totals};
@@ -104,7 +104,7 @@ impl<'a> Assessed<'a> {
             consent: consent(&tally, &totals, basis.semantics),
             replacements: disruption_facts.replacements.clone(),
             siblings: disruption_facts.siblings.clone(),
-            recurring: recurring_workloads_of_all(impact, basis.reading),
+            recurring: RecurringWorkloads::of(impact, basis.reading).all(),
             effects,
             totals,
         };

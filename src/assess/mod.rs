@@ -48,7 +48,7 @@ pub use impact_facts::{DeviceFacts, ImpactFacts, PodFacts};
 pub use outcome::Outcome;
 pub use plan::PlanUnit;
 pub use pod::PodAssessment;
-pub use recurring::{recurring_warning, recurring_workloads_of_rule};
+pub use recurring::{RecurringWorkloads, recurring_warning};
 pub use replacements::{
     AvailableDevices, ClaimReplacement, Replacements, RequestReplacement, completeness,
 };

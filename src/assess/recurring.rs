@@ -7,73 +7,72 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::recurring_evictions::replacement_takes_claim;
-use crate::engine::{Cause, Impact, Origin, Verdict};
+use crate::engine::{Impact, Origin, Verdict};
 use crate::model::{Controller, Effect, NamespacedName, Reading, Uid, Warning, Workload};
 use crate::naming::phrase::few;
 
-/// The workloads, such as `Deployment team-a/rerank`, whose terminating pods have replacements that the proposed taint
-/// at this place evicts too. A workload that is known to be gone, or to want no pods, has none.
-fn recurring_workloads(impact: &Impact<'_>, place: usize, reading: &Reading) -> BTreeSet<String> {
-    let is_meant = |cause: &Cause<'_>| cause.origin == Origin::Proposed(place);
-    let pods = impact.pods.iter().filter(|pod| {
-        pod.verdict == Verdict::Terminating
-            && pod.causes.iter().any(is_meant)
-            && replacement_takes_claim(pod)
-    });
-    let owners: BTreeMap<&Uid, (&NamespacedName, &Controller)> = pods
-        .filter_map(|pod| {
-            let owner = pod.pod.controller.as_ref()?;
-            Some((&owner.uid, (&pod.pod.name, owner)))
-        })
-        .collect();
-    if owners.is_empty() {
-        return BTreeSet::new();
-    }
-    let workloads = reading.snapshot.workloads();
-    let workloads: BTreeMap<&Uid, &Workload> = workloads
-        .iter()
-        .map(|(_, workload)| (&workload.uid, *workload))
-        .collect();
-    let names = owners.into_values().filter_map(|(pod, owner)| {
-        let workload = workloads.get(&owner.uid);
-        let is_gone = workload.is_none()
-            && owner
-                .workload_kind()
-                .is_some_and(|kind| reading.known.contains(&kind));
-        if is_gone || workload.is_some_and(|workload| workload.replicas == Some(0)) {
-            return None;
+/// The workloads, such as `Deployment team-a/rerank`, whose terminating pods have replacements that the proposed taints
+/// evict too, by the place of the taint. A workload that is known to be gone, or to want no pods, is none of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecurringWorkloads(BTreeMap<usize, BTreeSet<String>>);
+
+impl RecurringWorkloads {
+    /// Those of the proposed taints of `impact`, in what was read.
+    #[must_use]
+    pub fn of(impact: &Impact<'_>, reading: &Reading) -> Self {
+        let pods = impact
+            .pods
+            .iter()
+            .filter(|pod| pod.verdict == Verdict::Terminating && replacement_takes_claim(pod));
+        let mut owners: BTreeMap<(usize, &Uid), (&NamespacedName, &Controller)> = BTreeMap::new();
+        for pod in pods {
+            let Some(owner) = pod.pod.controller.as_ref() else {
+                continue;
+            };
+            for cause in &pod.causes {
+                if let Origin::Proposed(place) = cause.origin {
+                    owners.insert((place, &owner.uid), (&pod.pod.name, owner));
+                }
+            }
         }
-        let top = workload.and_then(|workload| workload.controller.as_ref());
-        let Controller { kind, name, .. } = top.unwrap_or(owner);
-        Some(format!("{kind} {}/{name}", pod.namespace))
-    });
-    names.collect()
-}
+        let mut found = Self::default();
+        if owners.is_empty() {
+            return found;
+        }
+        let workloads = reading.snapshot.workloads();
+        let workloads: BTreeMap<&Uid, &Workload> = workloads
+            .iter()
+            .map(|(_, workload)| (&workload.uid, *workload))
+            .collect();
+        for ((place, uid), (pod, owner)) in owners {
+            let workload = workloads.get(uid);
+            let is_gone = workload.is_none()
+                && owner
+                    .workload_kind()
+                    .is_some_and(|kind| reading.known.contains(&kind));
+            if is_gone || workload.is_some_and(|workload| workload.replicas == Some(0)) {
+                continue;
+            }
+            let top = workload.and_then(|workload| workload.controller.as_ref());
+            let Controller { kind, name, .. } = top.unwrap_or(owner);
+            let name = format!("{kind} {}/{name}", pod.namespace);
+            found.0.entry(place).or_default().insert(name);
+        }
+        found
+    }
 
-/// The workloads whose terminating pods have replacements that any of the proposed taints evicts too.
-pub(super) fn recurring_workloads_of_all(
-    impact: &Impact<'_>,
-    reading: &Reading,
-) -> BTreeSet<String> {
-    let places = 0..impact.rules.len();
-    places
-        .flat_map(|place| recurring_workloads(impact, place, reading))
-        .collect()
-}
+    /// Those of any of the taints.
+    #[must_use]
+    pub fn all(self) -> BTreeSet<String> {
+        self.0.into_values().flatten().collect()
+    }
 
-/// The workloads whose terminating pods have replacements that a rule with this effect evicts too, which is the proposed
-/// taint at this place: a rule evicts nothing before it has effect NoExecute.
-#[must_use]
-pub fn recurring_workloads_of_rule(
-    effect: &Effect,
-    impact: &Impact<'_>,
-    place: usize,
-    reading: &Reading,
-) -> BTreeSet<String> {
-    if effect.evicts() {
-        recurring_workloads(impact, place, reading)
-    } else {
-        BTreeSet::new()
+    /// Those of a rule with this effect, which is the proposed taint at this place: a rule evicts nothing before it has
+    /// effect NoExecute.
+    #[must_use]
+    pub fn of_rule(&self, effect: &Effect, place: usize) -> BTreeSet<String> {
+        let found = self.0.get(&place).filter(|_| effect.evicts());
+        found.cloned().unwrap_or_default()
     }
 }
 
@@ -134,9 +133,11 @@ mod tests {
             terminating: 1,
             staying: 0,
         }];
-        recurring_workloads_of_all(&impact, reading)
-            .into_iter()
-            .collect()
+        let found = RecurringWorkloads::of(&impact, reading);
+        assert!(found.of_rule(&Effect::NoSchedule, 0).is_empty());
+        assert!(found.of_rule(&Effect::NoExecute, 1).is_empty());
+        assert_eq!(found.of_rule(&Effect::NoExecute, 0), found.clone().all());
+        found.all().into_iter().collect()
     }
 
     #[test]

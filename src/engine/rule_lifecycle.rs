@@ -54,6 +54,13 @@ impl EvictionStatus {
         }
     }
 
+    /// As [`EvictionStatus::of`], where it is known that no pod is left to be evicted, and that no replacement is the next
+    /// one, if `is_over`: nobody is left only when that is known.
+    #[must_use]
+    pub fn judged(rule: &DeviceTaintRule, is_over: bool) -> Self {
+        Self::of(rule, usize::from(!is_over))
+    }
+
     /// Whether the condition tells what is the case.
     #[must_use]
     pub fn is_current(self) -> bool {

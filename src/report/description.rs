@@ -16,9 +16,7 @@ use super::table::{Chart, NONE, Section, Shown, View, optional};
 use super::taint::Taint;
 use super::time::Time;
 use super::unevicted_pods::NotEvictedPod;
-use crate::assess::{
-    self, Basis, ReportCompleteness, recurring_warning, recurring_workloads_of_rule,
-};
+use crate::assess::{self, Basis, RecurringWorkloads, ReportCompleteness, recurring_warning};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
@@ -215,8 +213,8 @@ impl RuleDescription {
         let pods = subject
             .completeness
             .count(assess::CountSubject::Pods, counts.pods);
-        let recurring =
-            recurring_workloads_of_rule(&rule.taint.effect, subject.impact, 0, basis.reading);
+        let recurring = RecurringWorkloads::of(subject.impact, basis.reading);
+        let recurring = recurring.of_rule(&rule.taint.effect, 0);
         let goes_on: Vec<model::Warning> = recurring_warning(Some(rule.name.as_str()), &recurring)
             .into_iter()
             .collect();
@@ -234,7 +232,7 @@ impl RuleDescription {
             creation_manager: rule.maker().map(|maker| maker.name.clone()),
             last_update: rule.last_writer().map(LastUpdate::from),
             condition: rule.condition.as_ref().map(Condition::from),
-            condition_check: condition_check(rule, pods, counts.pods, !recurring.is_empty()),
+            condition_check: condition_check(rule, pods, !recurring.is_empty()),
             published_device_count: counts.published_devices,
             allocation_count: counts.allocated_devices,
             evicted_pod_count: counts.pods,
@@ -317,17 +315,10 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
 fn condition_check(
     rule: &DeviceTaintRule,
     pods: Count,
-    counted: usize,
     is_recurring: bool,
 ) -> Option<ConditionCheck> {
     let condition = rule.condition.as_ref()?;
-    // Nobody is left only when that is known, and when no replacement is the next one.
-    let left = if pods.is_none() && !is_recurring {
-        0
-    } else {
-        counted.max(1)
-    };
-    let evicting = EvictionStatus::of(rule, left);
+    let evicting = EvictionStatus::judged(rule, pods.is_none() && !is_recurring);
     let stale = match evicting {
         EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,
         EvictionStatus::Outdated => Some(format!(

@@ -14,7 +14,7 @@ use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::rule_summary::RuleSummary;
 use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, optional};
 use crate::assess::{
-    Basis, CountSubject, ReportCompleteness, recurring_warning, recurring_workloads_of_rule,
+    Basis, CountSubject, RecurringWorkloads, ReportCompleteness, recurring_warning,
 };
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact, Verdict};
@@ -269,6 +269,7 @@ pub fn rows(
         .enumerate()
         .filter_map(|(place, rule)| Some((rule.proposed.rule.as_ref()?, (place, rule))))
         .collect();
+    let recurring_of = RecurringWorkloads::of(impact, reading);
     rules
         .into_iter()
         .map(|rule| {
@@ -276,19 +277,12 @@ pub fn rows(
             let (counts, terminating, staying) = found
                 .map(|(_, found)| (found.counts, found.terminating, found.staying))
                 .unwrap_or_default();
-            let recurring = found.map(|(place, _)| {
-                recurring_workloads_of_rule(&rule.taint.effect, impact, *place, reading)
-            });
+            let recurring =
+                found.map(|(place, _)| recurring_of.of_rule(&rule.taint.effect, *place));
             let recurring = recurring.unwrap_or_default();
             let pods = completeness.count(CountSubject::Pods, counts.pods);
-            // Nobody is left only when that is known, and when no replacement is the next one.
-            let left = if pods.is_none() && recurring.is_empty() {
-                0
-            } else {
-                counts.pods.max(1)
-            };
             RuleRow {
-                evicting: EvictionStatus::of(&rule, left),
+                evicting: EvictionStatus::judged(&rule, pods.is_none() && recurring.is_empty()),
                 devices: completeness.count(CountSubject::Published, counts.published_devices),
                 pods,
                 terminating,

@@ -5,9 +5,7 @@ use super::step::{FieldReference, Step, StepType};
 use super::verdict::describe;
 use super::view::{Explained, RuleEviction};
 use crate::assess::Basis;
-use crate::assess::{
-    CountSubject, ReportCompleteness, recurring_warning, recurring_workloads_of_rule,
-};
+use crate::assess::{CountSubject, RecurringWorkloads, ReportCompleteness, recurring_warning};
 use crate::engine::device_removal::slices_unread;
 use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::EvictionStatus;
@@ -246,21 +244,11 @@ impl RuleSteps<'_, '_> {
                 .with([advice]);
         };
         let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
-        let recurring = recurring_workloads_of_rule(
-            &self.rule.taint.effect,
-            self.impact,
-            0,
-            self.basis.reading,
-        );
+        let recurring = RecurringWorkloads::of(self.impact, self.basis.reading);
+        let recurring = recurring.of_rule(&self.rule.taint.effect, 0);
         let recurring = recurring_warning(None, &recurring).map(|warning| warning.message);
-        // No pod is left only when that is known, and when no replacement is the next one.
-        let is_known = known(left, CountSubject::Pods, self.impact, self.basis).is_none();
-        let left = if is_known && recurring.is_none() {
-            0
-        } else {
-            left.max(1)
-        };
-        let evicting = EvictionStatus::of(self.rule, left);
+        let is_none_left = known(left, CountSubject::Pods, self.impact, self.basis).is_none();
+        let evicting = EvictionStatus::judged(self.rule, is_none_left && recurring.is_none());
         let mut text = format!(
             "controller condition: EvictionInProgress {}, {}",
             condition.status, condition.reason
