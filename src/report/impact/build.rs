@@ -1,6 +1,6 @@
 //! Construction of an impact report from verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -24,6 +24,7 @@ use crate::assess::{
 };
 use crate::assess::{defects, possible_hardware};
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
+use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
 };
@@ -77,11 +78,10 @@ impl ImpactReport {
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
-        let selected = impact.devices.iter().map(|device| &device.id).collect();
-        defects.extend(possible_hardware::warning(
-            &selected,
-            &basis.reading.snapshot,
-        ));
+        let selected: BTreeSet<_> = impact.devices.iter().map(|device| &device.id).collect();
+        let snapshot = &basis.reading.snapshot;
+        let possible = may_be_same_hardware(snapshot, selected.iter().copied(), None);
+        defects.extend(possible_hardware::warning(&selected, &possible));
         // This defect comes with any rule, so that it concerns only a preview that proposes one.
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;
