@@ -276,8 +276,9 @@ pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> RuleOutcome {
     let mut after = before.taint.clone();
     after.effect = patch.effect.clone().unwrap_or(after.effect);
     after.value = patch.value.clone().unwrap_or(after.value);
-    if after.effect != before.taint.effect || after.value != before.taint.value {
-        // Where the change does not set it, the server renews it, and when is in no response that was read.
+    // Only a change of the effect renews it (`strategy.go`). Where the change does not set it, the server does, and when is
+    // in no response that was read.
+    if after.effect != before.taint.effect {
         after.time_added = patch.time_added;
     }
     let expires = patch.annotations.get(RuleMetadata::EFFECT_EXPIRES);
@@ -411,6 +412,33 @@ mod tests {
         assert_eq!(taints(&created), (None, Some(taint.clone())));
         let found = made_as(&draft, RuleResult::Unchanged);
         assert_eq!(taints(&found), (Some(taint.clone()), Some(taint)));
+    }
+
+    #[test]
+    fn a_change_of_the_effect_renews_the_time_and_one_of_the_value_does_not() {
+        let at = "2026-11-20T00:00:00Z".parse().ok();
+        let mut before = rule("None");
+        before.taint.time_added = at;
+        let after = |patch: RulePatch| {
+            let after = changed_by(&before, &patch).after;
+            after.and_then(|taint| taint.time_added)
+        };
+        let effect = || RulePatch {
+            effect: Some(Effect::NoExecute),
+            ..RulePatch::default()
+        };
+        assert_eq!(after(effect()), None, "the server's time is not known");
+        let sent = "2026-11-21T00:00:00Z".parse().ok();
+        let with_time = RulePatch {
+            time_added: sent,
+            ..effect()
+        };
+        assert_eq!(after(with_time), sent);
+        let value = RulePatch {
+            value: Some("firmware".to_owned()),
+            ..RulePatch::default()
+        };
+        assert_eq!(after(value), at);
     }
 
     #[test]
