@@ -274,9 +274,7 @@ impl AddArgs {
         // With data or after a wait, the end itself says what has become of the rules.
         let is_told = self.output.is_none() && proposal.waits().is_none();
         if done.is_ok() && change.dry_run.is_real() && is_told {
-            let next = around
-                .next()
-                .unwrap_or_else(|| next_line(&steps));
+            let next = around.next().unwrap_or_else(|| next_line(&steps));
             context.printer.note(&next);
         }
         done.map(|()| status)

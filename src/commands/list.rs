@@ -21,7 +21,7 @@ use crate::assess::{Basis, DeviceBasis, ReportCompleteness};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
-use crate::decide::identity::{self, NotedHardware};
+use crate::decide::identity;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere, timed_effect, unreleased_devices};
@@ -155,8 +155,6 @@ struct Listed<'a> {
     names: Option<Vec<String>>,
     /// The rules as they are served, where that is what is printed.
     objects: BTreeMap<String, Value>,
-    /// Whether it takes attributes to tell what their hardware is and was.
-    needs_attributes: bool,
 }
 
 impl Listed<'_> {
@@ -190,7 +188,8 @@ impl FollowedQuestion for Listed<'_> {
     }
 
     fn needs_attributes(&self) -> bool {
-        self.needs_attributes
+        // What the hardware of rules is and was, and which driver has it: another may allocate it while the list is followed.
+        true
     }
 
     fn answer(&self, basis: &Basis<'_>) -> RuleList {
@@ -264,21 +263,12 @@ impl ListArgs {
             args: self,
             names,
             objects,
-            needs_attributes: false,
         };
         let shown = question.shown(&view.device_basis());
-        // Another driver may allocate devices while the list is followed.
-        let needs_attributes = self.watch
-            || shown.iter().any(|rule| NotedHardware::on(rule).is_some())
-            || in_use_elsewhere::needs_attributes(&shown, view.snapshot(), &view.semantics);
-        let view = if needs_attributes {
+        let view = if self.watch {
             view.with_attributes(&[]).await?
         } else {
-            view
-        };
-        let question = Listed {
-            needs_attributes,
-            ..question
+            view.with_hardware_of(&shown).await?
         };
         Ok((view, question))
     }

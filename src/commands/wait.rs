@@ -319,7 +319,7 @@ impl WaitArgs {
             // Counters and numbers say which devices are the same hardware.
             Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
         };
-        let (view, identities) = wait.identities(view, &self.targets, context).await?;
+        let (view, identities) = wait.identities(view, &self.typed(), context).await?;
         let nodes = device_nodes(wait.rules, &view).await;
         let mut waited = wait.for_pods(view, context).await?;
         waited.warnings.extend(identities);

@@ -381,32 +381,32 @@ pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Resul
     .hint("choose one, or add the KEY of its taint"))
 }
 
-/// Refuses to wait for hardware that was named by a number where rules were found that taint other hardware by now:
-/// `targets` are what was typed, `rules` the names of the rules, and `identities` the warnings about their hardware.
-///
-/// # Errors
-///
-/// A rule's device is not the hardware that it was made for.
-pub fn refuse_moved_hardware(
-    targets: &[String],
-    rules: &[&str],
-    identities: &[Warning],
-) -> Result<(), Failure> {
-    let (hardware, words) = hardware_among(targets, &[]);
-    let is_number = |word: &String| may_be_number(word) && !rules.contains(&word.as_str());
-    let is_by_number = !hardware.is_empty() || words.iter().any(is_number);
-    let changed = identities
-        .iter()
-        .find(|warning| warning.code == IDENTITY_CHANGED);
-    match changed.filter(|_| is_by_number) {
-        None => Ok(()),
-        Some(warning) => Err(Failure::new(ExitStatus::Failed, warning.message.clone())
-            .hint("to wait for the devices that the rules select now, name the rules")
-            .hint("for this hardware, first add a rule for the device that it is now")),
-    }
-}
-
 impl RuleWords<'_> {
+    /// Refuses to wait for hardware that was named by a number where rules were found that taint other hardware by now:
+    /// `rules` are their names, and `identities` the warnings about their hardware.
+    ///
+    /// # Errors
+    ///
+    /// A rule's device is not the hardware that it was made for.
+    pub fn refuse_moved_hardware(
+        &self,
+        rules: &[&str],
+        identities: &[Warning],
+    ) -> Result<(), Failure> {
+        let words = self.words();
+        let is_by_number =
+            !self.filters.identities.is_empty() || words.iter().any(|word| !rules.contains(word));
+        let changed = identities
+            .iter()
+            .find(|warning| warning.code == IDENTITY_CHANGED);
+        match changed.filter(|_| is_by_number) {
+            None => Ok(()),
+            Some(warning) => Err(Failure::new(ExitStatus::Failed, warning.message.clone())
+                .hint("to wait for the devices that the rules select now, name the rules")
+                .hint("for this hardware, first add a rule for the device that it is now")),
+        }
+    }
+
     /// The hardware that was named without the key of a taint, so that any rule on it is meant.
     #[must_use]
     pub fn hardware_alone(&self) -> &[Hardware] {
@@ -615,7 +615,13 @@ mod tests {
             fix: None,
         }];
         let refused = |target: &str, warnings: &[Warning]| {
-            refuse_moved_hardware(&[target.to_owned()], &["one"], warnings).is_err()
+            let targets = [target.to_owned()];
+            let ways = RuleArguments {
+                targets: &targets,
+                ..RuleArguments::default()
+            };
+            let typed = RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected);
+            typed.refuse_moved_hardware(&["one"], warnings).is_err()
         };
         assert!(refused(UUID, &changed) && refused("1423", &changed));
         assert!(
@@ -631,15 +637,21 @@ mod tests {
         assert!(!refused(UUID, &unknown));
     }
 
-    #[test]
-    fn a_number_of_two_drivers_is_refused_with_the_rules_to_name() {
+    /// The same numbers as published by a second driver, for this node.
+    fn published_twice(node: &str) -> Reading {
         let mut reading = reading();
         let mut other = reading.snapshot.slices[0].clone();
         other.name = "vfio".into();
         other.driver = "vfio.example.com".into();
-        other.pool.name = "node-8".into();
-        other.nodes = crate::model::SliceNodes::One("node-8".into());
+        other.pool.name = node.into();
+        other.nodes = crate::model::SliceNodes::One(node.into());
         reading.snapshot.slices.push(other);
+        reading
+    }
+
+    #[test]
+    fn a_number_of_two_drivers_is_refused_with_the_rules_to_name() {
+        let reading = published_twice("node-8");
         let failed = |targets: &[&str]| {
             let failure = found_in(&reading, targets, SiblingRules::Noted).unwrap_err();
             assert!(failure.to_string().contains("is ambiguous"), "{failure}");
@@ -659,11 +671,7 @@ mod tests {
 
     #[test]
     fn a_number_of_two_drivers_of_a_node_selects_the_rules_of_both_to_who_looks() {
-        let mut reading = reading();
-        let mut other = reading.snapshot.slices[0].clone();
-        other.name = "vfio".into();
-        other.driver = "vfio.example.com".into();
-        reading.snapshot.slices.push(other);
+        let reading = published_twice("node-7");
         let (names, notes) = found_in(&reading, &[UUID], SiblingRules::Selected).unwrap();
         assert_eq!(names, ["one"]);
         assert!(

@@ -80,17 +80,11 @@ fn by_names(pods: &[&EvictedPod]) -> Vec<EvictedOutcome> {
     let mut outcomes: Vec<EvictedOutcome> = Vec::with_capacity(pods.len());
     for pod in pods.iter().rev() {
         let is_repeated = !later.insert(&pod.name);
-        outcomes.push(match pod.after_eviction {
-            EvictedOutcome::Terminating => EvictedOutcome::Terminating,
-            _ if is_repeated => EvictedOutcome::EvictedAgain,
-            EvictedOutcome::CreatedAgain
-            | EvictedOutcome::EvictedAgain
-            | EvictedOutcome::Pending
-            | EvictedOutcome::Missing
-            | EvictedOutcome::ScaledDown
-            | EvictedOutcome::NotCreatedAgain
-            | EvictedOutcome::JobComplete
-            | EvictedOutcome::Unknown => pod.after_eviction,
+        let outcome = pod.after_eviction;
+        outcomes.push(if is_repeated && outcome != EvictedOutcome::Terminating {
+            EvictedOutcome::EvictedAgain
+        } else {
+            outcome
         });
     }
     outcomes.reverse();

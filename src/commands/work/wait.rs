@@ -16,7 +16,7 @@ use super::observer::RuleObserver;
 use super::unreleased_devices::{clear_ended, note_not_released};
 use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
-use crate::decide::rules_on::refuse_moved_hardware;
+use crate::decide::rules_on::RuleWords;
 use crate::decide::wait_advice::{RecurringWorkload, UnreleasedLine};
 use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
@@ -112,17 +112,17 @@ impl Wait<'_> {
     ///
     /// # Errors
     ///
-    /// As [`refuse_moved_hardware`], for the `targets` that were typed.
+    /// As [`RuleWords::refuse_moved_hardware`].
     pub(crate) async fn identities(
         &self,
         view: ClusterView,
-        targets: &[String],
+        typed: &RuleWords<'_>,
         context: &Context,
     ) -> Result<(ClusterView, Vec<Oddity>), Failure> {
         let view = view.with_identities_of(self.rules).await?;
         let identities = view.identity_warnings(self.rules);
         let names: Vec<&str> = self.rules.iter().map(|rule| rule.name.as_str()).collect();
-        refuse_moved_hardware(targets, &names, &identities)?;
+        typed.refuse_moved_hardware(&names, &identities)?;
         let identities: Vec<Oddity> = identities.iter().map(Oddity::from).collect();
         for warning in &identities {
             context.printer.warn(&warning.line());
