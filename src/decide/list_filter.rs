@@ -105,9 +105,12 @@ impl ListFilter {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::decide::choice::DeviceArguments;
-    use crate::model::{CounterSet, CounterUse, Device, DeviceTerms, NodeName, SliceTerms};
+    use crate::decide::testing::named;
+    use crate::model::{CounterSet, NodeName, Reading, RuleMetadata, SliceTerms};
     use crate::report::testing;
 
     fn state(node: &NodeName, allocations: usize, administrative: usize) -> DeviceState<'_> {
@@ -213,10 +216,13 @@ mod tests {
     #[test]
     fn what_other_parts_in_use_leave_nothing_for_is_not_free() {
         let counters = CounterSet {
-            name: "gpu".into(),
+            name: "card".into(),
             counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
         };
-        let mut slice = testing::slice(["gpu-0", "whole"].map(part).into());
+        let mut slice = testing::slice(vec![
+            testing::drawing("gpu-0", "80Gi"),
+            testing::drawing("whole", "80Gi"),
+        ]);
         slice.terms = Some(Box::new(SliceTerms {
             counters: vec![counters],
             ..SliceTerms::default()
@@ -228,37 +234,46 @@ mod tests {
             if is_held {
                 reading.snapshot.claims = vec![testing::claim(&testing::pod("ml", "train"))];
             }
-            let semantics = testing::semantics(37);
-            let basis = DeviceBasis {
-                reading: &reading,
-                semantics: &semantics,
-                now: testing::now(),
-            };
-            let mut inventory = crate::engine::devices(&reading.snapshot, &semantics);
-            let list_filter = ListFilter {
-                free,
-                ..ListFilter::default()
-            };
-            list_filter.keep(&mut inventory, &basis);
-            inventory.devices.len()
+            super::tests::listed(&reading, free)
         };
         assert_eq!(listed(true, false), 2);
         assert_eq!(listed(true, true), 0);
         assert_eq!(listed(false, true), 2);
     }
 
-    /// A part that takes all there is.
-    fn part(name: &str) -> Device {
-        Device {
-            terms: Some(Box::new(DeviceTerms {
-                consumes: vec![CounterUse {
-                    set: "gpu".into(),
-                    counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
-                    ..CounterUse::default()
-                }],
-                ..DeviceTerms::default()
-            })),
-            ..testing::published(name, &[])
-        }
+    #[test]
+    fn a_device_that_was_not_seen_to_be_released_is_not_free() {
+        let device = testing::device("gpu-0");
+        let listed = |records: Value| {
+            let mut rule = named("drain", "NoSchedule");
+            let annotation = RuleMetadata::NOT_RELEASED.to_owned();
+            let annotations = &mut rule.metadata.annotations;
+            annotations.insert(annotation, records.to_string());
+            let mut reading = testing::reading();
+            reading.snapshot.slices = vec![testing::slice(vec![testing::published("gpu-0", &[])])];
+            reading.snapshot.rules = vec![rule];
+            listed(&reading, true)
+        };
+        assert_eq!(listed(json!([])), 1);
+        let record = json!({"device": device.to_string(), "pod": "ml/train",
+            "seen": "2026-11-20T10:05:00Z"});
+        assert_eq!(listed(json!([record])), 0);
+    }
+
+    /// How many devices are listed, or how many of them are free.
+    fn listed(reading: &Reading, free: bool) -> usize {
+        let semantics = testing::semantics(37);
+        let basis = DeviceBasis {
+            reading,
+            semantics: &semantics,
+            now: testing::now(),
+        };
+        let mut inventory = crate::engine::devices(&reading.snapshot, &semantics);
+        let list_filter = ListFilter {
+            free,
+            ..ListFilter::default()
+        };
+        list_filter.keep(&mut inventory, &basis);
+        inventory.devices.len()
     }
 }

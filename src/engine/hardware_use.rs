@@ -43,3 +43,31 @@ impl HardwareUse {
         self.is_in_use(device) || self.possibly_in_use_by.contains_key(device)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::{claim_on_node, pod, published, slice, slice_of};
+
+    #[test]
+    fn hardware_that_another_driver_holds_is_in_use_and_what_it_may_hold_may_be() {
+        let card = published("card0", &[("uuid", "A")]);
+        let card = slice_of("vfio.example.com", vec![card]);
+        let gpu = slice(vec![published("gpu-0", &[("uuid", "A")])]);
+        let id = card.id_of(&card.devices[0]);
+        let asked = |slices: Vec<_>, is_held: bool| {
+            let claims = is_held.then(|| claim_on_node(&pod("ml", "embed")));
+            let snapshot = Snapshot {
+                slices,
+                claims: claims.into_iter().collect(),
+                ..Snapshot::default()
+            };
+            let hardware = HardwareUse::of(&snapshot, &BTreeSet::from([&id]));
+            (hardware.is_in_use(&id), hardware.may_be_in_use(&id))
+        };
+        assert_eq!(asked(vec![card.clone(), gpu.clone()], true), (true, true));
+        assert_eq!(asked(vec![card.clone(), gpu], false), (false, false));
+        assert_eq!(asked(vec![card.clone()], true), (false, true));
+        assert_eq!(asked(vec![card], false), (false, false));
+    }
+}

@@ -124,3 +124,32 @@ fn by_number(pods: &[&EvictedPod], of: &EvictedWorkload<'_>) -> Vec<EvictedOutco
     outcomes.reverse();
     outcomes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_that_terminates_is_not_evicted_again_by_what_follows() {
+        let pod = |after_eviction| EvictedPod {
+            namespace: "ml".to_owned(),
+            name: "db-0".to_owned(),
+            uid: None,
+            eviction_time: None,
+            workload: None,
+            node: None,
+            after_eviction,
+            certain: true,
+        };
+        let [terminating, missing] =
+            [EvictedOutcome::Terminating, EvictedOutcome::Missing].map(pod);
+        assert_eq!(
+            by_names(&[&missing, &terminating, &missing]),
+            [
+                EvictedOutcome::EvictedAgain,
+                EvictedOutcome::Terminating,
+                EvictedOutcome::Missing
+            ]
+        );
+    }
+}
