@@ -637,7 +637,7 @@ mod tests {
         assert!(!refused(UUID, &unknown));
     }
 
-    /// The same numbers as published by a second driver, for this node.
+    /// A cluster where a second driver publishes the device for `node` with the same UUID and PCI address.
     fn published_twice(node: &str) -> Reading {
         let mut reading = reading();
         let mut other = reading.snapshot.slices[0].clone();
