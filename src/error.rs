@@ -92,8 +92,8 @@ impl ExitStatus {
                  larger than in --expect; or a device is not safe to pull"
             }
             Self::TimedOut => {
-                "the wait ended before its condition was met (timeout, pods evicted again, a unit that \
-                 cannot be drained or started, devices that another pod got, or an unconfirmed device \
+                "the wait ended before its condition was met (timeout, pods evicted again, an \
+                 unfinished drain, devices that another pod got, or an unconfirmed device \
                  release); a change made by the same command stays, unless --on-timeout or --on-abort undid \
                  it; make-room removes its rules"
             }

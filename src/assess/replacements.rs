@@ -87,9 +87,11 @@ impl Replacements {
         let open = claims.iter().filter(|claim| claim.placeable.is_none());
         let at_most = replacement.joint_bound.at_most.saturating_add(open.count());
         let available = replacement.available.as_ref();
+        let possible = claims.iter().filter(|claim| claim.placeable != Some(false));
         Self {
-            // Claims that are open may be among those of the bound already.
-            at_most_together: at_most.min(claims.len()),
+            // Claims that are open may be among those of the bound already, and the bound looks at fewer conditions
+            // than the answer for one claim does.
+            at_most_together: at_most.min(possible.count()),
             claims,
             available: available
                 .map(|available| AvailableDevices::new(available, &replacement.incomplete_pools)),
@@ -239,7 +241,7 @@ impl Replacements {
             .into_iter()
             .map(|(what, claims)| format!("{what} (claim {})", names_of(&claims)))
             .collect();
-        format!(" (upper bound; not checked: {})", beyond.join(", "))
+        format!("; not checked: {}", beyond.join(", "))
     }
 }
 
@@ -413,10 +415,12 @@ impl RequestReplacement {
         match self.needs {
             Some(needs) => format!("request {request} needs {needs}, {devices} {verb}"),
             None if devices.is_none() => {
-                format!("request {request} needs all matching devices of a node, none match")
+                format!("request {request} needs all matching devices of a node, but none match")
             }
             None => {
-                format!("request {request} needs all matching devices of a node, {devices} {verb}")
+                format!(
+                    "request {request} needs all matching devices of a node, and {devices} {verb}"
+                )
             }
         }
     }
@@ -500,8 +504,8 @@ mod tests {
         assert_eq!(lines[10], "2 more claims cannot be reallocated either");
         assert_eq!(
             lines[11],
-            "together, at most 2 of the 14 claims can be reallocated (upper bound; not checked: \
-             whether several devices are on one node (claim team-a/claim-0 and 13 more))"
+            "together, at most 2 of the 14 claims can be reallocated; not checked: \
+             whether several devices are on one node (claim team-a/claim-0 and 13 more)"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
@@ -556,11 +560,11 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request gpu needs all matching devices of a node, 3 match"
+            "request gpu needs all matching devices of a node, and 3 match"
         );
         assert_eq!(
             request(None, 0).offer(),
-            "request gpu needs all matching devices of a node, none match"
+            "request gpu needs all matching devices of a node, but none match"
         );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());

@@ -88,7 +88,7 @@ fn guards() -> String {
         "A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or\n\
          'devices.selected>=50%'. A guard trips if the comparison is true, or if the\nvalue is \
          unknown. With --abort-if or in a policy, it ends the command, which\nchanges nothing and \
-         exits with code 4; a drain that has begun starts no further\nunit and exits with code 5. \
+         exits with code 4; a drain that has begun drains no further\nnode and exits with code 5. \
          With --pause-if, a drain waits until the guard no\nlonger trips. `plan --keep-available` \
          is the opposite: its comparison must be\ntrue.\n\nSignals:\n{signals}\nOperators: > >= < \
          <= == !=\n"

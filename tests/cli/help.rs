@@ -186,10 +186,10 @@ fn exit_codes_are_explained() {
       4  refused, and nothing was changed: a guard tripped, a confirmation is
          missing, or the impact is larger than in --expect; or a device is not safe
          to pull
-      5  the wait ended before its condition was met (timeout, pods evicted again, a
-         unit that cannot be drained or started, devices that another pod got, or an
-         unconfirmed device release); a change made by the same command stays,
-         unless --on-timeout or --on-abort undid it; make-room removes its rules
+      5  the wait ended before its condition was met (timeout, pods evicted again,
+         an unfinished drain, devices that another pod got, or an unconfirmed device
+         release); a change made by the same command stays, unless --on-timeout or
+         --on-abort undid it; make-room removes its rules
       6  the report is incomplete (with --strict or -o name) or not confirmed by the
          controller (with --publish); or one of several clusters gave no report
      75  temporary error: the network, a busy or failing server, or a concurrent
@@ -263,8 +263,8 @@ fn guards_are_explained() {
     A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or
     'devices.selected>=50%'. A guard trips if the comparison is true, or if the
     value is unknown. With --abort-if or in a policy, it ends the command, which
-    changes nothing and exits with code 4; a drain that has begun starts no further
-    unit and exits with code 5. With --pause-if, a drain waits until the guard no
+    changes nothing and exits with code 4; a drain that has begun drains no further
+    node and exits with code 5. With --pause-if, a drain waits until the guard no
     longer trips. `plan --keep-available` is the opposite: its comparison must be
     true.
 

@@ -78,7 +78,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
 
     Replacements:
       claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4, 8 match; request nic needs 1, 5 match; no node has all that the claim needs
-      together, at most 1 of the 2 claims can be reallocated (upper bound; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk))
+      together, at most 1 of the 2 claims can be reallocated; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk)
 
     Runner-up (sets that differ only by equivalent units are left out):
       gpu.example.com/node-3/gpu-6, gpu.example.com/node-3/gpu-7, gpu.example.com/node-3/gpu-0, gpu.example.com/node-3/gpu-1, gpu.example.com/node-3/gpu-2

@@ -93,7 +93,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Replacements:
       3 claims cannot be reallocated (research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96): request gpu needs 1, 0 match
-      together, at most 1 of the 4 claims can be reallocated (upper bound; not checked: capacity of shared devices (claim serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml))
+      together, at most 1 of the 4 claims can be reallocated; not checked: capacity of shared devices (claim serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml)
 
     Still in use on the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
