@@ -226,6 +226,8 @@ pub(super) fn terminating(
 pub struct DeviceRelease<'a> {
     /// The device.
     pub device: DeviceId,
+    /// Whether a ResourceSlice of its pool's current generation has it.
+    pub is_published: bool,
     /// The taints that still keep it from being allocated.
     pub remaining: Vec<DeviceTaint<'a>>,
     /// The claims that hold it, those with administrative access left aside: pods on their way out, or
@@ -269,8 +271,8 @@ pub enum NodeSchedulability {
     Unknown,
 }
 
-/// What becomes of the published ones of these devices when the proposed taints that select them, and
-/// block allocation, are gone; `nodes` are theirs, where they could be read.
+/// What becomes of these devices when the proposed taints that select them, and block allocation, are gone; `nodes`
+/// are theirs, where they could be read.
 #[must_use]
 pub fn release<'a>(
     devices: &[DeviceImpact<'a>],
@@ -283,12 +285,13 @@ pub fn release<'a>(
     let others = |of: &BTreeMap<DeviceId, BTreeSet<DeviceId>>, device| {
         of.get(device).cloned().unwrap_or_default()
     };
-    let published = devices.iter().filter(|device| device.published);
-    published
+    devices
+        .iter()
         .map(|device| {
             let taints = device.taints.iter().copied();
             DeviceRelease {
                 device: device.id.clone(),
+                is_published: device.published,
                 remaining: taints.filter(|taint| blocks(&taint.taint.effect)).collect(),
                 claims: device
                     .claims

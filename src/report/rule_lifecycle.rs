@@ -297,6 +297,9 @@ fn held(device: &DeviceRelease<'_>) -> Option<String> {
 
 /// What else keeps a device from being allocated that no claim holds and nothing taints.
 fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
+    if !device.is_published {
+        return Some("not published by its driver".to_owned());
+    }
     // Use comes before the state of the node: uncordoning it would not free a device in use.
     if !device.partition_pods.is_empty() {
         let pods = counted(device.partition_pods.len(), "pod");
@@ -636,6 +639,7 @@ mod tests {
         let claim = testing::claim(&testing::pod("team-a", "train-0"));
         let release = |device: &str, claims| DeviceRelease {
             device: testing::device(device),
+            is_published: true,
             remaining: Vec::new(),
             claims,
             partition_pods: BTreeSet::new(),
@@ -710,6 +714,22 @@ mod tests {
                 "1 device untainted, still in use by 1 pod on its partitions: gpu.example.com/node-7/gpu-3",
             ]
         );
+        let away = |device, claims| DeviceRelease {
+            is_published: false,
+            ..release(device, claims)
+        };
+        assert_eq!(
+            release_lines(
+                &[away("gpu-0", vec![]), away("gpu-1", vec![&claim])],
+                &BTreeSet::new(),
+                &BTreeSet::new()
+            ),
+            [
+                "1 device untainted, not published by its driver: gpu.example.com/node-7/gpu-0",
+                "1 device untainted, still allocated: gpu.example.com/node-7/gpu-1 by \
+                 team-a/train-0-gpu"
+            ]
+        );
         assert_eq!(
             release_lines(
                 &[release("gpu-0", vec![]), release("gpu-1", vec![&claim])],
@@ -746,6 +766,7 @@ mod tests {
         let claim = testing::claim(&testing::pod("team-a", "train-0"));
         let release = |device: &str, claims| DeviceRelease {
             device: testing::device(device),
+            is_published: true,
             remaining: Vec::new(),
             claims,
             partition_pods: BTreeSet::new(),
@@ -783,6 +804,7 @@ mod tests {
             .map(|pod| testing::claim(&testing::pod("team-a", pod)));
         let released = [DeviceRelease {
             device: testing::device("gpu-1"),
+            is_published: true,
             remaining: Vec::new(),
             claims: claims.iter().collect(),
             partition_pods: BTreeSet::new(),

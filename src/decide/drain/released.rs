@@ -15,8 +15,8 @@ pub fn kept_back(released: &[DeviceRelease<'_>], devices: &BTreeSet<DeviceId>) -
     for device in devices {
         let found = released.iter().find(|found| found.device == *device);
         let reason = match found {
-            None => Some("not published by a driver".to_owned()),
-            Some(found) => reason(found),
+            Some(found) if found.is_published => reason(found),
+            Some(_) | None => Some("not published by a driver".to_owned()),
         };
         if let Some(reason) = reason {
             reasons.entry(reason).or_default().push(device.to_string());
@@ -64,6 +64,7 @@ mod tests {
     fn released(schedulability: NodeSchedulability) -> DeviceRelease<'static> {
         DeviceRelease {
             device: device("gpu-0"),
+            is_published: true,
             remaining: Vec::new(),
             claims: Vec::new(),
             partition_pods: BTreeSet::new(),
