@@ -16,7 +16,7 @@ use super::profile::CommandProfile;
 use super::signal;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
-use super::work::device_nodes::device_nodes;
+use super::work::device_nodes::{device_nodes, propose_checks, warn_of_silence};
 use super::work::events::{self, Results, Stdout};
 use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
@@ -271,8 +271,8 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let report = waited.report(&wait).with_warnings(&unverified);
     let status = args.tell(&report, waited.ending, stdout, context)?;
     // What the API shows as free may be held by its node.
-    for line in next.iter().flat_map(DeviceNodes::next_checks) {
-        context.printer.note(&line);
+    if let Some(nodes) = next {
+        propose_checks(&nodes, &live, &context.printer).await;
     }
     Ok(status)
 }
@@ -321,6 +321,10 @@ impl WaitArgs {
         };
         let (view, identities) = wait.identities(view, &self.typed(), context).await?;
         let nodes = device_nodes(wait.rules, &view).await;
+        // A wait for natural ends sees only what kubelets report.
+        if let Goal::Idle = wait.goal {
+            warn_of_silence(&nodes, live, &context.printer).await;
+        }
         let mut waited = wait.for_pods(view, context).await?;
         waited.warnings.extend(identities);
         Ok((waited, Some(nodes)))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::engine::DeviceState;
 use crate::error::Failure;
-use crate::model::{DeviceId, NodeName, Pod, Warning};
+use crate::model::{DeviceId, NodeHealth, NodeName, Pod, Warning};
 use crate::naming::phrase::{counted, few};
 use crate::naming::shell::word;
 
@@ -61,14 +61,40 @@ impl DeviceNodes {
         .hint("run this on the node of the devices"))
     }
 
-    /// How the kubelets of the nodes are asked, one line each; of many, of the first.
+    /// The nodes, by name.
     #[must_use]
-    pub fn next_checks(&self) -> Vec<String> {
+    pub fn names(&self) -> BTreeSet<NodeName> {
+        self.0.keys().cloned().collect()
+    }
+
+    /// How the kubelets of the nodes are asked, one line each; of many, of the first. Of nodes in `health` that are
+    /// not there any more or not ready, it says that instead; a node of which nothing is known is taken for ready.
+    #[must_use]
+    pub fn next_checks(&self, health: &BTreeMap<NodeName, NodeHealth>) -> Vec<String> {
         const SHOWN: usize = 3;
-        let nodes = self.0.keys().take(SHOWN);
-        let others: Vec<String> = self.0.keys().skip(SHOWN).map(ToString::to_string).collect();
-        let more = (!others.is_empty()).then(|| format!("next: the same on {}", few(&others)));
-        nodes
+        let is = |what: NodeHealth| move |node: &&NodeName| health.get(*node) == Some(&what);
+        let answers =
+            |node: &&NodeName| !is(NodeHealth::Gone)(node) && !is(NodeHealth::NotReady)(node);
+        let names = |nodes: Vec<&NodeName>| -> Option<String> {
+            let names: Vec<String> = nodes.into_iter().map(ToString::to_string).collect();
+            (!names.is_empty()).then(|| few(&names))
+        };
+        let gone = names(self.0.keys().filter(is(NodeHealth::Gone)).collect()).map(|nodes| {
+            format!(
+                "note: no kubelet can confirm that it released the devices, because the Node object does \
+                 not exist: {nodes}"
+            )
+        });
+        let not_ready = names(self.0.keys().filter(is(NodeHealth::NotReady)).collect());
+        let not_ready = not_ready.map(|nodes| {
+            format!("note: not Ready, so the kubelet may not confirm that it released the devices: {nodes}")
+        });
+        let ready: Vec<&NodeName> = self.0.keys().filter(answers).collect();
+        let others = names(ready.iter().skip(SHOWN).copied().collect());
+        let more = others.map(|others| format!("next: the same on {others}"));
+        ready
+            .into_iter()
+            .take(SHOWN)
             .map(|node| {
                 let word = word(node.as_str());
                 format!(
@@ -77,7 +103,29 @@ impl DeviceNodes {
                 )
             })
             .chain(more)
+            .chain(not_ready)
+            .chain(gone)
             .collect()
+    }
+
+    /// That the API may not show when pods on some of the nodes end, as far as `health` says.
+    #[must_use]
+    pub fn silent(&self, health: &BTreeMap<NodeName, NodeHealth>) -> Option<Warning> {
+        let is_silent = |node: &&NodeName| health.get(*node) == Some(&NodeHealth::NotReady);
+        let names: Vec<String> = self
+            .0
+            .keys()
+            .filter(is_silent)
+            .map(ToString::to_string)
+            .collect();
+        (!names.is_empty()).then(|| Warning {
+            code: "nodes-not-ready",
+            message: format!(
+                "not Ready: {}; until the kubelet reports again, the API does not show pods there as ended",
+                few(&names)
+            ),
+            fix: None,
+        })
     }
 
     /// That devices on other nodes than `node` are not verified, if there are any.
@@ -142,12 +190,42 @@ mod tests {
                  kubectl devicetaint podresources check --node {node}"
             )
         };
-        assert_eq!(places(&[("node-7", 2)]).next_checks(), [line("node-7")]);
+        let ready = BTreeMap::from([("node-7".into(), NodeHealth::Ready)]);
+        assert_eq!(
+            places(&[("node-7", 2)]).next_checks(&ready),
+            [line("node-7")]
+        );
         let many = places(&[("a", 1), ("b", 1), ("c", 1), ("d", 1)]);
         let mut expected: Vec<String> = ["a", "b", "c"].map(line).into();
         expected.push("next: the same on d".to_owned());
-        assert_eq!(many.next_checks(), expected);
-        assert!(places(&[]).next_checks().is_empty());
+        assert_eq!(many.next_checks(&ready), expected);
+        assert!(places(&[]).next_checks(&ready).is_empty());
+    }
+
+    #[test]
+    fn no_kubelet_is_proposed_that_cannot_answer() {
+        let health = BTreeMap::from([
+            ("a".into(), NodeHealth::Gone),
+            ("b".into(), NodeHealth::NotReady),
+            ("c".into(), NodeHealth::Ready),
+        ]);
+        let places = places(&[("a", 1), ("b", 1), ("c", 1)]);
+        assert_eq!(
+            places.next_checks(&health),
+            [
+                "next: before you pull a device, run on c: \
+                 kubectl devicetaint podresources check --node c",
+                "note: not Ready, so the kubelet may not confirm that it released the devices: b",
+                "note: no kubelet can confirm that it released the devices, because the Node object \
+                 does not exist: a",
+            ]
+        );
+        let warning = places.silent(&health).expect("of b");
+        assert_eq!(
+            warning.message,
+            "not Ready: b; until the kubelet reports again, the API does not show pods there as ended"
+        );
+        assert_eq!(places.silent(&BTreeMap::new()), None);
     }
 
     #[test]

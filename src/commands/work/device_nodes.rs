@@ -1,11 +1,18 @@
 //! Nodes of the devices that rules select, where whoever waits looks next.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster_view::ClusterView;
+use super::connect::Live;
+use crate::cluster::node_health;
 use crate::decide::device_nodes::DeviceNodes;
 use crate::engine::{self, DeviceState, ProposedTaint};
-use crate::model::{DeviceId, DeviceTaintRule};
+use crate::model::{DeviceId, DeviceTaintRule, NodeHealth, NodeName};
+use crate::output::Printer;
+use crate::report::metadata::Warning as Oddity;
+
+/// Of more nodes it is not asked how they are.
+const FEW: usize = 16;
 
 /// The nodes of the devices that `rules` select, as far as the API says.
 pub(crate) async fn device_nodes(rules: &[DeviceTaintRule], view: &ClusterView) -> DeviceNodes {
@@ -29,4 +36,28 @@ pub(crate) async fn device_nodes(rules: &[DeviceTaintRule], view: &ClusterView) 
     };
     let pods = with_pods.as_ref().map_or(&[][..], ClusterView::pods);
     DeviceNodes::of(&inventory, &selected, pods)
+}
+
+/// Prints how the kubelets of the nodes are asked.
+pub(crate) async fn propose_checks(nodes: &DeviceNodes, live: &Live, printer: &Printer<'_>) {
+    for line in nodes.next_checks(&health_of(nodes, live).await) {
+        printer.note(&line);
+    }
+}
+
+/// Warns of nodes that do not report when their pods end.
+pub(crate) async fn warn_of_silence(nodes: &DeviceNodes, live: &Live, printer: &Printer<'_>) {
+    if let Some(warning) = nodes.silent(&health_of(nodes, live).await) {
+        printer.warn(&Oddity::from(&warning).line());
+    }
+}
+
+/// How the nodes are, as far as that can be read: it only makes hints more precise, so a failed read is no error.
+async fn health_of(nodes: &DeviceNodes, live: &Live) -> BTreeMap<NodeName, NodeHealth> {
+    let names = nodes.names();
+    if names.len() > FEW {
+        return BTreeMap::new();
+    }
+    let health = node_health(&live.client, &live.served, &names).await;
+    health.map(|read| read.facts).unwrap_or_default()
 }
