@@ -105,9 +105,15 @@ fn by_number(pods: &[&EvictedPod], of: &EvictedWorkload<'_>) -> Vec<EvictedOutco
     for (later, pod) in pods.iter().rev().enumerate() {
         let younger = of.younger(pod.eviction_time);
         let goes_on = pod.after_eviction.is_of_a_workload_that_goes_on();
+        let well_after = pods.iter().rev().take(later);
+        let well_after = well_after.filter(|other| is_well_after(other, pod)).count();
         let outcome = match younger {
             // All pods that it wants were there before.
             Some(0) if goes_on => EvictedOutcome::ScaledDown,
+            // Pods that were evicted together do not replace each other: it may have been scaled down since.
+            Some(younger) if goes_on && later >= younger && well_after < younger => {
+                EvictedOutcome::Unknown
+            }
             // From the last to the first: a pod was replaced if enough of its workload were evicted after it.
             Some(younger) if goes_on && later >= younger => EvictedOutcome::EvictedAgain,
             _ => pod.after_eviction,
@@ -123,6 +129,13 @@ fn by_number(pods: &[&EvictedPod], of: &EvictedWorkload<'_>) -> Vec<EvictedOutco
     }
     outcomes.reverse();
     outcomes
+}
+
+/// Whether a replacement of `pod` can have been made, scheduled, and evicted when `other` was evicted. Times have a
+/// precision of seconds, and the controller evicts ten pods in one.
+fn is_well_after(other: &EvictedPod, pod: &EvictedPod) -> bool {
+    let times = other.eviction_time.zip(pod.eviction_time);
+    times.is_none_or(|(other, pod)| other.0.duration_since(pod.0).as_secs() >= 2)
 }
 
 #[cfg(test)]

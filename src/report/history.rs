@@ -769,7 +769,7 @@ mod tests {
     fn a_pod_whose_replacement_was_evicted_too_is_told_as_that() {
         let reading = reading(vec![rule("drain", -60)]);
         let events: Vec<Event> = (0..4)
-            .map(|number| event(&format!("embed-5f6b-x{number}"), number - 50, EVICTS))
+            .map(|number| event(&format!("embed-5f6b-x{number}"), 2 * number - 50, EVICTS))
             .collect();
         let history = history(&reading, &events);
         // The ReplicaSet wants two and has one: of the last two, one is missing.
@@ -1007,6 +1007,26 @@ mod tests {
                 outcome("embed-5f6b-x2", EvictedOutcome::Missing),
             ]
         );
+    }
+
+    #[test]
+    fn pods_that_were_evicted_together_do_not_replace_each_other() {
+        let evicted = |seconds: [i64; 2]| {
+            let mut reading = reading(vec![rule("drain", -60)]);
+            let replacement = of("embed-5f6b-new", "ReplicaSet", "embed-5f6b", Phase::Running);
+            reading.snapshot.pods = vec![replacement];
+            for set in &mut reading.snapshot.replica_sets {
+                set.0.replicas = Some(1);
+            }
+            let events = [
+                event("embed-5f6b-x1", seconds[0], EVICTS),
+                event("embed-5f6b-x2", seconds[1], EVICTS),
+            ];
+            outcomes(&reading, &events)[0].clone()
+        };
+        let first = |after| outcome("embed-5f6b-x1", after);
+        assert_eq!(evicted([-50, -49]), first(EvictedOutcome::Unknown));
+        assert_eq!(evicted([-50, -45]), first(EvictedOutcome::EvictedAgain));
     }
 
     #[test]
