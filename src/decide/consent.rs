@@ -392,7 +392,7 @@ mod tests {
         ImpactLines {
             summary: report.summary_lines(),
             unknown: report.unknown_lines(),
-            worst: report.worst_lines(),
+            worst: report.worst_lines(None),
         }
     }
 

@@ -240,7 +240,7 @@ impl Pipeline<'_> {
             lines: &ImpactLines {
                 summary: report.summary_lines(),
                 unknown: report.unknown_lines(),
-                worst: report.worst_lines(),
+                worst: report.worst_lines(proposal.preview_command().as_deref()),
             },
             rules: &proposal.rules,
             action,

@@ -15,10 +15,10 @@ const WORST: usize = 5;
 impl ImpactReport {
     /// The evicted workloads in a few lines, for whoever is about to agree to it, each with its risks in
     /// words: those with the worst hazard first ([`Hazard::rank`](crate::assess::Hazard::rank)), then those with more of them, then those
-    /// that go first; how many more there are, and where a rule is there already, how to see them all.
+    /// that go first; how many more there are, and with which command all are shown, if there is one.
     /// Whoever is not made again is named however many others there are. Empty when none is evicted.
     #[must_use]
-    pub fn worst_lines(&self) -> Vec<String> {
+    pub fn worst_lines(&self, all: Option<&str>) -> Vec<String> {
         let evicted = self
             .affected_pods
             .iter()
@@ -30,8 +30,11 @@ impl ImpactReport {
             .map(|(name, pods)| describe(name, pods))
             .collect();
         if !hidden.is_empty() {
-            let more = format!("and {} more{}", hidden.len(), self.where_all_are());
-            lines.push(more);
+            let more = format!("and {} more", hidden.len());
+            lines.push(match all {
+                Some(command) => format!("{more}; to show all: {command}"),
+                None => more,
+            });
         }
         let lost: Vec<String> = hidden
             .iter()
@@ -62,25 +65,6 @@ impl ImpactReport {
             lines.push(format!("and {more} more"));
         }
         lines
-    }
-
-    /// The command that shows all of it; rules that do not exist yet have none that is shorter than
-    /// the one that asks.
-    fn where_all_are(&self) -> String {
-        let rules: Option<Vec<String>> = self
-            .proposed_taints
-            .iter()
-            .map(|taint| Some(format!("--rule {}", taint.rule.as_ref()?)))
-            .collect();
-        match rules {
-            Some(rules) if !rules.is_empty() => {
-                format!(
-                    "; to show all: kubectl devicetaint preview {}",
-                    rules.join(" ")
-                )
-            }
-            Some(_) | None => String::new(),
-        }
     }
 }
 
@@ -242,7 +226,6 @@ mod tests {
     fn the_worst_come_first_in_words_and_the_rest_is_counted() {
         let mut report = Example::new().report();
         let pod = evicted(&report);
-        report.proposed_taints[0].rule = Some("drain".to_owned());
         report.affected_pods = vec![
             with(&pod, "harmless", &[Hazard::DaemonSet, Hazard::ForeignTaint]),
             with(&pod, "system", &[Hazard::Critical]),
@@ -253,7 +236,7 @@ mod tests {
                 .affected_pods
                 .push(with(&pod, &format!("z-{number}"), &[]));
         }
-        let lines = report.worst_lines();
+        let lines = report.worst_lines(Some("kubectl devicetaint preview --rule drain"));
         assert!(lines[0].contains("/system: "), "{lines:?}");
         assert!(!lines[0].contains(": critical"), "no codes: {lines:?}");
         assert!(lines[1].contains("/harmless: "), "{lines:?}");
@@ -262,6 +245,7 @@ mod tests {
             lines[WORST..],
             ["and 8 more; to show all: kubectl devicetaint preview --rule drain"]
         );
+        assert_eq!(report.worst_lines(None)[WORST..], ["and 8 more"]);
     }
 
     #[test]
@@ -272,7 +256,7 @@ mod tests {
             .map(|number| with(&pod, &format!("worse-{number}"), &[Hazard::PdbViolated]))
             .chain([with(&pod, "alone", &[Hazard::Unmanaged])])
             .collect();
-        let lines = report.worst_lines();
+        let lines = report.worst_lines(None);
         assert!(!lines[..WORST].iter().any(|line| line.contains("alone")));
         assert_eq!(
             lines[WORST + 1],
@@ -299,6 +283,6 @@ mod tests {
     fn nobody_is_shown_where_nobody_is_evicted() {
         let mut report = Example::new().report();
         report.affected_pods.clear();
-        assert!(report.worst_lines().is_empty());
+        assert!(report.worst_lines(None).is_empty());
     }
 }
