@@ -394,8 +394,13 @@ impl RuleWords<'_> {
         identities: &[Warning],
     ) -> Result<(), Failure> {
         let words = self.words();
-        let is_by_number =
-            !self.filters.identities.is_empty() || words.iter().any(|word| !rules.contains(word));
+        // Beside DRIVER/POOL/DEVICE, a word is the key of a taint.
+        let is_by_path = self
+            .others
+            .iter()
+            .any(|word| word.matches('/').count() == 2);
+        let is_word_number = !is_by_path && words.iter().any(|word| !rules.contains(word));
+        let is_by_number = !self.filters.identities.is_empty() || is_word_number;
         let changed = identities
             .iter()
             .find(|warning| warning.code == IDENTITY_CHANGED);
@@ -615,7 +620,7 @@ mod tests {
             fix: None,
         }];
         let refused = |target: &str, warnings: &[Warning]| {
-            let targets = [target.to_owned()];
+            let targets: Vec<String> = target.split(' ').map(str::to_owned).collect();
             let ways = RuleArguments {
                 targets: &targets,
                 ..RuleArguments::default()
@@ -629,6 +634,11 @@ mod tests {
             "the rule is meant, whatever it taints"
         );
         assert!(!refused("gpu.example.com/node-7/gpu-0", &changed));
+        assert!(!refused(
+            "gpu.example.com/node-7/gpu-0 maintenance",
+            &changed
+        ));
+        assert!(refused("1423 example.com/maintenance", &changed));
         assert!(!refused(UUID, &[]));
         let unknown = [Warning {
             code: "identity-unknown",
