@@ -552,6 +552,10 @@ mod tests {
              replacement may be scheduled here)"
         );
         assert_eq!(
+            told(1, 0, &[(NotReleased::PodTerminating, 1)]),
+            "; unknown whether the device is free then: a pod is terminating"
+        );
+        assert_eq!(
             told(2, 0, &[(NotReleased::PodMayReturn, 2)]),
             "; none of the 2 devices is known to be free then; not known to be free: 2 (a replacement may be \
              scheduled here)"

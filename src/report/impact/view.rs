@@ -456,8 +456,6 @@ pub struct Device {
 pub enum NotReleased {
     /// A pod that uses it is not evicted.
     PodStays,
-    /// A pod that uses it is already terminating; when its termination ends is unknown.
-    PodTerminating,
     /// A pod that uses it cannot terminate: its node is not ready or does not exist, or the driver is not
     /// running on the node.
     PodStuck,
@@ -467,6 +465,8 @@ pub enum NotReleased {
     NoKnownPod,
     /// Another device on its hardware, a partition or a device of another driver, stays in use.
     HardwareInUse,
+    /// A pod that uses it is already terminating: whether it has ended by then is unknown.
+    PodTerminating,
     /// A pod that uses it is recreated and may be scheduled to it again: whether it becomes free is unknown.
     PodMayReturn,
     /// Another device on its hardware may stay in use: whether it becomes free is unknown.
@@ -479,12 +479,11 @@ impl NotReleased {
     pub fn is_certain(self) -> bool {
         match self {
             Self::PodStays
-            | Self::PodTerminating
             | Self::PodStuck
             | Self::PodReturns
             | Self::NoKnownPod
             | Self::HardwareInUse => true,
-            Self::PodMayReturn | Self::HardwareMayBeInUse => false,
+            Self::PodTerminating | Self::PodMayReturn | Self::HardwareMayBeInUse => false,
         }
     }
 
