@@ -103,7 +103,8 @@ impl Checker {
         if let Some((_, of, slot)) = scopes.rfind(|(bound, ..)| bound == name) {
             return Ok((Node::Variable(*slot), of.clone()));
         }
-        let kind = match name {
+        // A leading dot keeps names that macros bind out of account.
+        let kind = match name.strip_prefix('.').unwrap_or(name) {
             "device" => return Ok((Node::Device, Type::Device)),
             "bool" => "bool",
             "bytes" => "bytes",

@@ -5,8 +5,8 @@
 //! as in Kubernetes is refused as [`ExpressionError::Unsupported`], never answered with "no".
 //!
 //! ```text
-//! text ──▶ words ──▶ numbered names ──▶ parsed ──▶ what is written ──▶ checked ──▶ evaluated for one device
-//!         lexer          scan         (cel) parser       macros       checker     evaluate
+//! text ──▶ words ──▶ what is written ──▶ checked ──▶ evaluated for one device
+//!         lexer     parser, macros      checker     evaluate
 //! ```
 //!
 //! Types are checked as upstream does, since an expression that an API server refuses has no verdict.
@@ -25,11 +25,11 @@ mod held;
 mod lexer;
 mod macros;
 mod named;
+mod nesting;
 mod network;
 mod parser;
 mod pattern;
 mod quantity;
-mod scan;
 mod syntax;
 mod tree;
 mod types;
@@ -40,5 +40,7 @@ pub use condition::AttributeCondition;
 pub use device::DeviceExpression;
 pub use error::{ExpressionError, Position};
 
+#[cfg(test)]
+mod grammar_tests;
 #[cfg(test)]
 mod tests;

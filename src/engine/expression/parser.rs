@@ -1,20 +1,20 @@
 //! Parsing of expressions.
 //!
-//! Parsing is that of the crate `cel`; its tree is taken apart here, with macros for all that Kubernetes
-//! enables and with the places that errors point to.
-
-use cel_interpreter::IdedExpr;
-use cel_interpreter::common::ast::{CallExpr, EntryExpr, Expr as Parsed, LiteralValue, operators};
-use cel_interpreter::parser::{ParseError, Parser};
+//! One function for each rule of the grammar, but one for all operators with two sides; macros are expanded on the way.
+//!
+//! Upstream: `CEL.g4` of cel-go, with optional syntax.
 
 use super::error::Wrong;
 use super::lexer::{Token, TokenKind, tokens};
 use super::macros;
-use super::scan::{Scanned, scan, sign_of};
+use super::nesting::{nesting, sign_of};
 use super::syntax::{Access, Call, Element, Entry, Expr, ExprKind, Field};
 
-/// Stack for the parser, which takes up to 160 KiB for a bracket; only what is used takes memory.
+/// Stack for what is nested deeper than [`SHALLOW`]; only what is used takes memory.
 const STACK: usize = 64 << 20;
+
+/// What is nested no deeper is parsed on any stack.
+const SHALLOW: usize = 16;
 
 /// How deep the tree may be; what is deeper is refused before it is checked.
 const MAXIMUM_DEPTH: usize = 400;
@@ -40,157 +40,311 @@ const RESERVED: &[&str] = &[
     "while",
 ];
 
+/// Operators with two sides: the sign, the name in cel-go, and how tightly it binds.
+const OPERATORS: &[(&str, &str, u8)] = &[
+    ("||", "_||_", 1),
+    ("&&", "_&&_", 2),
+    ("<", "_<_", 3),
+    ("<=", "_<=_", 3),
+    (">=", "_>=_", 3),
+    (">", "_>_", 3),
+    ("==", "_==_", 3),
+    ("!=", "_!=_", 3),
+    ("in", "@in", 3),
+    ("+", "_+_", 4),
+    ("-", "_-_", 4),
+    ("*", "_*_", 5),
+    ("/", "_/_", 5),
+    ("%", "_%_", 5),
+];
+
 /// Reads an expression.
 pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     let tokens = tokens(text)?;
-    let scanned = scan(&tokens)?;
+    if nesting(&tokens)? <= SHALLOW {
+        return parse_tokens(&tokens);
+    }
     let deep = || Wrong::unsupported("deep nesting");
     std::thread::scope(|scope| {
         let parser = std::thread::Builder::new().stack_size(STACK);
         let parsed = parser
-            .spawn_scoped(scope, || read(&tokens, &scanned))
+            .spawn_scoped(scope, || parse_tokens(&tokens))
             .map_err(|_| deep())?;
         parsed.join().map_err(|_| deep())?
     })
 }
 
-fn read(tokens: &[Token], scanned: &Scanned) -> Result<Expr, Wrong> {
-    let parsed = Parser::default()
-        .enable_optional_syntax(true)
-        // Above upstream's 250 levels, which `scan` has counted.
-        .max_recursion_depth(300)
-        .parse(&scanned.text);
-    let parsed = parsed.map_err(|errors| {
-        // Those of the grammar say where it stops, the others where a part begins.
-        let of_grammar = |error: &&ParseError| error.msg.starts_with("Syntax error");
-        let found = errors.errors.iter();
-        let first = found.clone().find(of_grammar).or(found.clone().next());
-        let first = first.map_or(1, |error| error.pos.1);
-        unexpected(tokens, scanned, usize::try_from(first).unwrap_or(1))
-    })?;
-    let mut reader = Reader {
+fn parse_tokens(tokens: &[Token]) -> Result<Expr, Wrong> {
+    let mut parser = Parser {
         tokens,
-        scanned,
-        cursor: 0,
-        depth: 0,
+        place: 0,
+        unsupported: None,
     };
-    reader.expr(&parsed)
+    let parsed = parser.expr()?;
+    if parser.token().kind != TokenKind::End {
+        return Err(parser.unexpected());
+    }
+    match parser.unsupported {
+        Some(wrong) => Err(wrong),
+        None => Ok(parsed.expr),
+    }
 }
 
-/// The word at a column of what the parser was given is not what is expected there.
-fn unexpected(tokens: &[Token], scanned: &Scanned, column: usize) -> Wrong {
-    let offset = column.saturating_sub(1);
-    let place = scanned
-        .starts
-        .partition_point(|start| *start <= offset)
-        .saturating_sub(1);
-    let Some(token) = tokens.get(place) else {
-        return Wrong::at(0, "syntax error");
-    };
-    let shown = match &token.kind {
-        TokenKind::Sign(sign) => format!("'{sign}'"),
-        TokenKind::Name(name) => format!("'{name}'"),
-        TokenKind::QuotedName(name) => format!("`{name}`"),
-        TokenKind::Text(_) | TokenKind::Bytes(_) => "a string".to_owned(),
-        TokenKind::Int(_) | TokenKind::Uint(_) | TokenKind::Double(_) => "a number".to_owned(),
-        TokenKind::End => "end of expression".to_owned(),
-    };
-    Wrong::at(token.at, format!("syntax error: unexpected {shown}"))
-}
-
-struct Reader<'a> {
-    tokens: &'a [Token],
-    scanned: &'a Scanned,
-    /// The word that was met last; the tree is read in the order of the text.
-    cursor: usize,
+/// A part of an expression, and how deep its tree is.
+struct Parsed {
+    expr: Expr,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn expr(&mut self, parsed: &IdedExpr) -> Result<Expr, Wrong> {
-        self.depth = self.depth.saturating_add(1);
-        if self.depth > MAXIMUM_DEPTH {
-            return Err(Wrong::unsupported("deep nesting"));
-        }
-        let expr = self.part(parsed)?;
-        self.depth = self.depth.saturating_sub(1);
-        Ok(expr)
-    }
+struct Parser<'a> {
+    tokens: &'a [Token],
+    place: usize,
+    /// What Kubernetes accepts and this plugin does not evaluate. What is wrong with the rest counts more.
+    unsupported: Option<Wrong>,
+}
 
-    fn part(&mut self, parsed: &IdedExpr) -> Result<Expr, Wrong> {
-        match &parsed.expr {
-            Parsed::Ident(name) => self.word(name),
-            Parsed::Select(select) => {
-                let operand = self.expr(&select.operand)?;
-                self.field(operand, &select.field, Access::Value)
-            }
-            Parsed::Call(call) => self.call(call),
-            Parsed::List(list) => {
-                let at = self.next("[");
-                let mut elements = Vec::new();
-                for (place, element) in list.elements.iter().enumerate() {
-                    elements.push(Element {
-                        optional: list.optional_indices.contains(&place),
-                        value: self.expr(element)?,
-                    });
-                }
-                self.next("]");
-                Ok(expr(at, ExprKind::List(elements)))
-            }
-            Parsed::Map(map) => {
-                let at = self.next("{");
-                let mut entries = Vec::new();
-                for entry in &map.entries {
-                    let EntryExpr::MapEntry(entry) = &entry.expr else {
-                        return Err(Wrong::unsupported("a message"));
-                    };
-                    entries.push(Entry {
-                        optional: entry.optional,
-                        key: self.expr(&entry.key)?,
-                        value: self.expr(&entry.value)?,
-                    });
-                }
-                self.next("}");
-                Ok(expr(at, ExprKind::Map(entries)))
-            }
-            Parsed::Struct(_) => Err(Wrong::unsupported("a message")),
-            // Words are given to the parser as names, and its macros with them.
-            Parsed::Comprehension(_) | Parsed::Literal(_) | Parsed::Unspecified => {
-                Err(Wrong::unsupported("that expression"))
-            }
-        }
-    }
-
-    /// Where the next `sign` stands.
-    fn next(&mut self, sign: &str) -> usize {
-        let rest = self.tokens.iter().enumerate().skip(self.cursor);
-        let found = rest.into_iter().find(|(_, token)| sign_of(token) == sign);
-        let Some((place, token)) = found else {
-            return 0;
+impl<'a> Parser<'a> {
+    fn token(&self) -> &'a Token {
+        static END: Token = Token {
+            at: 0,
+            kind: TokenKind::End,
         };
-        self.cursor = place.saturating_add(1);
-        token.at
+        let last = self.tokens.last().unwrap_or(&END);
+        self.tokens.get(self.place).unwrap_or(last)
     }
 
-    /// The word that a numbered name stands for.
-    fn token(&mut self, name: &str) -> Result<(usize, &Token), Wrong> {
-        if name.starts_with('.') {
-            return Err(Wrong::unsupported("a name that begins with a dot"));
+    /// The sign that comes next, with `in`; empty for other words.
+    fn sign(&self) -> &'static str {
+        sign_of(self.token())
+    }
+
+    fn advance(&mut self) -> &'a Token {
+        let token = self.token();
+        self.place = self.place.saturating_add(1);
+        token
+    }
+
+    /// Takes the sign if it comes next.
+    fn takes(&mut self, sign: &str) -> bool {
+        let found = self.sign() == sign;
+        if found {
+            self.advance();
         }
-        let number = name
-            .strip_prefix('t')
-            .and_then(|number| number.parse().ok());
-        let found = number.and_then(|place: usize| Some((place, self.tokens.get(place)?)));
-        let (place, token) = found.ok_or_else(|| Wrong::unsupported("that expression"))?;
-        self.cursor = place.saturating_add(1);
-        Ok((place, token))
+        found
     }
 
-    fn word(&mut self, name: &str) -> Result<Expr, Wrong> {
-        let scanned = self.scanned;
-        let (place, token) = self.token(name)?;
-        let (at, negative) = (token.at, scanned.negative.contains(&place));
-        let invalid = || Wrong::at(at, "invalid int literal");
+    fn expect(&mut self, sign: &str) -> Result<(), Wrong> {
+        if self.takes(sign) {
+            Ok(())
+        } else {
+            Err(self.unexpected())
+        }
+    }
+
+    /// The next word is not what is expected there.
+    fn unexpected(&self) -> Wrong {
+        let token = self.token();
+        let shown = match &token.kind {
+            TokenKind::Sign(sign) => format!("'{sign}'"),
+            TokenKind::Name(name) => format!("'{name}'"),
+            TokenKind::QuotedName(name) => format!("`{name}`"),
+            TokenKind::Text(_) | TokenKind::Bytes(_) => "a string".to_owned(),
+            TokenKind::Int(_) | TokenKind::Uint(_) | TokenKind::Double(_) => "a number".to_owned(),
+            TokenKind::End => "end of expression".to_owned(),
+        };
+        Wrong::at(token.at, format!("syntax error: unexpected {shown}"))
+    }
+
+    /// `a ? b : c`
+    fn expr(&mut self) -> Result<Parsed, Wrong> {
+        let test = self.binary(1)?;
+        let at = self.token().at;
+        if !self.takes("?") {
+            return Ok(test);
+        }
+        let then = self.binary(1)?;
+        self.expect(":")?;
+        let otherwise = self.expr()?;
+        operator(at, "_?_:_", vec![test, then, otherwise])
+    }
+
+    /// Operators that bind at least as tightly as `least`, each from left to right.
+    fn binary(&mut self, least: u8) -> Result<Parsed, Wrong> {
+        let mut left = self.unary()?;
+        loop {
+            let sign = self.sign();
+            let found = OPERATORS.iter().find(|(known, _, _)| *known == sign);
+            let Some((_, name, binds)) = found.filter(|(_, _, binds)| *binds >= least) else {
+                return Ok(left);
+            };
+            let at = self.advance().at;
+            let right = self.binary(binds.saturating_add(1))?;
+            left = match sign {
+                "&&" => chain(left, right, true)?,
+                "||" => chain(left, right, false)?,
+                _ => operator(at, name, vec![left, right])?,
+            };
+        }
+    }
+
+    /// Several `!` or `-` in front of something, of which two take each other back.
+    fn unary(&mut self) -> Result<Parsed, Wrong> {
+        let sign = self.sign();
+        let at = self.token().at;
+        let name = match sign {
+            "!" => "!_",
+            // The minus of a number belongs to the number.
+            "-" if !self.is_negative_number() => "-_",
+            _ => return self.member(),
+        };
+        let count = self.run(sign);
+        self.place = self.place.saturating_add(count);
+        let operand = self.member()?;
+        if count % 2 == 0 {
+            return Ok(operand);
+        }
+        operator(at, name, vec![operand])
+    }
+
+    /// How many of these signs stand here.
+    fn run(&self, sign: &str) -> usize {
+        let rest = self.tokens.get(self.place..).unwrap_or_default();
+        rest.iter()
+            .take_while(|token| sign_of(token) == sign)
+            .count()
+    }
+
+    /// Whether minuses and a number stand here.
+    fn is_negative_number(&self) -> bool {
+        let after = self.place.saturating_add(self.run("-"));
+        let token = self.tokens.get(after).map(|token| &token.kind);
+        self.sign() == "-" && matches!(token, Some(TokenKind::Int(_) | TokenKind::Double(_)))
+    }
+
+    /// Fields, elements and methods of something.
+    fn member(&mut self) -> Result<Parsed, Wrong> {
+        let is_name = self.is_name() || self.sign() == ".";
+        let mut parsed = self.primary()?;
+        // Names alone may be that of a message.
+        let mut is_message = is_name && matches!(parsed.expr.kind, ExprKind::Name(_));
+        loop {
+            let at = self.token().at;
+            match self.sign() {
+                "." => {
+                    self.advance();
+                    let access = if self.takes("?") {
+                        Access::Optional
+                    } else {
+                        Access::Value
+                    };
+                    let is_call = access == Access::Value && self.is_call();
+                    is_message &= access == Access::Value && !is_call && self.is_name();
+                    parsed = if is_call {
+                        let (at, name, arguments) = self.call()?;
+                        let depth = deeper(&arguments).max(parsed.depth.saturating_add(1));
+                        let arguments = arguments.into_iter().map(|part| part.expr);
+                        let expr = macros::method(at, &name, parsed.expr, arguments.collect())?;
+                        part(expr, depth)?
+                    } else {
+                        self.field(at, parsed, access)?
+                    };
+                }
+                "[" => {
+                    self.advance();
+                    let name = if self.takes("?") { "_[?_]" } else { "_[_]" };
+                    let key = self.expr()?;
+                    self.expect("]")?;
+                    parsed = operator(at, name, vec![parsed, key])?;
+                    is_message = false;
+                }
+                "{" if is_message => {
+                    self.advance();
+                    self.entries(true)?;
+                    self.refuse("a message");
+                    is_message = false;
+                }
+                _ => return Ok(parsed),
+            }
+        }
+    }
+
+    /// Whether a name stands here that is no other word.
+    fn is_name(&self) -> bool {
+        matches!(self.token().kind, TokenKind::Name(_)) && self.sign().is_empty()
+    }
+
+    /// Whether a name and a bracket stand here.
+    fn is_call(&self) -> bool {
+        let after = self.tokens.get(self.place.saturating_add(1));
+        let is_word = matches!(
+            self.token().kind,
+            TokenKind::Name(_) | TokenKind::QuotedName(_)
+        );
+        is_word && self.sign().is_empty() && after.is_some_and(|token| sign_of(token) == "(")
+    }
+
+    fn primary(&mut self) -> Result<Parsed, Wrong> {
+        let token = self.token();
+        let at = token.at;
+        let negative = self.is_negative_number() && {
+            let count = self.run("-");
+            self.place = self.place.saturating_add(count);
+            count % 2 == 1
+        };
+        match self.sign() {
+            "(" => {
+                self.advance();
+                let parsed = self.expr()?;
+                self.expect(")")?;
+                Ok(parsed)
+            }
+            "[" => {
+                self.advance();
+                self.list(at)
+            }
+            "{" => {
+                self.advance();
+                let (entries, depth) = self.entries(false)?;
+                part(expr(at, ExprKind::Map(entries)), depth)
+            }
+            "." => {
+                self.advance();
+                if self.is_call() {
+                    self.refuse("a function whose name begins with a dot");
+                    return self.primary();
+                }
+                if !self.is_name() {
+                    return Err(self.unexpected());
+                }
+                let ExprKind::Name(name) = self.word(false)? else {
+                    return Err(Wrong::at(at, "syntax error: unexpected '.'"));
+                };
+                part(expr(self.before(), ExprKind::Name(format!(".{name}"))), 1)
+            }
+            "" if self.is_call() => {
+                let (at, name, arguments) = self.call()?;
+                let depth = deeper(&arguments);
+                let arguments = arguments.into_iter().map(|part| part.expr);
+                part(macros::function(at, &name, arguments.collect())?, depth)
+            }
+            "" => {
+                let kind = self.word(negative)?;
+                part(expr(self.before(), kind), 1)
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Where the word begins that was taken last.
+    fn before(&self) -> usize {
+        let before = self.place.checked_sub(1);
+        let token = before.and_then(|before| self.tokens.get(before));
+        token.map_or(0, |token| token.at)
+    }
+
+    fn word(&mut self, negative: bool) -> Result<ExprKind, Wrong> {
+        let token = self.token();
+        let invalid = || Wrong::at(token.at, "invalid int literal");
         let kind = match &token.kind {
             TokenKind::Int(number) if negative => {
                 ExprKind::Int(0_i64.checked_sub_unsigned(*number).ok_or_else(invalid)?)
@@ -205,130 +359,172 @@ impl Reader<'_> {
                 "true" => ExprKind::Bool(true),
                 "false" => ExprKind::Bool(false),
                 "null" => ExprKind::Null,
-                name => ExprKind::Name(named(at, name)?),
+                name => ExprKind::Name(named(token.at, name)?),
             },
             TokenKind::QuotedName(_) | TokenKind::Sign(_) | TokenKind::End => {
-                return Err(Wrong::at(at, "syntax error: unexpected word"));
+                return Err(self.unexpected());
             }
         };
-        Ok(expr(at, kind))
+        self.advance();
+        Ok(kind)
     }
 
-    fn field(&mut self, operand: Expr, name: &str, access: Access) -> Result<Expr, Wrong> {
-        let at = self.next(".");
-        let (_, token) = self.token(name)?;
-        let name = if let TokenKind::Name(name) = &token.kind
-            && !matches!(name.as_str(), "true" | "false" | "null")
-        {
-            name.as_str().into()
-        } else if let TokenKind::QuotedName(name) = &token.kind {
-            name.as_str().into()
-        } else {
-            return Err(Wrong::at(
-                token.at,
-                "syntax error: unexpected word after '.'",
-            ));
+    /// The name of a field after its dot, which is at `at`.
+    fn field(&mut self, at: usize, operand: Parsed, access: Access) -> Result<Parsed, Wrong> {
+        let token = self.token();
+        let name = match &token.kind {
+            TokenKind::Name(name) if !matches!(name.as_str(), "true" | "false" | "null" | "in") => {
+                name
+            }
+            TokenKind::QuotedName(name) => name,
+            _ => return Err(self.unexpected()),
         };
+        self.advance();
         let field = Field {
-            operand,
-            name,
+            operand: operand.expr,
+            name: name.as_str().into(),
             access,
         };
-        Ok(expr(at, ExprKind::Field(Box::new(field))))
+        let depth = operand.depth.saturating_add(1);
+        part(expr(at, ExprKind::Field(Box::new(field))), depth)
     }
 
-    fn call(&mut self, call: &CallExpr) -> Result<Expr, Wrong> {
-        let name = call.func_name.as_str();
-        if let Some(target) = &call.target {
-            let target = self.expr(target)?;
-            let (at, name) = self.function(name)?;
-            let arguments = self.arguments(&call.args)?;
-            self.next(")");
-            return macros::method(at, &name, target, arguments);
-        }
-        match (name, call.args.as_slice()) {
-            (operators::LOGICAL_AND | operators::LOGICAL_OR, _) => {
-                let mut terms = Vec::new();
-                self.terms(call, &mut terms)?;
-                let at = terms.first().map_or(0, |term| term.at);
-                let kind = if name == operators::LOGICAL_AND {
-                    ExprKind::And(terms)
-                } else {
-                    ExprKind::Or(terms)
-                };
-                Ok(expr(at, kind))
-            }
-            (operators::OPT_SELECT, [operand, field]) => {
-                let operand = self.expr(operand)?;
-                let Parsed::Literal(LiteralValue::String(field)) = &field.expr else {
-                    return Err(Wrong::unsupported("that expression"));
-                };
-                self.field(operand, field.inner(), Access::Optional)
-            }
-            (operators::LOGICAL_NOT | operators::NEGATE, [operand]) => {
-                let at = self.next(&name[..1]);
-                let operand = self.expr(operand)?;
-                Ok(operator(at, name, vec![operand]))
-            }
-            (operators::INDEX | operators::OPT_INDEX, [operand, key]) => {
-                let operand = self.expr(operand)?;
-                let at = self.next("[");
-                let key = self.expr(key)?;
-                self.next("]");
-                Ok(operator(at, name, vec![operand, key]))
-            }
-            (operators::CONDITIONAL, [test, then, otherwise]) => {
-                let test = self.expr(test)?;
-                let at = self.next("?");
-                let parts = vec![test, self.expr(then)?, self.expr(otherwise)?];
-                Ok(operator(at, name, parts))
-            }
-            (_, [left, right]) if name.starts_with(['_', '@']) => {
-                let left = self.expr(left)?;
-                let at = self.next(name.trim_matches(['_', '@']));
-                let right = self.expr(right)?;
-                Ok(operator(at, name, vec![left, right]))
-            }
-            (_, arguments) => {
-                let (at, name) = self.function(name)?;
-                let arguments = self.arguments(arguments)?;
-                self.next(")");
-                macros::function(at, &name, arguments)
-            }
-        }
-    }
-
-    /// All terms of a chain, which the parser has balanced.
-    fn terms(&mut self, call: &CallExpr, terms: &mut Vec<Expr>) -> Result<(), Wrong> {
-        for term in &call.args {
-            if let Parsed::Call(inner) = &term.expr
-                && inner.func_name == call.func_name
-            {
-                self.terms(inner, terms)?;
-            } else {
-                terms.push(self.expr(term)?);
-            }
-        }
-        Ok(())
-    }
-
-    /// The name of a function that is called, and where its bracket opens.
-    fn function(&mut self, name: &str) -> Result<(usize, String), Wrong> {
-        let (_, token) = self.token(name)?;
-        let at = token.at;
+    /// A name and the arguments after it, with the place of the bracket.
+    fn call(&mut self) -> Result<(usize, String, Vec<Parsed>), Wrong> {
+        let token = self.token();
         let TokenKind::Name(name) = &token.kind else {
-            return Err(Wrong::at(at, "syntax error: no name of a function"));
+            return Err(self.unexpected());
         };
-        let name = named(at, name)?;
-        Ok((self.next("("), name))
+        let name = named(token.at, name)?;
+        self.advance();
+        let at = self.advance().at;
+        let mut arguments = Vec::new();
+        if self.takes(")") {
+            return Ok((at, name, arguments));
+        }
+        loop {
+            arguments.push(self.expr()?);
+            if !self.takes(",") {
+                self.expect(")")?;
+                return Ok((at, name, arguments));
+            }
+        }
     }
 
-    fn arguments(&mut self, arguments: &[IdedExpr]) -> Result<Vec<Expr>, Wrong> {
-        arguments
-            .iter()
-            .map(|argument| self.expr(argument))
-            .collect()
+    /// The rest of a list, which begins at `at`.
+    fn list(&mut self, at: usize) -> Result<Parsed, Wrong> {
+        let mut elements = Vec::new();
+        let mut depth = 1;
+        while !self.ends("]", elements.is_empty())? {
+            let optional = self.takes("?");
+            let value = self.expr()?;
+            depth = value.depth.saturating_add(1).max(depth);
+            elements.push(Element {
+                optional,
+                value: value.expr,
+            });
+        }
+        part(expr(at, ExprKind::List(elements)), depth)
     }
+
+    /// The rest of a map, or of a message, of which each key is a name; and how deep it is.
+    fn entries(&mut self, of_message: bool) -> Result<(Vec<Entry>, usize), Wrong> {
+        let mut entries = Vec::new();
+        let mut depth = 1;
+        while !self.ends("}", entries.is_empty())? {
+            let optional = self.takes("?");
+            let key = if of_message {
+                let (TokenKind::Name(name) | TokenKind::QuotedName(name)) = &self.token().kind
+                else {
+                    return Err(self.unexpected());
+                };
+                part(expr(self.advance().at, ExprKind::Name(name.clone())), 1)?
+            } else {
+                self.expr()?
+            };
+            self.expect(":")?;
+            let value = self.expr()?;
+            depth = key.depth.max(value.depth).saturating_add(1).max(depth);
+            entries.push(Entry {
+                optional,
+                key: key.expr,
+                value: value.expr,
+            });
+        }
+        Ok((entries, depth))
+    }
+
+    /// Whether a list or a map ends here, after a comma if it likes; a comma parts it from what was before.
+    fn ends(&mut self, close: &str, is_first: bool) -> Result<bool, Wrong> {
+        if self.takes(close) {
+            return Ok(true);
+        }
+        if is_first && self.sign() != "," {
+            return Ok(false);
+        }
+        self.expect(",")?;
+        if is_first {
+            // Only a comma stands between the brackets.
+            self.expect(close)?;
+            return Ok(true);
+        }
+        Ok(self.takes(close))
+    }
+
+    /// Notes what cannot be evaluated; the first counts.
+    fn refuse(&mut self, construct: &str) {
+        self.unsupported
+            .get_or_insert_with(|| Wrong::unsupported(construct));
+    }
+}
+
+/// A chain of `&&`, or of `||`, whose sides may be such chains themselves.
+fn chain(left: Parsed, right: Parsed, is_and: bool) -> Result<Parsed, Wrong> {
+    let at = left.expr.at;
+    let mut depth = 0;
+    let mut terms = Vec::new();
+    for side in [left, right] {
+        match side.expr.kind {
+            ExprKind::And(inner) if is_and => terms.extend(inner),
+            ExprKind::Or(inner) if !is_and => terms.extend(inner),
+            kind => {
+                terms.push(expr(side.expr.at, kind));
+                depth = side.depth.saturating_add(1).max(depth);
+                continue;
+            }
+        }
+        depth = side.depth.max(depth);
+    }
+    let kind = if is_and {
+        ExprKind::And(terms)
+    } else {
+        ExprKind::Or(terms)
+    };
+    part(expr(at, kind), depth)
+}
+
+fn operator(at: usize, name: &str, arguments: Vec<Parsed>) -> Result<Parsed, Wrong> {
+    let depth = deeper(&arguments);
+    let arguments = arguments.into_iter().map(|part| part.expr).collect();
+    let call = Call {
+        name: name.to_owned(),
+        target: None,
+        arguments,
+    };
+    part(expr(at, ExprKind::Call(Box::new(call))), depth)
+}
+
+/// How deep something is that has these parts.
+fn deeper(parts: &[Parsed]) -> usize {
+    let deepest = parts.iter().map(|part| part.depth).max();
+    deepest.unwrap_or_default().saturating_add(1)
+}
+
+fn part(expr: Expr, depth: usize) -> Result<Parsed, Wrong> {
+    if depth > MAXIMUM_DEPTH {
+        return Err(Wrong::unsupported("deep nesting"));
+    }
+    Ok(Parsed { expr, depth })
 }
 
 /// A name, unless it is a word that can be none.
@@ -344,15 +540,4 @@ fn named(at: usize, name: &str) -> Result<String, Wrong> {
 
 fn expr(at: usize, kind: ExprKind) -> Expr {
     Expr { at, kind }
-}
-
-fn operator(at: usize, name: &str, arguments: Vec<Expr>) -> Expr {
-    expr(
-        at,
-        ExprKind::Call(Box::new(Call {
-            name: name.to_owned(),
-            target: None,
-            arguments,
-        })),
-    )
 }
