@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Severity {
-    /// No hazard beyond the eviction itself, or the pod is not evicted.
+    /// No known hazard.
     #[default]
     Ok,
     /// Nothing is lost permanently, but the owner of the pod may need to know.

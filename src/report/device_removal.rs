@@ -124,7 +124,8 @@ pub enum RemovalCode {
     NotTainted,
     /// No taint blocks new pods on other names and parts of the same hardware.
     PartsNotTainted,
-    /// A claim or template tolerates its taints, so new pods may be scheduled.
+    /// An unallocated claim or a claim template tolerates its taints for scheduling, so a new pod may get the
+    /// device.
     Tolerated,
     /// It was not idle for as long as --settle requires.
     NotSettled,

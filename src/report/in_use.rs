@@ -95,8 +95,8 @@ pub struct PreparedRow {
     pub pod_uids: Vec<String>,
     /// Devices of the claim in the checkpoint, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// Drivers without devices in the checkpoint of the claim: any of their devices may belong to
-    /// it.
+    /// Drivers of the claim for which the kubelet's checkpoint lists no device: any of their devices may
+    /// belong to the claim.
     #[serde(default)]
     pub silent_drivers: Vec<String>,
 }

@@ -14,11 +14,12 @@ pub struct RuleSummary {
     pub rule: String,
     /// Published devices that the rule selects; null if unknown.
     pub published_device_count: Option<usize>,
-    /// Pods that the rule evicts, or would evict with effect NoExecute; null if unknown.
+    /// Pods that the rule evicts; for effect None, the pods that NoExecute would evict. Null if unknown.
     pub evicted_pod_count: Option<usize>,
     /// Pods that use its devices and are already terminating; null if pods are unknown.
     pub terminating_pod_count: Option<usize>,
-    /// Pods that use its devices and that the rule does not evict; null if pods are unknown.
+    /// Pods that use its devices and are not in evictedPodCount, including pods that tolerate the taint;
+    /// without terminating pods and pods that have ended. Null if pods are unknown.
     pub not_evicted_pod_count: Option<usize>,
     /// Pods that use the hardware of the devices through partitions; null if pods are unknown.
     pub partition_pod_count: Option<usize>,

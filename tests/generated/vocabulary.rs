@@ -380,7 +380,7 @@ const SHARED: [(&str, &str); 78] = [
     ("node", "Name of the node."),
     (
         "notEvictedPodCount",
-        "Pods that use a selected device and are not evicted.",
+        "Pods that use a selected device and are not evicted; for a rule in `ruleSummaries`, including pods that tolerate its taint.",
     ),
     (
         "notEvictedPods",

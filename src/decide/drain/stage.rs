@@ -19,7 +19,7 @@ pub enum UnitStage {
     Idle,
     /// Pods that the drain does not evict, or that came after the unit was idle, hold its devices.
     Held,
-    /// Another user or program removed or weakened a rule.
+    /// A rule was removed or weakened, by another user or program or by `--on-abort deescalate`.
     Reversed,
 }
 

@@ -30,7 +30,7 @@ pub enum UnitProgress {
     Idle,
     /// Only pods that the drain does not evict held them.
     Held,
-    /// Another user or program removed or weakened a rule: the reason.
+    /// A rule was removed or weakened, by another user or program or by `--on-abort deescalate`: the reason.
     Reversed(String),
 }
 

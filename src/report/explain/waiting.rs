@@ -83,8 +83,9 @@ pub struct Excluded {
 /// Root cause for a pod that waits for devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RootCauseCode {
-    /// Devices are not the cause: some node has all that the pod needs. Either the scheduler has not tried
-    /// yet, or something other than devices keeps the pod off that node.
+    /// Devices are not the cause: a node has all the devices that the pod needs, and nothing that was evaluated
+    /// keeps the pod off that node. Either the scheduler has not tried yet, or something else is the cause,
+    /// such as free CPU and memory.
     Elsewhere,
     /// One taint: removing any one of the taints in `fixes` suffices.
     Taint,
@@ -95,10 +96,10 @@ pub enum RootCauseCode {
     Constraint,
     /// A constraint of the claim together with taints: without both, some node has enough devices.
     ConstraintAndTaints,
-    /// Something other than devices keeps the pod off every node that has the devices, such as a scheduling
-    /// gate, or a taint of the node.
+    /// The pod has a scheduling gate, or only nodes on which it cannot be scheduled have enough devices: nodes
+    /// that are cordoned or tainted, or that its node selector or node affinity excludes.
     Pod,
-    /// No node has enough devices, even without taints.
+    /// No node on which the pod can be scheduled has enough devices, even without taints.
     Devices,
     /// The device class does not exist.
     Class,

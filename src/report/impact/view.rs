@@ -216,7 +216,8 @@ pub struct Summary {
     pub tolerating_pod_count: usize,
     /// Pods that use a selected device and are already terminating.
     pub terminating_pod_count: usize,
-    /// Pods that refer to a claim with a selected device, and that the controller does not evict.
+    /// Pods with the outcome NotEvicted: the controller does not evict them. Tolerating and terminating pods
+    /// are counted separately.
     pub not_evicted_pod_count: usize,
     /// Evicted pods with the hazard `critical`.
     #[serde(default)]
@@ -347,7 +348,7 @@ pub struct Pod {
     /// evicted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
-    /// Hazards of the eviction, in a fixed order; `help hazards` lists them in kebab-case.
+    /// Hazards of the pod, in a fixed order; `help hazards` lists them in kebab-case.
     pub hazards: Vec<HazardCode>,
     /// The worst severity of its hazards; unknown data never lowers it.
     #[serde(default)]
