@@ -151,7 +151,7 @@ impl UnderWay {
         let name = &self.name;
         match self.kind {
             Sending::Creation => may_have_been_created(&[name]),
-            Sending::Change => format!("unknown: {name}, whose change was in progress"),
+            Sending::Change => format!("may have been changed: {name}"),
         }
     }
 
@@ -261,7 +261,7 @@ mod tests {
             [
                 "changed: a created",
                 "unchanged: z",
-                "unknown: b, whose change was in progress",
+                "may have been changed: b",
                 "not changed: c",
                 "run the same command again to complete it",
             ]

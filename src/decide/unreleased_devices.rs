@@ -235,7 +235,9 @@ impl RecordedRelease<'_> {
 pub fn how_it_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "was force-deleted before it ended",
-        PodEnd::NotObserved => "was last seen stuck, with no observed end",
+        PodEnd::NotObserved => {
+            "was stuck in Terminating when it was last seen; whether its containers ended is unknown"
+        }
     }
 }
 
@@ -243,7 +245,9 @@ pub fn how_it_went(end: PodEnd) -> &'static str {
 fn how_they_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "were force-deleted before they ended",
-        PodEnd::NotObserved => "were last seen stuck, with no observed end",
+        PodEnd::NotObserved => {
+            "were stuck in Terminating when they were last seen; whether their containers ended is unknown"
+        }
     }
 }
 
@@ -587,7 +591,12 @@ mod tests {
         );
         let open = left(std::slice::from_ref(&rule));
         assert_eq!(open[0].noted.end, PodEnd::NotObserved);
-        assert!(open[0].line().contains("with no observed end"), "{open:?}");
+        assert!(
+            open[0]
+                .line()
+                .contains("whether its containers ended is unknown"),
+            "{open:?}"
+        );
     }
 
     #[test]

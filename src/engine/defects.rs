@@ -78,7 +78,9 @@ impl Defect {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::SchedulerBreaks => "any rule can make kube-scheduler panic, or is ignored by it",
+            Self::SchedulerBreaks => {
+                "kube-scheduler can ignore rules, and any rule can make it panic"
+            }
             Self::ExtendedResourcesStay => {
                 "pods that use devices through extended resources are not evicted"
             }

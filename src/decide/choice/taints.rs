@@ -40,7 +40,7 @@ impl Choice {
             // No taint would mean that no pod is hit, which nobody has looked at.
             ChoiceBasis::Filtered(..) => Err(Failure::new(
                 ExitStatus::Failed,
-                "devices have not been resolved",
+                "internal error, please report it: the devices that the command line selects were not determined",
             )),
             ChoiceBasis::Rules(names) => names
                 .iter()

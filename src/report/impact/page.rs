@@ -169,12 +169,12 @@ mod tests {
         device.not_released_reason = Some(crate::report::impact::NotReleased::PodReturns);
         assert_eq!(
             self::device(&device)[3],
-            "never: a replacement is scheduled here"
+            "never: its own pod is recreated and scheduled to it again"
         );
         device.not_released_reason = Some(crate::report::impact::NotReleased::PodMayReturn);
         assert_eq!(
             self::device(&device)[3],
-            "<unknown>: a replacement may be scheduled here"
+            "<unknown>: its own pod may be recreated and scheduled to it again"
         );
         device.not_released_reason = None;
         assert_eq!(self::device(&device)[3], UNKNOWN);

@@ -303,11 +303,11 @@ impl DeviceReleases {
             (0, all) if may_be_more => {
                 format!("; none of the {all} devices is known to be free then")
             }
-            (1, all) if may_be_taken => {
-                format!("; 1 of the {all} devices is free then, unless a replacement takes it")
-            }
+            (1, all) if may_be_taken => format!(
+                "; 1 of the {all} devices is free then, unless a pod from another device is scheduled to it"
+            ),
             (free, all) if may_be_taken => format!(
-                "; {free} of the {all} devices are free then, unless replacements take them"
+                "; {free} of the {all} devices are free then, unless pods from other devices are scheduled to them"
             ),
             (1, all) if may_be_more => {
                 format!("; at least 1 of the {all} devices is free then")
@@ -468,14 +468,14 @@ mod tests {
         };
         assert_eq!(
             told(1, &[(NotReleased::PodReturns, 1)]),
-            "; the device is not free then: a replacement is scheduled here"
+            "; the device is not free then: its own pod is recreated and scheduled to it again"
         );
         assert_eq!(
             told(
                 5,
                 &[(NotReleased::PodReturns, 4), (NotReleased::PodStays, 1)]
             ),
-            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (a replacement is scheduled here)"
+            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (its own pod is recreated and scheduled to it again)"
         );
         let why = |change: &dyn Fn(&mut Pod)| {
             let mut report = Example::new().report();
@@ -539,17 +539,17 @@ mod tests {
         let may_return = (NotReleased::PodMayReturn, 1);
         assert_eq!(
             told(1, 0, &[may_return]),
-            "; unknown whether the device is free then: a replacement may be scheduled here"
+            "; unknown whether the device is free then: its own pod may be recreated and scheduled to it again"
         );
         assert_eq!(
             told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
-            "; 3 of the 6 devices are free then, unless replacements take them; not known to be free: 1 (a replacement may be scheduled \
-             here), 2 (the same hardware may stay in use through another device)"
+            "; 3 of the 6 devices are free then, unless pods from other devices are scheduled to them; not known to be free: 1 (its own pod \
+             may be recreated and scheduled to it again), 2 (the same hardware may stay in use through another device)"
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
-            "; 1 of the 3 devices is free then, unless a replacement takes it; not free: 1 (a pod stays); not known to be free: 1 (a \
-             replacement may be scheduled here)"
+            "; 1 of the 3 devices is free then, unless a pod from another device is scheduled to it; not free: 1 (a pod stays); not known to be free: \
+             1 (its own pod may be recreated and scheduled to it again)"
         );
         assert_eq!(
             told(1, 0, &[(NotReleased::PodTerminating, 1)]),
@@ -557,8 +557,8 @@ mod tests {
         );
         assert_eq!(
             told(2, 0, &[(NotReleased::PodMayReturn, 2)]),
-            "; none of the 2 devices is known to be free then; not known to be free: 2 (a replacement may be \
-             scheduled here)"
+            "; none of the 2 devices is known to be free then; not known to be free: 2 (its own pod may \
+             be recreated and scheduled to it again)"
         );
     }
 

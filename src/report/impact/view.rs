@@ -495,10 +495,10 @@ impl NotReleased {
             Self::PodStays => "a pod stays",
             Self::PodTerminating => "a pod is terminating",
             Self::PodStuck => "a pod cannot end",
-            Self::PodReturns => "a replacement is scheduled here",
+            Self::PodReturns => "its own pod is recreated and scheduled to it again",
             Self::NoKnownPod => "no pod of its claim is known",
             Self::HardwareInUse => "the same hardware stays in use through another device",
-            Self::PodMayReturn => "a replacement may be scheduled here",
+            Self::PodMayReturn => "its own pod may be recreated and scheduled to it again",
             Self::HardwareMayBeInUse => "the same hardware may stay in use through another device",
         }
     }

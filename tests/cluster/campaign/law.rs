@@ -183,7 +183,7 @@ impl Try<'_> {
             return false;
         }
         let (changed, open) = (said("changed"), said("not changed"));
-        let unknown = [said("unknown"), said("may have been created")].concat();
+        let unknown = [said("may have been changed"), said("may have been created")].concat();
         let mut names = self.before.keys().chain(self.after.keys());
         names.all(|name| {
             let same = self.before.get(name) == self.after.get(name);
