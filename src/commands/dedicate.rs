@@ -49,11 +49,11 @@ use crate::report::rules::ObjectList;
 /// With --policy none, only the rules are created: claims have to tolerate the taint themselves, and any
 /// claim may do so.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Refuse what this file forbids; none: taint only").long_help("Refuse \
-    what the policy in this file forbids; none: create only the taint, without admission policies\n\nA \
-    policy file sets guards, fields that every rule must have, and devices that must not be tainted. \
-    Repeatable; all files apply. With `none`, claims have to tolerate the taint themselves, and claims \
-    in every namespace may do so.")))]
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy file, or `none`: only taint the devices").long_help("Refuse \
+    what the policy in this file forbids, or with the value `none`: only taint the devices\n\nA policy \
+    file sets guards, fields that every rule must have, and devices that must not be tainted. Repeatable; \
+    all files apply. The value `none` is not a file: no admission policies are created, claims have to \
+    tolerate the taint themselves, and claims in every namespace may do so.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,

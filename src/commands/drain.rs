@@ -43,7 +43,8 @@ use crate::report::plan;
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Pods of DaemonSets (without
-/// --include-daemonsets) and pods that use devices only with admin access stay, unless NoExecute is set.
+/// --include-daemonsets) and pods that use devices only with admin access (adminAccess: true), such as
+/// monitors, stay, unless NoExecute is set.
 ///
 /// Without --accept-unplaceable, the drain begins only if other devices are available for every claim. If a
 /// unit is not done within --timeout, the command names what remains and exits with code 5; the taints

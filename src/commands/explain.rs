@@ -41,8 +41,8 @@ use crate::report::explain::{
 /// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a waiting
 /// pod, shows how many devices match each request, and what excludes the others. The steps that lead
 /// to the outcome are claims and requests, devices and their pools, taints and their times, and tolerations.
-/// `-o wide` shows them with objects and fields, at most eight of each type (all: `-o json`). At the end, it
-/// lists changes that would lead to another outcome.
+/// `-o wide` shows them with objects and fields, at most eight of each type in one place
+/// (all: `-o json`). At the end, it lists changes that would lead to another outcome.
 ///
 /// To explain a proposed taint, add DEVICE and TAINT, or -f. For the taint of an existing rule, add --rule,
 /// as in `preview`.
