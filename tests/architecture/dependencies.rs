@@ -38,14 +38,7 @@ const BANNED: [(&str, &str); 2] = [
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Crates of which the program has two versions, until those who ask for the older have moved.
-const TWICE: [&str; 6] = [
-    "base64",
-    "getrandom",
-    "syn",
-    "thiserror",
-    "thiserror-impl",
-    "windows-sys",
-];
+const TWICE: [&str; 4] = ["base64", "getrandom", "syn", "windows-sys"];
 
 /// A package, as Cargo knows it.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use cel_interpreter::parser::Parser;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::device::DeviceExpression;
 use super::error::Wrong;
 use super::parser::parse;
 
@@ -85,7 +86,7 @@ fn signs_stand_in_front_of_something_and_are_not_mixed() {
 
 #[test]
 fn a_leading_dot_is_for_names_that_no_macro_binds() {
-    let compiled = |text: &str| super::DeviceExpression::compile(text).map(drop);
+    let compiled = |text: &str| DeviceExpression::compile(text).map(drop);
     let driver = ".device.driver == 'gpu.example.com'";
     assert_eq!(compiled(driver), Ok(()));
     assert_eq!(compiled(&format!("[1].all(device, {driver})")), Ok(()));
