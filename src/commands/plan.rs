@@ -238,7 +238,7 @@ async fn chosen(
     args: &PlanArgs,
     context: &Context,
 ) -> Result<ChosenPlan, Failure> {
-    let view = ClusterView::open(&args.source.source(), context, Detail::Terms)
+    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms)
         .await?
         .identifying(&args.devices.filters.identity_attributes);
     refuse_unread(&view.reading)?;

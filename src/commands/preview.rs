@@ -330,7 +330,7 @@ async fn view(
     } = request;
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
-    let view = ClusterView::open(&args.source.source(), context, Detail::Terms)
+    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms)
         .await?
         .identifying(&args.devices.filters.identity_attributes);
     let missing = args.allow_missing.into();

@@ -98,11 +98,35 @@ impl<'a> DeviceTable<'a> {
         rules: &RuleIndex<'_>,
         semantics: &Semantics,
     ) -> Self {
+        let directory = Directory::new(slices, claims, |_, _| true);
+        Self::of_directory(directory, rules, semantics)
+    }
+
+    /// As [`DeviceTable::new`], without the pools of which `rules` select no device.
+    pub(crate) fn of_selected_pools(
+        slices: &'a [ResourceSlice],
+        claims: &'a [ResourceClaim],
+        rules: &RuleIndex<'_>,
+        semantics: &Semantics,
+    ) -> Self {
+        let mut known: HashMap<(&str, &str), bool> = HashMap::new();
+        let is_reached = |driver: &'a str, pool: &'a str| {
+            let known = known.entry((driver, pool));
+            *known.or_insert_with(|| rules.reaches(driver, pool))
+        };
+        Self::of_directory(Directory::new(slices, claims, is_reached), rules, semantics)
+    }
+
+    fn of_directory(
+        directory: Directory<'a>,
+        rules: &RuleIndex<'_>,
+        semantics: &Semantics,
+    ) -> Self {
         let Directory {
             mut entries,
             allocated,
             ..
-        } = Directory::new(slices, claims);
+        } = directory;
         let mut gaps = BTreeSet::new();
         for entry in &mut entries {
             let published = entry
@@ -148,26 +172,40 @@ struct Directory<'a> {
 }
 
 impl<'a> Directory<'a> {
-    fn new(slices: &'a [ResourceSlice], claims: &'a [ResourceClaim]) -> Self {
-        let published = slices.iter().map(|slice| slice.devices.len()).sum();
+    /// The devices of the pools that are `wanted`, by driver and name.
+    fn new(
+        slices: &'a [ResourceSlice],
+        claims: &'a [ResourceClaim],
+        mut wanted: impl FnMut(&'a str, &'a str) -> bool,
+    ) -> Self {
+        let mut current = current_slices(slices);
+        current.retain(|slice| wanted(slice.driver.as_str(), slice.pool.name.as_str()));
+        let published = current.iter().map(|slice| slice.devices.len()).sum();
         let mut directory = Self {
             entries: Vec::with_capacity(published),
-            allocated: Vec::with_capacity(claims.len()),
+            allocated: Vec::new(),
             by_key: HashMap::with_capacity(published),
         };
-        for slice in current_slices(slices) {
+        for slice in current {
             for device in &slice.devices {
                 directory.publish(Published { slice, device });
             }
         }
         for claim in claims {
-            directory.allocate(claim);
+            directory.allocate(claim, &mut wanted);
         }
         directory
     }
 
-    fn allocate(&mut self, claim: &'a ResourceClaim) {
+    fn allocate(
+        &mut self,
+        claim: &'a ResourceClaim,
+        mut wanted: impl FnMut(&'a str, &'a str) -> bool,
+    ) {
         for result in claim.allocation.iter().flat_map(|found| &found.results) {
+            if !wanted(result.device.driver.as_str(), result.device.pool.as_str()) {
+                continue;
+            }
             let device = self.place_of(key_of(&result.device));
             let node = claim
                 .allocation

@@ -105,6 +105,14 @@ impl<'a> RuleIndex<'a> {
         index
     }
 
+    /// Whether a rule may select a device of this pool.
+    pub(crate) fn reaches(&self, driver: &str, pool: &str) -> bool {
+        let mut patterns = self.by_pattern.keys();
+        patterns.any(|(of_driver, of_pool, _)| {
+            of_driver.is_none_or(|name| name == driver) && of_pool.is_none_or(|name| name == pool)
+        })
+    }
+
     /// The rules that select the device `key`, which is `published` in a current slice or not.
     pub(crate) fn matching(
         &self,

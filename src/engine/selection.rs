@@ -33,7 +33,8 @@ pub fn selected_of(
 ) -> Vec<BTreeSet<DeviceId>> {
     let wanted = proposed_rules(proposed).collect();
     let index = RuleIndex::new(wanted, &snapshot.classes, semantics);
-    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &index, semantics);
+    let table =
+        DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index, semantics);
     let mut selected = vec![BTreeSet::new(); proposed.len()];
     for entry in &table.entries {
         let id = entry.id();
@@ -55,7 +56,8 @@ pub fn selection(
 ) -> Selection {
     let wanted = proposed_rules(proposed).collect();
     let index = RuleIndex::new(wanted, &snapshot.classes, semantics);
-    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &index, semantics);
+    let table =
+        DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index, semantics);
     let mut counts = vec![0; proposed.len()];
     for place in table.entries.iter().flat_map(|entry| &entry.rules) {
         let count: &mut usize = &mut counts[*place as usize];

@@ -31,9 +31,10 @@ pub fn drivers_of(impact: &Impact<'_>) -> BTreeSet<DriverName> {
 /// What the `drivers` publish, and how many pods use it.
 #[must_use]
 pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
-    let mut devices = HashSet::new();
     // Devices that only an older generation of their pool has are gone, unless a claim holds them.
     let current = current_slices(&snapshot.slices);
+    let published = current.iter().map(|slice| slice.devices.len()).sum();
+    let mut devices = HashSet::with_capacity(published);
     for slice in current
         .into_iter()
         .filter(|slice| drivers.contains(&slice.driver))

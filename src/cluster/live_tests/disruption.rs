@@ -56,7 +56,7 @@ async fn read(server: &Server, known: &[Kind]) -> Reading {
     let mut reading = reading.expect("devices");
     reading.known.extend(known);
     let on_node_1 = |id: &crate::model::DeviceId| id.pool.as_str() == "node-1";
-    read_pods_and_disruption_inputs(&client, &served, reading, on_node_1)
+    read_pods_and_disruption_inputs(&client, &served, reading, None, on_node_1)
         .await
         .expect("the rest")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::kinds::Outcome;
 use super::list::List;
 use super::nodes::nodes;
 use super::optional::{all, with};
@@ -15,9 +16,31 @@ use crate::model::{
     DeviceId, Gap, Kind, Node, NodeName, PodDisruptionBudget, Reading, SliceNodes, Snapshot,
 };
 
+/// What is read for such an answer that depends on no pod: budgets, device classes and nodes. Failures are those of
+/// the answer that uses it.
+pub struct EarlyInputs {
+    budgets: Result<Outcome<PodDisruptionBudget>, ClusterError>,
+    places: Result<PlacementInputs, ClusterError>,
+}
+
+impl EarlyInputs {
+    /// Reads them side by side; of classes nothing where they are among what is `known` already.
+    pub(in crate::cluster) async fn read(
+        client: &ApiClient,
+        served: &ServedKinds,
+        known: BTreeSet<Kind>,
+    ) -> Self {
+        let budgets = all::<PodDisruptionBudget>(client, served);
+        let places = PlacementInputs::read(client, served, known, NodeDetail::Metadata);
+        let (budgets, places) = futures::join!(budgets, places);
+        Self { budgets, places }
+    }
+}
+
 /// Adds to `reading` the pods that use a device that `selects` chooses, as [`read_pods`] does, and
 /// beside them all budgets and what says where claims could be placed again, then what these pods
-/// belong to and their nodes: for an answer that says how badly their loss would hurt.
+/// belong to and their nodes: for an answer that says how badly their loss would hurt. What was read `early` is not read
+/// again.
 ///
 /// # Errors
 ///
@@ -27,14 +50,21 @@ pub async fn read_pods_and_disruption_inputs(
     client: &ApiClient,
     served: &ServedKinds,
     reading: Reading,
+    early: Option<EarlyInputs>,
     selects: impl Fn(&DeviceId) -> bool,
 ) -> Result<Reading, ClusterError> {
+    let known = reading.known.clone();
     let likely = nodes_of_users(&reading.snapshot, &selects);
-    let early = nodes_called(client, served, &likely);
-    let budgets = all::<PodDisruptionBudget>(client, served);
-    let places = PlacementInputs::read(client, served, reading.known.clone(), NodeDetail::Metadata);
+    let first = nodes_called(client, served, &likely);
+    let inputs = async {
+        let EarlyInputs { budgets, places } = match early {
+            Some(early) => early,
+            None => EarlyInputs::read(client, served, known).await,
+        };
+        Ok((budgets?, places?))
+    };
     let pods = read_pods(client, served, reading, selects);
-    let (reading, budgets, early, places) = futures::try_join!(pods, budgets, early, places)?;
+    let (reading, (budgets, places), first) = futures::try_join!(pods, inputs, first)?;
     let reading = with(reading, budgets);
     let names: BTreeSet<NodeName> = reading
         .snapshot
@@ -46,14 +76,14 @@ pub async fn read_pods_and_disruption_inputs(
     let late = nodes_called(client, served, &others);
     let workloads = read_workloads(client, served, reading);
     let (mut reading, late) = futures::try_join!(workloads, late)?;
-    match early.and_then(|early| Ok((early, late?))) {
-        Ok((early, late)) => {
+    match first.and_then(|first| Ok((first, late?))) {
+        Ok((first, late)) => {
             if !names.is_empty() {
                 reading.known.insert(Kind::Node);
             }
-            reading.warnings.extend(early.warnings);
+            reading.warnings.extend(first.warnings);
             reading.warnings.extend(late.warnings);
-            let of_pods = early.items.into_iter().chain(late.items).collect();
+            let of_pods = first.items.into_iter().chain(late.items).collect();
             Ok(places.add_to(reading, of_pods))
         }
         // What is known of nodes without what they say of themselves would look like silence.

@@ -1,14 +1,53 @@
 //! Reading at once what a server is remembered to have, a round trip earlier than asking it first.
 
+use std::collections::BTreeSet;
+
 use futures::join;
 
 use super::devices::read_devices;
+use super::disruption_inputs::EarlyInputs;
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::discovery::{forget, git_version, remembered};
 use crate::cluster::error::ClusterError;
 use crate::model::{Reading, Source};
 use crate::wire::Detail;
+
+/// Whether more than devices is asked for at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadMore {
+    /// Devices alone.
+    No,
+    /// What an answer about evictions needs whatever is evicted.
+    EarlyInputs,
+}
+
+async fn read_early(
+    client: &ApiClient,
+    served: &ServedKinds,
+    more: ReadMore,
+) -> Option<EarlyInputs> {
+    match more {
+        ReadMore::No => None,
+        ReadMore::EarlyInputs => Some(EarlyInputs::read(client, served, BTreeSet::new()).await),
+    }
+}
+
+/// As [`read_devices`], and beside it what is asked for `more`.
+///
+/// # Errors
+///
+/// As [`read_devices`].
+pub async fn read_devices_and(
+    client: &ApiClient,
+    served: &ServedKinds,
+    detail: Detail,
+    more: ReadMore,
+) -> Result<(Reading, Option<EarlyInputs>), ClusterError> {
+    let devices = read_devices(client, served, detail);
+    let (reading, early) = join!(devices, read_early(client, served, more));
+    Ok((reading?, early))
+}
 
 /// As [`read_devices`] with `discover` before it, where enough is remembered
 /// of the server; `None` where it is not, or is no longer so.
@@ -22,16 +61,21 @@ use crate::wire::Detail;
 pub async fn read_remembered(
     client: &ApiClient,
     detail: Detail,
-) -> Result<Option<(ServedKinds, Reading)>, ClusterError> {
+    more: ReadMore,
+) -> Result<Option<(ServedKinds, Reading, Option<EarlyInputs>)>, ClusterError> {
     // At the newest version rules do not select by attributes; only the question may ask for more.
     let Some(served) = remembered(client) else {
         return Ok(None);
     };
-    let (told, read) = join!(git_version(client), read_devices(client, &served, detail));
+    let (told, read, early) = join!(
+        git_version(client),
+        read_devices(client, &served, detail),
+        read_early(client, &served, more),
+    );
     match read {
         Ok(reading) => {
             let served = served.at(told?);
-            Ok(Some((served.clone(), told_by(reading, served))))
+            Ok(Some((served.clone(), told_by(reading, served), early)))
         }
         Err(error) if is_contradiction(&error) => {
             forget(client);

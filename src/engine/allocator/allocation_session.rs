@@ -44,12 +44,12 @@ pub fn replacement<'a>(
     let affected = affected(snapshot, impact);
     let state = ClusterState::new(snapshot, proposed, basis);
     let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
-    let mut session = AllocationSession::new(&state, &all);
+    let own = Holdings::of(affected.iter().copied(), |id| state.identity(id));
+    let mut session = AllocationSession::new(&state, &all, &own);
     let reallocations: Vec<ClaimReallocation<'a>> = affected
         .iter()
         .map(|claim| session.reallocation(claim))
         .collect();
-    let own = Holdings::of(affected.iter().copied(), |id| state.identity(id));
     let usage = Usage {
         all: &all,
         own: &own,
@@ -111,7 +111,7 @@ pub(super) struct AllocationSession<'s, 'a> {
     all: &'s Holdings<'a>,
     nothing: Holdings<'a>,
     pools: Vec<Rc<Pool<'a>>>,
-    /// The views in which a device plays a part, by its identity, of devices that are in use.
+    /// The views in which a device plays a part, by its identity, of devices that such claims hold.
     concerned: HashMap<u32, Vec<usize>>,
     /// The pools that know such a device.
     known_in: HashMap<u32, Vec<u32>>,
@@ -120,8 +120,12 @@ pub(super) struct AllocationSession<'s, 'a> {
 }
 
 impl<'s, 'a> AllocationSession<'s, 'a> {
-    pub(super) fn new(state: &'s ClusterState<'a>, all: &'s Holdings<'a>) -> Self {
-        let held: BTreeSet<u32> = all.devices().collect();
+    /// A session for claims that hold no more devices than `asked`, where `all` is in use.
+    pub(super) fn new(
+        state: &'s ClusterState<'a>,
+        all: &'s Holdings<'a>,
+        asked: &Holdings<'a>,
+    ) -> Self {
         let mut by_pool: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let mut concerned: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut known_in: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -137,7 +141,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         for (place, pool) in pools {
             for device in pool.devices.iter().chain(&pool.elsewhere) {
                 let identity = state.at(*device).identity;
-                if held.contains(&identity) {
+                if asked.has(identity) {
                     concerned
                         .entry(identity)
                         .or_default()

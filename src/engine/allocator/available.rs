@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::{HashMap, HashMapExt};
+
 use super::candidate_devices::{Candidacy, is_free, pools_in_reach, reached};
 use super::cluster_state::ClusterState;
 use super::completeness::{Range, SearchBasis};
@@ -107,7 +109,7 @@ struct Members {
     /// The classes, by name.
     classes: Vec<String>,
     /// Of each device, whether it is of one of the classes, and whether it is left.
-    by_identity: BTreeMap<u32, (Candidacy, Candidacy)>,
+    by_identity: HashMap<u32, (Candidacy, Candidacy)>,
 }
 
 /// The devices of the classes that the `selected` ones are of, by their identities; absent where classes or slices
@@ -127,7 +129,7 @@ fn members<'a>(
             .flat_map(|pool| pool.devices.iter().map(move |place| (pool, *place)))
     };
     let mut classes = Vec::new();
-    let mut members: BTreeMap<u32, (Candidacy, Candidacy)> = BTreeMap::new();
+    let mut members: HashMap<u32, (Candidacy, Candidacy)> = HashMap::new();
     let nothing = Holdings::default();
     let usage = Usage { all, own: &nothing };
     for class in state.classes() {

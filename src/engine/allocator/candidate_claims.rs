@@ -102,7 +102,7 @@ pub fn candidate_claims<'a>(
         held.any(|held| question.fits(&state, held, &steps))
     });
     state.ignored = IgnoredTaints::NOTHING;
-    let mut session = AllocationSession::new(&state, &all);
+    let mut session = AllocationSession::new(&state, &all, &all);
     let mut candidates: Vec<_> = found
         .into_iter()
         .map(|(mut candidate, question)| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::completeness::{Completeness, SearchBasis};
 use super::expression_cache::ExpressionCache;
@@ -111,15 +111,20 @@ impl<'a> ClusterState<'a> {
             ..*semantics
         };
         let rules = RuleIndex::new(rules, &snapshot.classes, &semantics_of_scheduler);
+        let published = snapshot
+            .slices
+            .iter()
+            .map(|slice| slice.devices.len())
+            .sum();
         let mut state = Self {
-            devices: Vec::new(),
+            devices: Vec::with_capacity(published),
             views: Vec::new(),
             fits: ExpressionCache::default(),
             completeness,
             doubts: Vec::new(),
             ignored: IgnoredTaints::NOTHING,
             rules: names,
-            identities: HashMap::default(),
+            identities: HashMap::with_capacity(published),
             classes: snapshot
                 .classes
                 .iter()

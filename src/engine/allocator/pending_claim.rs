@@ -67,6 +67,6 @@ pub(super) fn placeability<'a>(
     state: &ClusterState<'a>,
     all: &Holdings<'a>,
 ) -> Placeability {
-    let mut session = AllocationSession::new(state, all);
+    let mut session = AllocationSession::new(state, all, all);
     session.reallocation(waiting.claim).placeability
 }

@@ -63,7 +63,7 @@ pub(super) fn root_cause<'a>(
         return RootCause::NoClass(class);
     }
     let all = Holdings::of(&waiting.snapshot.claims, |id| state.identity(id));
-    let mut session = AllocationSession::new(state, &all);
+    let mut session = AllocationSession::new(state, &all, &all);
     let alone = session.reallocation(waiting.claim).placeability;
     let failures = session.failures(waiting.claim);
     // Before the verdict: an error on one node ends the scheduler's attempt, so that another node is no help.

@@ -74,6 +74,11 @@ impl<'a> Holdings<'a> {
         self
     }
 
+    /// Whether the device is held.
+    pub(super) fn has(&self, device: u32) -> bool {
+        self.by_device.contains_key(&device)
+    }
+
     /// The devices that are held.
     pub(super) fn devices(&self) -> impl Iterator<Item = u32> {
         self.by_device.keys().copied()

@@ -34,7 +34,7 @@ pub async fn reading_with_budgets(plane: &ControlPlane) -> Reading {
     let reading = cluster::read_devices(&client, &served, cluster::Detail::Names).await;
     let reading = reading.expect("everything can be read");
     let reading =
-        cluster::read_pods_and_disruption_inputs(&client, &served, reading, |_| true).await;
+        cluster::read_pods_and_disruption_inputs(&client, &served, reading, None, |_| true).await;
     let reading = reading.expect("everything can be read");
     assert_eq!(reading.gaps, [], "the administrator may read everything");
     reading

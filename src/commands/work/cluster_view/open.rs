@@ -1,11 +1,12 @@
 //! Where a view comes from: files or a cluster.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::view::{ClusterView, ViewRequest, ViewWarnings};
-use crate::cluster::{self, ApiClient, Detail, discover};
+use crate::cluster::{self, ApiClient, Detail, EarlyInputs, ReadMore, discover};
 use crate::commands::clock;
 use crate::commands::context::Context;
 use crate::commands::work::connect::{Live, connect, connect_client, failed};
@@ -24,7 +25,28 @@ impl ClusterView {
         context: &Context,
         wanted: Detail,
     ) -> Result<Self, Failure> {
-        let request = ViewRequest::new(source.version, wanted);
+        Self::open_as(source, context, ViewRequest::new(source.version, wanted)).await
+    }
+
+    /// As [`ClusterView::open`], for an answer that also needs budgets, device classes and nodes: they are read at the
+    /// same time.
+    pub(crate) async fn open_for_impact(
+        source: &Source,
+        context: &Context,
+        wanted: Detail,
+    ) -> Result<Self, Failure> {
+        let request = ViewRequest {
+            more: ReadMore::EarlyInputs,
+            ..ViewRequest::new(source.version, wanted)
+        };
+        Self::open_as(source, context, request).await
+    }
+
+    async fn open_as(
+        source: &Source,
+        context: &Context,
+        request: ViewRequest,
+    ) -> Result<Self, Failure> {
         if source.from.is_empty() {
             let client = connect_client(context).await?;
             return Self::of_client(client, request).await;
@@ -66,17 +88,16 @@ impl ClusterView {
     /// Reads a cluster of which nothing is known yet but what is remembered.
     async fn of_client(client: ApiClient, request: ViewRequest) -> Result<Self, Failure> {
         // On the heap: several lists are read in it, and it is part of what every command does.
-        let read = Box::pin(cluster::read_remembered(&client, request.wanted))
-            .await
-            .map_err(failed)?;
-        let Some((served, reading)) = read else {
+        let read = cluster::read_remembered(&client, request.wanted, request.more);
+        let Some((served, reading, early)) = Box::pin(read).await.map_err(failed)? else {
             let served = Box::pin(discover(&client)).await.map_err(failed)?;
             return Box::pin(Self::of_live(Live { client, served }, request)).await;
         };
         let live = Live { client, served };
         let semantics = request.version.semantics(live.served.version)?;
         if detail(&semantics) <= request.wanted {
-            return Ok(Self::of_cluster(reading, semantics, live, request));
+            let view = Self::of_cluster(reading, semantics, live, request);
+            return Ok(view.with_early(early));
         }
         // Rules that select by attributes need more than was read.
         Box::pin(Self::of_live(live, request)).await
@@ -85,10 +106,16 @@ impl ClusterView {
     pub(super) async fn of_live(live: Live, request: ViewRequest) -> Result<Self, Failure> {
         let semantics = request.version.semantics(live.served.version)?;
         let detail = detail(&semantics).max(request.wanted);
-        let reading = cluster::read_devices(&live.client, &live.served, detail)
-            .await
-            .map_err(failed)?;
-        Ok(Self::of_cluster(reading, semantics, live, request))
+        let read = cluster::read_devices_and(&live.client, &live.served, detail, request.more);
+        let (reading, early) = read.await.map_err(failed)?;
+        Ok(Self::of_cluster(reading, semantics, live, request).with_early(early))
+    }
+
+    fn with_early(self, early: Option<EarlyInputs>) -> Self {
+        Self {
+            early: early.map(Arc::new),
+            ..self
+        }
     }
 
     fn of_cluster(

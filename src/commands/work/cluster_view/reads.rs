@@ -1,5 +1,7 @@
 //! What is read later, since only some questions need it. Files have all already.
 
+use std::sync::Arc;
+
 use super::read_state::{Disruption, Pods, ReadState};
 use super::view::ClusterView;
 use crate::assess::Guard;
@@ -193,9 +195,13 @@ impl<Read: ReadState> ClusterView<Read> {
         };
         let devices = self.device_basis().devices_of_question(proposed, guards);
         let selects = |id: &DeviceId| devices.contains(id);
-        let read = cluster::read_pods_and_disruption_inputs(client, served, self.reading, selects);
+        // Another view of the same reading may have it still.
+        let early = self.early.and_then(Arc::into_inner);
+        let read =
+            cluster::read_pods_and_disruption_inputs(client, served, self.reading, early, selects);
         let view = Self {
             reading: read.await.map_err(failed)?,
+            early: None,
             ..self
         };
         Ok(view.into_state())

@@ -1,12 +1,13 @@
 //! The view, and what it answers.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::read_state::{Devices, Disruption, ReadState, WithPods};
 use crate::assess::{Basis, DeviceBasis, Guard};
-use crate::cluster::Detail;
+use crate::cluster::{Detail, EarlyInputs, ReadMore};
 use crate::commands::work::connect::Live;
 use crate::decide::choice::FilterResult;
 use crate::decide::existing_rules::{rule_named, rules_in};
@@ -34,6 +35,8 @@ pub(crate) struct ClusterView<Read: ReadState = Devices> {
     pub(super) view_warnings: ViewWarnings,
     /// How it was asked for.
     pub(super) request: ViewRequest,
+    /// What was read beside devices; whoever asks first for pods takes it.
+    pub(super) early: Option<Arc<EarlyInputs>>,
     pub(super) read: PhantomData<Read>,
 }
 
@@ -46,6 +49,8 @@ pub(super) struct ViewRequest {
     pub(super) wanted: Detail,
     /// Attributes that identify hardware beside those that are known.
     pub(super) identifying: Vec<String>,
+    /// What is read beside devices at once.
+    pub(super) more: ReadMore,
 }
 
 impl ViewRequest {
@@ -54,6 +59,7 @@ impl ViewRequest {
             version,
             wanted,
             identifying: Vec::new(),
+            more: ReadMore::No,
         }
     }
 }
@@ -94,6 +100,7 @@ impl<Read: ReadState> ClusterView<Read> {
             now,
             view_warnings,
             request,
+            early: None,
             read: PhantomData,
         }
     }
@@ -223,6 +230,9 @@ impl<Read: ReadState> ClusterView<Read> {
 
     /// Drops what was read, and keeps what there is to say beside it.
     pub(crate) fn into_view_warnings(self) -> ViewWarnings {
+        let reading = self.reading;
+        // Freeing a large cluster takes as long as printing the answer. Where no thread can be had, it is freed here.
+        let _ = std::thread::Builder::new().spawn(move || drop(reading));
         self.view_warnings
     }
 
