@@ -69,7 +69,7 @@ impl PlannedChange<'_> {
             None => self.lines.summary.clone(),
             Some(Drains::ByTaint(lines)) => [lines.as_slice(), &self.lines.summary].concat(),
             // The report is that of a NoExecute taint: who is hit is the same, and how is not.
-            Some(Drains::ByEviction(lines)) => [lines.as_slice(), &self.lines.unknown].concat(),
+            Some(Drains::ByEviction(lines, _)) => [lines.as_slice(), &self.lines.unknown].concat(),
         }
     }
 
@@ -87,7 +87,7 @@ impl PlannedChange<'_> {
         lines.extend(self.summary_lines().iter().map(indented));
         lines.extend(self.concerns.iter().map(indented));
         // Risks are those of an eviction by taint, which ignores budgets and comes at once.
-        if let Some(Drains::ByEviction(_)) = self.drains {
+        if let Some(Drains::ByEviction(..)) = self.drains {
             return lines;
         }
         lines.extend(self.lines.worst.iter().map(indented));

@@ -5,6 +5,8 @@
 //! whether there is something to wait for, and what is said of the rules when that takes too long. A
 //! command only says what its rows are.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::add::AddStep;
@@ -17,7 +19,7 @@ use super::publish::publication;
 use super::question::Question;
 use crate::engine::ProposedTaint;
 pub use crate::engine::settle::Patience;
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint, Uid};
 use crate::naming::device;
 use crate::naming::phrase::counted;
 
@@ -232,8 +234,8 @@ pub struct Proposal {
 /// question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Drains {
-    /// They are evicted through the API, or their owners are restarted.
-    ByEviction(Vec<String>),
+    /// They are evicted through the API, or their owners are restarted, except for pods that are kept.
+    ByEviction(Vec<String>, BTreeSet<Uid>),
     /// They may be evicted by the rules, which get effect NoExecute.
     ByTaint(Vec<String>),
 }
@@ -309,7 +311,7 @@ impl Proposal {
                     raised.map(|rule| CheckedRule::of_rule(&rule.rule, &Effect::NoExecute));
                 open.chain(raised).collect()
             }
-            Some(Drains::ByEviction(_)) | None => open.collect(),
+            Some(Drains::ByEviction(..)) | None => open.collect(),
         }
     }
 
@@ -354,6 +356,14 @@ impl Proposal {
             command.push(format!("--rule {}", now.name));
         }
         Some(command.join(" "))
+    }
+
+    /// The pods on the devices that a drain does not evict, although NoExecute would.
+    pub(crate) fn kept(&self) -> BTreeSet<Uid> {
+        match &self.drains {
+            Some(Drains::ByEviction(_, kept)) => kept.clone(),
+            Some(Drains::ByTaint(_)) | None => BTreeSet::new(),
+        }
     }
 
     /// The rules that are there and are to be changed.
@@ -740,7 +750,7 @@ mod tests {
     #[test]
     fn a_drain_is_assessed_as_what_its_pods_would_suffer_and_is_never_done_by_its_rules() {
         for (drains, asked) in [
-            (Drains::ByEviction(Vec::new()), 1),
+            (Drains::ByEviction(Vec::new(), BTreeSet::new()), 1),
             (Drains::ByTaint(Vec::new()), 3),
         ] {
             let mut kept = raised("NoSchedule", "NoSchedule");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::impact::ImpactReport;
 use crate::assess::{Basis, DeviceBasis, Guard, Limits, Wholes};
 use crate::engine::{self, Impact, ProposedTaint, Selection};
-use crate::model::{DeviceId, DriverName};
+use crate::model::{DeviceId, DriverName, Uid};
 
 impl DeviceBasis<'_> {
     /// The devices that the `proposed` taints select; which they are does not depend on pods.
@@ -46,6 +46,24 @@ impl<'a> Basis<'a> {
         engine::preview(&self.reading.snapshot, proposed, self.now, self.semantics)
     }
 
+    /// Leaves the pods that are `kept` out of what somebody agrees to by a number, in the report of these taints.
+    pub fn agree_without(
+        &self,
+        report: &mut ImpactReport,
+        proposed: &[ProposedTaint],
+        kept: &BTreeSet<Uid>,
+    ) {
+        let mut impact = self.impact(proposed);
+        impact.pods.retain(|pod| !kept.contains(&pod.pod.uid));
+        let limits = Limits {
+            guards: &[],
+            wholes: Wholes::default(),
+        };
+        let agreed = ImpactReport::new(&impact, self, &limits).assessment;
+        report.assessment.totals.pods = agreed.totals.pods;
+        report.assessment.consent = agreed.consent;
+    }
+
     /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
     #[must_use]
     pub fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
@@ -57,5 +75,34 @@ impl<'a> Basis<'a> {
             devices: usage.devices,
         };
         ImpactReport::new(&impact, self, &Limits { guards, wholes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::{claim_in_use, now, pod, proposed, reading, semantics};
+    use crate::model::{ClaimSource, Count, PodClaim};
+
+    #[test]
+    fn pods_that_stay_are_no_part_of_the_number_that_is_agreed_to() {
+        let mut reading = reading();
+        for (namespace, name) in [("team-a", "web"), ("monitoring", "monitor")] {
+            let mut pod = pod(namespace, name);
+            let claim = claim_in_use(&pod);
+            pod.claims = vec![PodClaim {
+                name: "gpu".into(),
+                source: ClaimSource::Claim(claim.name.name.clone()),
+            }];
+            reading.snapshot.claims.push(claim);
+            reading.snapshot.pods.push(pod);
+        }
+        let (semantics, proposed) = (semantics(37), [proposed(None)]);
+        let basis = Basis::new(&reading, &semantics, now());
+        let mut report = basis.report(&proposed, &[]);
+        assert_eq!(report.assessment.totals.pods, Count::known(2));
+        let kept = [reading.snapshot.pods[1].uid.clone()].into();
+        basis.agree_without(&mut report, &proposed, &kept);
+        assert_eq!(report.assessment.totals.pods, Count::known(1));
     }
 }

@@ -1,5 +1,7 @@
 //! A cluster whose rules are about to be changed.
 
+use std::collections::BTreeSet;
+
 use super::cluster_view::ClusterView;
 use super::connect::{Live, connect, failed};
 use super::resolve_rules::by_name;
@@ -11,7 +13,7 @@ use crate::decide::choice::{Choice, DeviceFilter};
 use crate::decide::{Chooser, RuleWords, SelectedRules, Version};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect, Uid};
 use crate::report::ImpactReport;
 
 /// The cluster as it was when it was looked at, and its rules to be changed.
@@ -158,5 +160,21 @@ impl MutationContext {
         // On the heap: it reads many lists, more than once in what some commands do.
         let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
         Ok(view.report(proposed, guards))
+    }
+
+    /// As [`MutationContext::report`], where pods that are `kept` are not evicted although NoExecute would evict them: they
+    /// are no part of the number that somebody agrees to. Guards count them all the same.
+    pub(crate) async fn report_keeping(
+        &self,
+        proposed: &[ProposedTaint],
+        guards: &[Guard],
+        kept: &BTreeSet<Uid>,
+    ) -> Result<ImpactReport, Failure> {
+        let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
+        let mut report = view.report(proposed, guards);
+        if !kept.is_empty() {
+            view.basis().agree_without(&mut report, proposed, kept);
+        }
+        Ok(report)
     }
 }

@@ -223,7 +223,8 @@ impl Pipeline<'_> {
             return Ok(Vec::new());
         }
         let proposed = proposal.proposed(view.now);
-        let report = mutation.report(&proposed, &safety.guards).await?;
+        let (guards, kept) = (&safety.guards, proposal.kept());
+        let report = mutation.report_keeping(&proposed, guards, &kept).await?;
         if let Some(patience) = proposal.waits() {
             // Before the confirmation: a wait that cannot succeed is refused while nothing is changed.
             let last = report.assessment.totals.last_eviction;
@@ -258,7 +259,7 @@ impl Pipeline<'_> {
                 let now = mutation.again().await?;
                 refuse_deleted(&proposal.changed(), now.view.rules()?)?;
                 let proposed = proposal.proposed(now.view.now);
-                let found = now.report(&proposed, &safety.guards).await?;
+                let found = now.report_keeping(&proposed, &safety.guards, &kept).await?;
                 still_agreed(facts, &found.assessment)?;
                 let noting = proposal.noting_hardware();
                 refuse_replaced(&noting, &now.view.reading, &now.view.semantics)?;

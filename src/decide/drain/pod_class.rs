@@ -19,6 +19,8 @@ pub enum PodClass {
     DaemonSet,
     /// It uses the devices with admin access only.
     Monitor,
+    /// It uses the devices with admin access only, and tolerates the taint of the drain, or is not evicted by taints.
+    TolerantMonitor,
     /// It tolerates the taint of the drain: its replacement would be scheduled here again.
     Tolerant,
     /// The controller does not evict it, for example because it has no node yet.
@@ -59,7 +61,10 @@ impl PodClass {
         let mut results = results.peekable();
         // `all` is true of nothing, and a pod without results is no monitor.
         if results.peek().is_some() && results.all(|result| result.admin_access) {
-            return Self::Monitor;
+            return match impact.verdict {
+                Verdict::Tolerates | Verdict::NotEvicted(_) => Self::TolerantMonitor,
+                Verdict::Evicted { .. } | Verdict::Terminating => Self::Monitor,
+            };
         }
         match impact.verdict {
             Verdict::Tolerates => Self::Tolerant,
@@ -98,8 +103,24 @@ impl PodClass {
             | Self::Unmanaged
             | Self::DaemonSet
             | Self::Monitor
+            | Self::TolerantMonitor
             | Self::Tolerant
             | Self::NotEvicted => true,
+        }
+    }
+
+    /// Whether pods of the class are evicted once the taint of their devices has effect NoExecute, whatever their
+    /// treatment.
+    #[must_use]
+    pub fn leaves_by_taint(self) -> bool {
+        match self {
+            Self::TolerantMonitor | Self::Tolerant | Self::NotEvicted => false,
+            Self::Replicated
+            | Self::SingleReplica
+            | Self::Job
+            | Self::Unmanaged
+            | Self::DaemonSet
+            | Self::Monitor => true,
         }
     }
 
@@ -119,7 +140,7 @@ impl PodClass {
             Self::Job => by_consent(included.jobs, "--include-jobs"),
             Self::Unmanaged => by_consent(included.unmanaged, "--include-unmanaged"),
             Self::DaemonSet if included.daemon_sets => Treatment::Evicted,
-            Self::DaemonSet | Self::Monitor => Treatment::Kept,
+            Self::DaemonSet | Self::Monitor | Self::TolerantMonitor => Treatment::Kept,
             Self::Tolerant => Treatment::Stays("tolerates the taint"),
             Self::NotEvicted => Treatment::Stays("is not evicted by taints"),
         }
@@ -135,6 +156,7 @@ impl PodClass {
             Self::Unmanaged => "pods that no known workload recreates",
             Self::DaemonSet => "pods of DaemonSets",
             Self::Monitor => "pods with admin access",
+            Self::TolerantMonitor => "pods with admin access that tolerate the taint",
             Self::Tolerant => "pods that tolerate the taint",
             Self::NotEvicted => "pods that taints do not evict",
         }
@@ -145,6 +167,8 @@ impl PodClass {
 mod tests {
     use super::*;
     use crate::decide::drain::testing::{Cluster, owned};
+    use crate::engine::ClaimUse;
+    use crate::engine::testing::{self, with_verdict};
 
     #[test]
     fn an_owner_decides_the_class_and_an_unknown_one_the_most_careful() {
@@ -168,6 +192,35 @@ mod tests {
             let owners = Owners::new(&cluster.reading);
             assert_eq!(PodClass::of_owner(&pod, &owners), expected, "{owner:?}");
         }
+    }
+
+    #[test]
+    fn a_monitor_that_the_taint_does_not_evict_is_told_apart() {
+        let pod = testing::pod("team-a", "monitor");
+        let mut claim = testing::claim(&pod);
+        for result in claim
+            .allocation
+            .iter_mut()
+            .flat_map(|found| &mut found.results)
+        {
+            result.admin_access = true;
+        }
+        let reading = Cluster::default().reading;
+        let owners = Owners::new(&reading);
+        let class = |verdict| {
+            let mut impact = with_verdict(&pod, verdict);
+            impact.claims = vec![ClaimUse {
+                claim: &claim.name,
+                results: claim
+                    .allocation
+                    .iter()
+                    .flat_map(|found| &found.results)
+                    .collect(),
+            }];
+            PodClass::of(&impact, &owners)
+        };
+        assert_eq!(class(Verdict::Tolerates), PodClass::TolerantMonitor);
+        assert_eq!(class(Verdict::Terminating), PodClass::Monitor);
     }
 
     #[test]
@@ -200,6 +253,7 @@ mod tests {
         assert_eq!(PodClass::DaemonSet.treatment(only_jobs), Treatment::Kept);
         assert_eq!(PodClass::DaemonSet.treatment(all), Treatment::Evicted);
         assert_eq!(PodClass::Monitor.treatment(all), Treatment::Kept);
+        assert_eq!(PodClass::TolerantMonitor.treatment(all), Treatment::Kept);
         assert!(matches!(
             PodClass::Tolerant.treatment(all),
             Treatment::Stays(_)

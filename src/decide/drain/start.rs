@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::facts::UnitPod;
 use super::means::Means;
-use super::pod_class::{Inclusions, PodClass, Treatment};
+use super::pod_class::{PodClass, Treatment};
 use super::restart_plan::RestartPlan;
 use super::unit::Unit;
 use super::unit_run::UnitLimits;
@@ -179,12 +179,8 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         names.push(pod.name.to_string());
     }
     lines.extend(classes.iter().map(|(class, pods)| {
-        format!(
-            "  {} {}: {}",
-            verb(*class, limits.included),
-            class.describe(),
-            few(pods)
-        )
+        let (verb, condition) = treated(*class, limits);
+        format!("  {verb} {}{condition}: {}", class.describe(), few(pods))
     }));
     lines.extend(plan.siblings.iter().map(|line| {
         format!("  not drained: {line}; the unit cannot become idle (--with-partitions drains partitions)")
@@ -287,15 +283,25 @@ pub fn least_time(leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
     Duration::from_secs(workloads.into_values().max().unwrap_or_default())
 }
 
-fn verb(class: PodClass, included: Inclusions) -> &'static str {
-    match class.treatment(included) {
-        Treatment::Evicted => "evicts",
-        Treatment::Kept | Treatment::Stays(_) | Treatment::NeedsConsent(_) => "does not evict",
+/// What becomes of pods of the class: a verb, and under which condition.
+fn treated(class: PodClass, limits: &UnitLimits) -> (&'static str, &'static str) {
+    match class.treatment(limits.included) {
+        Treatment::Evicted => ("evicts", ""),
+        Treatment::Kept | Treatment::Stays(_) | Treatment::NeedsConsent(_) => {
+            let by_taint = limits.means == Means::Taint;
+            match (class.leaves_by_taint(), by_taint, limits.force_after) {
+                // Effect NoExecute does not ask about classes.
+                (true, true, _) => ("evicts", " too (effect NoExecute evicts them)"),
+                (true, false, Some(_)) => ("does not evict", " before effect NoExecute is set"),
+                (true, false, None) | (false, ..) => ("does not evict", ""),
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::decide::drain::Inclusions;
     use std::time::Duration;
 
     use super::*;
@@ -477,6 +483,31 @@ mod tests {
     }
 
     #[test]
+    fn classes_that_stay_leave_by_effect_no_execute() {
+        let by = |class, means, force_after| {
+            let limits = UnitLimits {
+                means,
+                force_after,
+                ..limits()
+            };
+            treated(class, &limits)
+        };
+        let force = Some(Duration::from_secs(30));
+        let stays = ("does not evict", "");
+        for class in [PodClass::DaemonSet, PodClass::Monitor] {
+            assert_eq!(by(class, Means::Eviction, None), stays);
+            let evicted = ("evicts", " too (effect NoExecute evicts them)");
+            assert_eq!(by(class, Means::Taint, None), evicted);
+            let later = ("does not evict", " before effect NoExecute is set");
+            assert_eq!(by(class, Means::Auto, force), later);
+        }
+        for class in [PodClass::TolerantMonitor, PodClass::Tolerant] {
+            assert_eq!(by(class, Means::Taint, force), stays);
+        }
+        assert_eq!(by(PodClass::Replicated, Means::Taint, None), ("evicts", ""));
+    }
+
+    #[test]
     fn what_could_not_be_read_refuses_whatever_is_accepted() {
         let none = replacements(&[], 0);
         let mut accepting = limits();
@@ -532,7 +563,7 @@ mod tests {
         Pods are removed by the Eviction API, and after 30s with effect NoExecute, which ignores budgets
           evicts pods that their workload recreates: team-a/web
           evicts pods of Jobs: team-a/train
-          does not evict pods of DaemonSets: team-a/agent
+          does not evict pods of DaemonSets before effect NoExecute is set: team-a/agent
           1 Job fails permanently unless containers exit with 0 when stopped: team-a/train
           expected time: up to 90s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
           accepted: whether other devices are available is unknown for 1 claim: team-a/claim-0

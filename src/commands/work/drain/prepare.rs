@@ -29,7 +29,7 @@ use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::job_fate::job_fates;
 use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source, Uid};
 use crate::naming::phrase::few;
 
 /// Flags and arguments of a drain.
@@ -64,6 +64,8 @@ pub(crate) struct CheckedDrain {
     pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
     /// The lines that are shown before the question.
     pub(crate) lines: Vec<String>,
+    /// The pods on the devices that are not evicted.
+    pub(crate) kept: BTreeSet<Uid>,
 }
 
 /// A plan that was read from a file.
@@ -450,14 +452,22 @@ impl DrainRequest {
             self.check_permission(&leaving, mutation).await?;
         }
         let workloads = recordable(&prepared.units, &impact, &view.reading);
+        let kept = pods.iter().filter(|pod| !pod.is_evicted(limits.included));
+        let kept = kept.map(|pod| pod.uid.clone()).collect();
         Ok(CheckedDrain {
             restarts,
             workloads,
             lines,
+            kept,
         })
     }
 
-    pub(crate) fn proposal(&self, prepared: &Prepared, lines: Vec<String>) -> Proposal {
+    pub(crate) fn proposal(
+        &self,
+        prepared: &Prepared,
+        lines: Vec<String>,
+        kept: BTreeSet<Uid>,
+    ) -> Proposal {
         let names: Vec<String> = prepared
             .units
             .iter()
@@ -477,7 +487,7 @@ impl DrainRequest {
             drains: Some(if may_raise {
                 Drains::ByTaint(lines)
             } else {
-                Drains::ByEviction(lines)
+                Drains::ByEviction(lines, kept)
             }),
         }
     }
