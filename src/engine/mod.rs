@@ -18,6 +18,7 @@
 //! | Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated | [`allocator`] |
 //! | Workloads of evicted pods, and how many ready pods they keep | [`workloads()`] |
 //! | Devices of the cluster with their users | [`inventory`] |
+//! | Partitions that stay schedulable although the whole device is tainted | [`open_parts`] |
 //! | Devices known from claims alone, because their driver publishes nothing | [`unpublished_devices`] |
 //! | The condition `EvictionInProgress` that the controller would write | [`condition`] |
 //! | Devices that are the same hardware under different names | [`hardware`] |
@@ -56,6 +57,7 @@ pub mod inventory;
 pub mod job_fate;
 pub mod kubelet_node;
 mod legacy_selector;
+pub mod open_parts;
 pub mod peers;
 mod preview;
 mod proposed_rules;

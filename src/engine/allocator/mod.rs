@@ -89,7 +89,7 @@ pub use diagnosis::{Diagnosis, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};
 pub use incomplete_pools::IncompletePool;
 pub use joint_bound::JointBound;
-pub use parts::parts_of;
+pub use parts::{parts_by_device, parts_of};
 pub use pending_claim::{PendingClaim, is_placeable};
 pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 pub use root_cause::RootCause;

@@ -16,29 +16,46 @@ type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 /// Upstream: `consumesCounters` of KEP-4815, partitionable devices.
 #[must_use]
 pub fn parts_of(snapshot: &Snapshot, chosen: &[DeviceId]) -> Vec<DeviceId> {
-    let chosen: BTreeSet<&DeviceId> = chosen.iter().collect();
+    let parts = parts_by_device(snapshot, &chosen.iter().collect());
+    let parts: BTreeSet<DeviceId> = parts.into_values().flatten().collect();
+    parts.into_iter().collect()
+}
+
+/// As [`parts_of`], by the chosen device, each part by name; devices without parts are left out, and so are parts that
+/// are chosen themselves.
+#[must_use]
+pub fn parts_by_device(
+    snapshot: &Snapshot,
+    chosen: &BTreeSet<&DeviceId>,
+) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let wanted: BTreeSet<(&str, &str)> = chosen
+        .iter()
+        .map(|id| (id.driver.as_str(), id.pool.as_str()))
+        .collect();
     let mut pools: BTreeMap<(&str, &str), Vec<(DeviceId, Consumption<'_>)>> = BTreeMap::new();
     for slice in current_slices(&snapshot.slices) {
-        let pool = pools
-            .entry((slice.driver.as_str(), slice.pool.name.as_str()))
-            .or_default();
-        for device in &slice.devices {
-            pool.push((slice.id_of(device), consumption(device)));
+        let key = (slice.driver.as_str(), slice.pool.name.as_str());
+        if !wanted.contains(&key) {
+            continue;
+        }
+        let devices = slice.devices.iter();
+        let devices = devices.map(|device| (slice.id_of(device), consumption(device)));
+        // A device without counters is no part, and has none.
+        let drawing = devices.filter(|(_, consumed)| !consumed.is_empty());
+        pools.entry(key).or_default().extend(drawing);
+    }
+    let mut parts: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
+    for devices in pools.values() {
+        let (wholes, others): (Vec<_>, Vec<_>) =
+            devices.iter().partition(|(id, _)| chosen.contains(id));
+        for (whole, all) in wholes {
+            let found = others.iter().filter(|(_, part)| is_less(part, all));
+            let found: BTreeSet<DeviceId> = found.map(|(id, _)| id.clone()).collect();
+            if !found.is_empty() {
+                parts.insert(whole.clone(), found);
+            }
         }
     }
-    let mut parts = Vec::new();
-    for devices in pools.values() {
-        let wholes: Vec<&Consumption<'_>> = devices
-            .iter()
-            .filter(|(id, _)| chosen.contains(id))
-            .map(|(_, consumed)| consumed)
-            .collect();
-        let is_part = |(id, consumed): &&(DeviceId, Consumption<'_>)| {
-            !chosen.contains(id) && wholes.iter().any(|whole| is_less(consumed, whole))
-        };
-        parts.extend(devices.iter().filter(is_part).map(|(id, _)| id.clone()));
-    }
-    parts.sort();
     parts
 }
 

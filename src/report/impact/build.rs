@@ -10,7 +10,8 @@ use super::finding::Finding;
 use super::note::{self, NoteCode};
 use super::published::Published;
 use super::release_time::{
-    note_freed, note_hardware_in_use, note_selected_hardware_in_use, note_unknown_ends,
+    note_freed, note_hardware_in_use, note_open_parts, note_selected_hardware_in_use,
+    note_unknown_ends,
 };
 use super::replacements::Replacements;
 use super::siblings::Sibling;
@@ -22,8 +23,9 @@ use crate::assess::{
     Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
     ReportCompleteness, TaintCounts, recurring_warning,
 };
-use crate::assess::{defects, possible_hardware};
+use crate::assess::{defects, open_parts_warning, possible_hardware};
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
+use crate::engine::open_parts::open_parts;
 use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
@@ -59,6 +61,9 @@ impl ImpactReport {
             .map(Budget::new)
             .collect();
         let mut devices = devices(impact, &proposed);
+        let selected: BTreeSet<_> = impact.devices.iter().map(|device| &device.id).collect();
+        let snapshot = &basis.reading.snapshot;
+        let open = open_parts(snapshot, &selected, basis.semantics);
         // A pod or claim that was not read may keep any device: then of none it is said when it becomes free.
         let holders = [CountSubject::Pods, CountSubject::Allocated];
         if holders
@@ -68,6 +73,7 @@ impl ImpactReport {
             note_freed(&mut devices, &pods, Time(basis.now));
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
+            note_open_parts(&mut devices, &open);
             if assessed.assessment.totals.has_unknown_ends() {
                 note_unknown_ends(&mut devices, &basis.reading.snapshot, impact, basis.now);
             }
@@ -78,10 +84,9 @@ impl ImpactReport {
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
-        let selected: BTreeSet<_> = impact.devices.iter().map(|device| &device.id).collect();
-        let snapshot = &basis.reading.snapshot;
         let possible = may_be_same_hardware(snapshot, selected.iter().copied(), None);
         defects.extend(possible_hardware::warning(&selected, &possible));
+        defects.extend(open_parts_warning(&open));
         // This defect comes with any rule, so that it concerns only a preview that proposes one.
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;

@@ -154,6 +154,18 @@ pub(super) fn note_selected_hardware_in_use(
     }
 }
 
+/// Notes that devices may not become free of which partitions stay `open`: new pods may be scheduled to these before the
+/// evicted ones are gone.
+pub(super) fn note_open_parts(
+    devices: &mut [Device],
+    open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>,
+) {
+    let names: BTreeSet<String> = open.keys().map(ToString::to_string).collect();
+    keep_in_use(devices, NotReleased::HardwareMayBeInUse, |device| {
+        names.contains(device)
+    });
+}
+
 /// Notes that it is not known when devices become free that are in use `now`, or are the same hardware as one that is:
 /// whether the pods on them can end could not be read.
 pub(super) fn note_unknown_ends(
