@@ -87,7 +87,7 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
     timeout: Duration,
 
-    /// How long the result must persist before the wait succeeds
+    /// How long the API must show the result before the wait succeeds
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
 

@@ -216,10 +216,10 @@ fn code(objection: &RemovalObjection) -> RemovalCode {
 #[rustfmt::skip] // A sentence an arm.
 pub(super) fn message(objection: &RemovalObjection) -> String {
     match objection {
-        RemovalObjection::InUse { pod, container, claim } => format!("container {container} of pod {pod} uses it through claim {claim}"),
-        RemovalObjection::InUseAndFree { pod } => format!("pod {pod} uses it, but in the API it is free"),
-        RemovalObjection::NotReserved { pod, claim } => format!("pod {pod} uses it, but claim {claim} is \
-            not reserved for that pod"),
+        RemovalObjection::InUse { pod, container, claim } => format!("the kubelet lists container {container} of pod {pod} as using it, through claim {claim}"),
+        RemovalObjection::InUseAndFree { pod } => format!("the kubelet lists pod {pod} as using it, but in the API it is free"),
+        RemovalObjection::NotReserved { pod, claim } => format!("the kubelet lists pod {pod} as using it, but claim {claim} \
+            is not reserved for that pod"),
         RemovalObjection::TaintedAndInUse => "its NoExecute taint evicts a pod that still uses it".to_owned(),
         RemovalObjection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
             does not list its pod: the pod may have been force-deleted"),

@@ -98,7 +98,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
 #[test]
 fn a_device_and_a_rule_are_explained() {
     insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @"
-    gpu.example.com/node-9/gpu-1: allocated to 1 claim; 1 taint; no request of a pending claim matches it
+    gpu.example.com/node-9/gpu-1: allocated to 1 claim; 1 taint; no pending claim could be allocated it
 
       published for node node-9; generation 2 of pool node-9 is current
       taint gpu.example.com/unhealthy=xid-79:NoExecute of the driver, since
@@ -432,8 +432,8 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
     let taint = json!({"key": "reserved", "effect": "NoSchedule"});
     let tainted = json!({"taints": [taint]});
     let tolerating = json!({"tolerations": [{"key": "reserved", "operator": "Exists"}]});
-    let closed = "waits for devices on the nodes on which it can be scheduled: none of them has \
-                  enough matching free devices, but another node has";
+    let closed = "waits for devices on the nodes on which it can be scheduled: none of them \
+                  has free devices that meet all its requests, but another node has";
     let not_checked = "not checked: free CPU and memory, pod affinity";
     for (more, node, part) in [
         (

@@ -106,15 +106,14 @@ pub(super) fn scheduling_exclusion(
     };
     if lacks_devices && !closed.is_empty() && is_placeable(question) {
         return Some(
-            "waits for devices on the nodes on which it can be scheduled: none of them has enough \
-             matching free devices, but another node has"
+            "waits for devices on the nodes on which it can be scheduled: none of them has free devices that meet all its requests, but another node has"
                 .to_owned(),
         );
     }
     let is_bound = lacks_devices && !scheduling.nodes.is_empty() && is_placeable(&anywhere);
     is_bound.then(|| {
         "waits for devices on the nodes that its node selector or affinity allows: none of them \
-         has enough matching free devices, but another node has"
+         has free devices that meet all its requests, but another node has"
             .to_owned()
     })
 }
@@ -245,7 +244,7 @@ pub(super) fn root_cause(
                 _ => " and without any single constraint",
             };
             format!(
-                "waits for devices: {} has enough matching free devices, even without any \
+                "waits for devices: {} has free devices that meet all its requests, even without any \
                  taint{constrained}",
                 searched.none()
             )

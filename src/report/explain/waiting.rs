@@ -240,7 +240,7 @@ impl WaitingRequest {
     fn lines(&self, knows_usable: bool) -> Vec<String> {
         let needs = match self.needed_device_count {
             Some(count) => count.to_string(),
-            None => "all devices of a node".to_owned(),
+            None => "all devices of a node at once".to_owned(),
         };
         let usable = match self.usable_devices.len() {
             _ if !knows_usable => "the number of matching free devices is unknown".to_owned(),
@@ -265,7 +265,7 @@ impl WaitingRequest {
     fn step(&self, claim: &NamespacedName, path: &str) -> Step {
         let needs = match self.needed_device_count {
             Some(count) => counted(usize::try_from(count).unwrap_or_default(), "device"),
-            None => "all devices of a node".to_owned(),
+            None => "all devices of a node at once".to_owned(),
         };
         let text = format!(
             "request {}: {needs} of class {}",
@@ -622,7 +622,7 @@ mod tests {
             ),
             (
                 RootCause::Devices,
-                "waits for devices: no node has enough matching free devices, even without any \
+                "waits for devices: no node has free devices that meet all its requests, even without any \
                  taint and without any single constraint",
             ),
             (
@@ -658,7 +658,7 @@ mod tests {
             assert_eq!(
                 self::root_cause(&RootCause::Devices, None, searched),
                 format!(
-                    "waits for devices: {none} has enough matching free devices, even without any \
+                    "waits for devices: {none} has free devices that meet all its requests, even without any \
                      taint"
                 )
             );
