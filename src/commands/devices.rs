@@ -146,7 +146,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         let reports = clusters::ask(context, asked).await?;
         return present(&reports, &ViewWarnings::default(), wanted, context);
     }
-    let (view, question, hints) = args.view(shown, context).await?;
+    let (view, question, notes) = args.view(shown, context).await?;
     let unknown = args.free && !view.knows_usage();
     if args.watch {
         // First, since the watch does not end.
@@ -158,11 +158,13 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let (report, view_warnings) = answer(&question, view).await?;
     let (report, hint) = args.fitted(report, wanted, context)?;
     let status = present(&report, &view_warnings, wanted, context)?;
-    let hints = hints.into_iter().chain(hint);
     if unknown {
         none_known_as_free(wanted, context)?;
     }
-    for hint in hints {
+    for note in notes {
+        context.printer.note(&note);
+    }
+    if let Some(hint) = hint {
         context.printer.hint(&hint);
     }
     Ok(status)
@@ -270,7 +272,7 @@ impl DevicesArgs {
             let shared: Vec<String> = shared.collect();
             filtered.notes.into_iter().chain(ambiguous).chain(shared)
         });
-        let hints = notes.chain(idle).chain(bare).collect();
+        let notes = notes.chain(idle).chain(bare).collect();
         let lines = match self.summary {
             Some(true) => DeviceLines::Nodes,
             Some(false) | None => DeviceLines::Devices,
@@ -280,7 +282,7 @@ impl DevicesArgs {
             columns,
             lines,
         };
-        Ok((view, listed, hints))
+        Ok((view, listed, notes))
     }
 }
 

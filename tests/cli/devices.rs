@@ -46,7 +46,7 @@ fn unknown_node_is_a_mistake_and_one_without_devices_an_empty_list() {
     assert_snapshot!(devices("--node node-11").shown(), @r"
     [stderr]
     No resources found
-    hint: node node-11 exists, but no device is local to it
+    node node-11 exists, but no device is local to it
     [exit status: 0]
     ");
     assert_snapshot!(devices("--node node-11 --class gpu").shown(), @r"

@@ -10,10 +10,12 @@ const RELATIONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 
 /// The sign that a word is, with `in`; empty for other words.
 pub(super) fn sign_of(token: &Token) -> &'static str {
-    match &token.kind {
-        TokenKind::Sign(sign) => sign,
-        TokenKind::Name(name) if name == "in" => "in",
-        _ => "",
+    if let TokenKind::Sign(sign) = &token.kind {
+        sign
+    } else if matches!(&token.kind, TokenKind::Name(name) if name == "in") {
+        "in"
+    } else {
+        ""
     }
 }
 

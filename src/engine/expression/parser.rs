@@ -200,7 +200,7 @@ impl<'a> Parser<'a> {
         let count = self.run(sign);
         self.place = self.place.saturating_add(count);
         let operand = self.member()?;
-        if count % 2 == 0 {
+        if count.is_multiple_of(2) {
             return Ok(operand);
         }
         operator(at, name, vec![operand])
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
         let negative = self.is_negative_number() && {
             let count = self.run("-");
             self.place = self.place.saturating_add(count);
-            count % 2 == 1
+            !count.is_multiple_of(2)
         };
         match self.sign() {
             "(" => {
@@ -372,12 +372,14 @@ impl<'a> Parser<'a> {
     /// The name of a field after its dot, which is at `at`.
     fn field(&mut self, at: usize, operand: Parsed, access: Access) -> Result<Parsed, Wrong> {
         let token = self.token();
-        let name = match &token.kind {
-            TokenKind::Name(name) if !matches!(name.as_str(), "true" | "false" | "null" | "in") => {
-                name
-            }
-            TokenKind::QuotedName(name) => name,
-            _ => return Err(self.unexpected()),
+        let name = if let TokenKind::Name(name) = &token.kind
+            && !matches!(name.as_str(), "true" | "false" | "null" | "in")
+        {
+            name
+        } else if let TokenKind::QuotedName(name) = &token.kind {
+            name
+        } else {
+            return Err(self.unexpected());
         };
         self.advance();
         let field = Field {
@@ -483,17 +485,14 @@ fn chain(left: Parsed, right: Parsed, is_and: bool) -> Result<Parsed, Wrong> {
     let at = left.expr.at;
     let mut depth = 0;
     let mut terms = Vec::new();
-    for side in [left, right] {
-        match side.expr.kind {
-            ExprKind::And(inner) if is_and => terms.extend(inner),
-            ExprKind::Or(inner) if !is_and => terms.extend(inner),
-            kind => {
-                terms.push(expr(side.expr.at, kind));
-                depth = side.depth.saturating_add(1).max(depth);
-                continue;
-            }
+    for mut side in [left, right] {
+        if let Some(inner) = terms_of(&mut side.expr.kind, is_and) {
+            terms.extend(inner);
+            depth = side.depth.max(depth);
+        } else {
+            terms.push(side.expr);
+            depth = side.depth.saturating_add(1).max(depth);
         }
-        depth = side.depth.max(depth);
     }
     let kind = if is_and {
         ExprKind::And(terms)
@@ -501,6 +500,21 @@ fn chain(left: Parsed, right: Parsed, is_and: bool) -> Result<Parsed, Wrong> {
         ExprKind::Or(terms)
     };
     part(expr(at, kind), depth)
+}
+
+/// The terms of a chain of the same sort.
+fn terms_of(kind: &mut ExprKind, is_and: bool) -> Option<Vec<Expr>> {
+    if let ExprKind::And(terms) = kind
+        && is_and
+    {
+        Some(std::mem::take(terms))
+    } else if let ExprKind::Or(terms) = kind
+        && !is_and
+    {
+        Some(std::mem::take(terms))
+    } else {
+        None
+    }
 }
 
 fn operator(at: usize, name: &str, arguments: Vec<Parsed>) -> Result<Parsed, Wrong> {
