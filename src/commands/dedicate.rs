@@ -58,9 +58,9 @@ pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
 
-    /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address
+    /// DRIVER, DRIVER/POOL/DEVICE, UUID, serial number or PCI address
     ///
-    /// `*` as driver, pool or device matches any.
+    /// DRIVER selects all devices of the driver. `*` as driver, pool or device matches any.
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 

@@ -41,8 +41,8 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
-    /// Devices, as DRIVER/POOL/DEVICE with * for any, or by UUID, serial number or PCI address; default:
-    /// all
+    /// Devices, as DRIVER or DRIVER/POOL/DEVICE with * for any, or by UUID, serial number or PCI address;
+    /// default: all
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     devices: Vec<String>,
 

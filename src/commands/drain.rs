@@ -39,7 +39,9 @@ use crate::report::plan;
 /// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start
 /// new pods before they stop old ones, and evicts the other pods through the Eviction API, which respects
 /// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement
-/// is ready. A unit is done when no claim holds its devices and the workloads of its pods are ready again.
+/// is ready. A unit is done when the workloads of its pods are ready again, and its devices are held by no
+/// claim (`idle`), or only by claims of pods that stay (`held`): pods of DaemonSets and pods with admin
+/// access. If all units are done, the exit code is 0.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Pods of DaemonSets (without

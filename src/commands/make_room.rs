@@ -50,6 +50,9 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// Exits with code 0 if the pod is scheduled, 1 if no eviction helps, 4 if refused, and 5 if another pod
 /// got the devices or on timeout.
+///
+/// For --expect, add `-o json` to the `preview` command that --dry-run prints after "to see all", if it
+/// prints one. The RoomReport that make-room writes is not accepted.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {

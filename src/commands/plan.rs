@@ -52,9 +52,9 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 pub(super) struct PlanArgs {
     /// Devices to choose from, and the taint they would get
     ///
-    /// As in `preview`: DRIVER/POOL/DEVICE with `*` for any, UUID, serial number or PCI address. Without
-    /// TAINT, assumes a taint that only wildcard tolerations (without a key) match. The plan assumes effect
-    /// NoExecute; the effect in TAINT is used only in the command that the plan prints.
+    /// As in `preview`: DRIVER, DRIVER/POOL/DEVICE with `*` for any, UUID, serial number or PCI address.
+    /// Without TAINT, assumes a taint that only wildcard tolerations (without a key) match. The plan assumes
+    /// effect NoExecute; the effect in TAINT is used only in the command that the plan prints.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 

@@ -69,7 +69,7 @@ enum What {
 
 const EXAMPLES: &str = "\
 Examples:
-  # What does a claim need to be allocated a device with this taint?
+  # Which toleration does a claim need to get a device with this taint?
   kubectl devicetaint tolerations dedicated=research:NoSchedule
 
   # A whole template that tolerates the taint of a rule
