@@ -43,9 +43,19 @@ pub(crate) fn tell_role(failure: Option<&Failure>, shown: RoleShown, context: &C
         RoleShown::Named => context.printer.hint(&format!(
             "for a ClusterRole that allows what was denied ({named}), add --show-role"
         )),
-        RoleShown::Whole => context.printer.block(&format!(
-            "This ClusterRole allows what was denied ({named}):\n{}",
-            cluster_role_for(context.connection.purpose, &denied)
-        )),
+        RoleShown::Whole => {
+            let purpose = context.connection.purpose;
+            let allows = match purpose {
+                Some(_) => {
+                    format!("has all permissions that the command needs (denied now: {named})")
+                }
+                // Without a purpose, the role has nothing but what was denied.
+                None => format!("allows what was denied ({named})"),
+            };
+            let role = cluster_role_for(purpose, &denied);
+            context
+                .printer
+                .block(&format!("This ClusterRole {allows}:\n{role}"));
+        }
     }
 }

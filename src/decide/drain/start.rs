@@ -221,13 +221,16 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
 fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
     let means = match limits.means {
         Means::Taint => return "with effect NoExecute, which ignores budgets".to_owned(),
-        Means::Restart => "by restarts of their Deployments, new pods first",
+        Means::Restart => "by restarting their Deployments, which start new pods first",
         Means::Auto if !restarts.owners.is_empty() => {
-            "by restarts of their Deployments, new pods first, others by the Eviction API"
+            "by restarting their Deployments, which start new pods first; other pods by the Eviction \
+             API"
         }
         Means::Auto | Means::Eviction => "by the Eviction API",
     };
     match limits.force_after {
+        // A rollout ignores budgets: they are only checked before it begins.
+        None if limits.means == Means::Restart => means.to_owned(),
         None => format!("{means}, which respects budgets"),
         Some(after) => format!(
             "{means}, and after {}s with effect NoExecute, which ignores budgets",
@@ -468,7 +471,7 @@ mod tests {
         let (lines, refused) = of(Means::Auto);
         assert_eq!(refused, None);
         insta::assert_snapshot!(lines, @"
-        Pods are removed by restarts of their Deployments, new pods first, others by the Eviction API, which respects budgets
+        Pods are removed by restarting their Deployments, which start new pods first; other pods by the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
           2 pods leave the devices, and restarts also replace others: 4 pods in all
           evicts pods that their workload recreates: team-a/api
@@ -476,7 +479,7 @@ mod tests {
         ");
         let (lines, refused) = of(Means::Restart);
         assert!(lines.starts_with(
-            "Pods are removed by restarts of their Deployments, new pods first, which"
+            "Pods are removed by restarting their Deployments, which start new pods first\n"
         ));
         let refused = refused.expect("a pod would stay");
         assert!(refused.contains("cannot be restarted"), "{refused}");

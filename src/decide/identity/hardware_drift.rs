@@ -127,8 +127,13 @@ fn compare(noted: &NotedHardware, driver: &DriverName, device: &Device) -> Hardw
         // One number of the hardware itself is enough.
         AttributeMeaning::Hardware if readable > 0 => HardwareDrift::Same,
         AttributeMeaning::Place if readable == wanted => HardwareDrift::Same,
-        AttributeMeaning::Hardware | AttributeMeaning::Place => {
-            HardwareDrift::Unknown("it no longer has any attribute that the rule records")
+        // Its place may be known; it says nothing where the hardware itself was noted.
+        AttributeMeaning::Hardware => HardwareDrift::Unknown(
+            "it no longer has any hardware attribute that the rule records, such as a UUID or \
+             serial number",
+        ),
+        AttributeMeaning::Place => {
+            HardwareDrift::Unknown("it no longer has all attributes that the rule records")
         }
     }
 }
@@ -203,8 +208,12 @@ mod tests {
         }
     }
 
-    const GONE: HardwareDrift =
-        HardwareDrift::Unknown("it no longer has any attribute that the rule records");
+    const GONE: HardwareDrift = HardwareDrift::Unknown(
+        "it no longer has any hardware attribute that the rule records, such as a UUID or serial \
+         number",
+    );
+    const PARTLY_GONE: HardwareDrift =
+        HardwareDrift::Unknown("it no longer has all attributes that the rule records");
 
     #[test]
     fn a_number_of_the_hardware_decides_wherever_it_is() {
@@ -264,7 +273,8 @@ mod tests {
                 &[("r/pciBusID", "x"), ("r/pcieRoot", "1")][..],
                 HardwareDrift::Same,
             ),
-            ("half of it", &[("r/pcieRoot", "1")], GONE),
+            ("half of it", &[("r/pcieRoot", "1")], PARTLY_GONE),
+            ("nothing to read", &[], PARTLY_GONE),
             (
                 "another",
                 &[("r/pciBusID", "y"), ("r/pcieRoot", "1")],

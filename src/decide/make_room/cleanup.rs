@@ -92,7 +92,10 @@ impl LeftRules {
 pub fn taken_over_line(left: &[DeviceTaintRule]) -> Option<String> {
     let names: Vec<String> = left.iter().map(|rule| rule.name.to_string()).collect();
     let until = left.iter().filter_map(|rule| rule.metadata.expires()).max();
-    let until = until.map_or_else(String::new, |until| format!(" (until {until})"));
+    let until = until.map_or_else(String::new, |until| match left {
+        [_] => format!(" (expires at {until})"),
+        _ => format!(" (the last one expires at {until})"),
+    });
     (!names.is_empty()).then(|| {
         format!(
             "takes over {} of another run for this pod: {}{until}; that run may still be going on",

@@ -567,7 +567,8 @@ fn a_run_that_takes_over_the_rules_of_another_says_so() {
         "{line}"
     );
     assert!(line.contains("make-room-a"), "{line}");
-    assert!(line.contains(&after(60).to_string()), "{line}");
+    let expiry = format!("(expires at {})", after(60));
+    assert!(line.contains(&expiry), "{line}");
     assert_eq!(taken_over_line(&[]), None);
 }
 

@@ -332,7 +332,7 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
         requests(&|_| true),
         requests(&|candidate| candidate.exclusions.is_empty()),
     ) {
-        (0, _) => "no pending claim could be allocated it".to_owned(),
+        (0, _) => "no pending claim could get this device".to_owned(),
         (1, 0) => "1 request of a pending claim matches it, but cannot get it now".to_owned(),
         (1, _) => {
             "1 request of a pending claim could get it now, considering devices only".to_owned()

@@ -240,12 +240,12 @@ pub(super) fn root_cause(
         RootCause::Devices => {
             let constrained = match spec.map_or(0, |spec| spec.constraints.len()) {
                 0 => "",
-                1 => " and without the constraint",
-                _ => " and without any single constraint",
+                1 => " and its constraint",
+                _ => " and any one of its constraints",
             };
             format!(
-                "waits for devices: {} has free devices that meet all its requests, even without any \
-                 taint{constrained}",
+                "waits for devices: {} has free devices that meet all its requests, even if all \
+                 taints{constrained} are ignored",
                 searched.none()
             )
         }

@@ -622,8 +622,8 @@ mod tests {
             ),
             (
                 RootCause::Devices,
-                "waits for devices: no node has free devices that meet all its requests, even without any \
-                 taint and without any single constraint",
+                "waits for devices: no node has free devices that meet all its requests, even if all \
+                 taints and any one of its constraints are ignored",
             ),
             (
                 RootCause::Constraints(vec![0, 1]),
@@ -658,8 +658,8 @@ mod tests {
             assert_eq!(
                 self::root_cause(&RootCause::Devices, None, searched),
                 format!(
-                    "waits for devices: {none} has free devices that meet all its requests, even without any \
-                     taint"
+                    "waits for devices: {none} has free devices that meet all its requests, even if all \
+                     taints are ignored"
                 )
             );
         }

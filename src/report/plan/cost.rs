@@ -119,9 +119,9 @@ impl Cost {
         let devices = counted(self.claimed_device_count, "claimed device");
         let bare = match self.bare_pod_count {
             0 => String::new(),
-            bare => format!(", {bare} without a controller"),
+            bare => format!(" ({bare} without a controller)"),
         };
-        format!("{pods} with {devices}{bare}; {tier}; {hazards}")
+        format!("{pods}{bare} with {devices}; {tier}; {hazards}")
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
             ),
             (
                 cost(Tier::BudgetsViolated, [2, 0, 1, 3, 4, 1]),
-                "3 pods with 4 claimed devices, 1 without a controller; PodDisruptionBudgets \
+                "3 pods (1 without a controller) with 4 claimed devices; PodDisruptionBudgets \
                  violated; hazards: 2 of severity danger, 1 of severity notice",
             ),
         ] {

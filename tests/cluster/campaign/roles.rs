@@ -114,13 +114,16 @@ fn run(world: &World<'_>, line: &str, flags: &str) -> Run {
     output.expect("timeout of coreutils").into()
 }
 
+/// What stands before the permissions that a command was denied.
+const DENIED: &str = "This ClusterRole has all permissions that the command needs (denied now: ";
+
 /// What the commands are told that somebody lacks who has these groups.
 fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) -> bool {
     let right = named(right);
     commands.iter().any(|line| {
         let said = run(world, line, &format!("{flags} --show-role")).stderr;
         let told = said.lines().find_map(|line| {
-            let rest = line.strip_prefix("This ClusterRole allows what was denied (")?;
+            let rest = line.strip_prefix(DENIED)?;
             rest.strip_suffix("):")
         });
         told.is_some_and(|told| told.split(", ").any(|told| told == right))
