@@ -1,6 +1,6 @@
 //! The role that would have allowed what was denied: said once, at the end of a command.
 
-use crate::cluster::{ClusterError, Permission, cluster_role_for};
+use crate::cluster::{ClusterError, Permission, Purpose, cluster_role_for};
 use crate::commands::context::Context;
 use crate::error::Failure;
 
@@ -46,11 +46,12 @@ pub(crate) fn tell_role(failure: Option<&Failure>, shown: RoleShown, context: &C
         RoleShown::Whole => {
             let purpose = context.connection.purpose;
             let allows = match purpose {
+                // Without a purpose, the role has nothing but what was denied; of what debug pods need, that of a drain has
+                // no more either.
+                Some(Purpose::Drain) | None => format!("allows what was denied ({named})"),
                 Some(_) => {
                     format!("has all permissions that the command needs (denied now: {named})")
                 }
-                // Without a purpose, the role has nothing but what was denied.
-                None => format!("allows what was denied ({named})"),
             };
             let role = cluster_role_for(purpose, &denied);
             context
