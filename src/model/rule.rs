@@ -159,6 +159,11 @@ impl RuleMetadata {
     pub const DRAIN_STAGE_SINCE: &str = in_group!("drain-stage-since");
     /// Annotation: how many units that drain has, and rules that unit, once all rules were there, as `UNITS/RULES`.
     pub const DRAIN_SIZE: &str = in_group!("drain-size");
+    /// Annotation: the name of the next rule of that unit, in a ring, by which a rule that was removed is known.
+    pub const DRAIN_NEXT: &str = in_group!("drain-next");
+    /// Annotation: the devices of that unit, a node, that the drain selects, as `DRIVER/POOL/DEVICE` with `*` for any,
+    /// separated by commas; `*` for all.
+    pub const DRAIN_SCOPE: &str = in_group!("drain-scope");
     /// Annotation: units of that drain whose rules somebody removed, as a JSON object of reasons.
     pub const DRAIN_REVERSED: &str = in_group!("drain-reversed");
     /// Annotation: the workloads that had pods on the devices of that unit, as a JSON list.

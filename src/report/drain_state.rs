@@ -9,7 +9,8 @@ use super::reference::ObjectReference;
 use super::time::Time;
 use crate::assess::DeviceBasis;
 use crate::decide::drain::{
-    DrainState, UnitProgress, UnitStage, UnitState, devices_of, requesters,
+    DrainState, UnitProgress, UnitStage, UnitState, devices_of, requesters, untainted,
+    untainted_line,
 };
 use crate::engine::holders::holders;
 use crate::model::RuleMetadata;
@@ -88,6 +89,14 @@ fn of_unit(unit: &UnitState, basis: &DeviceBasis<'_>) -> DrainUnit {
     if is_used_again {
         messages.push("was idle, but a claim holds a device again".to_owned());
     }
+    // Of a reversed unit, the reason is named already.
+    let left = match &unit.progress {
+        UnitProgress::Reversed(_) => Vec::new(),
+        _ => untainted(&unit.name, &unit.rules, &basis.reading.snapshot.slices),
+    };
+    let left = untainted_line(&left);
+    let is_open = left.is_some();
+    messages.extend(left.map(|line| format!("{line}; to taint them, run the same command again")));
     let knows_usage = basis.knows_usage();
     let claims = holding
         .iter()
@@ -108,10 +117,10 @@ fn of_unit(unit: &UnitState, basis: &DeviceBasis<'_>) -> DrainUnit {
         changed_by.filter_map(|rule| rule.metadata.annotation(RuleMetadata::CHANGED_BY));
     DrainUnit {
         name: unit.name.clone(),
-        unit_stage: if is_used_again {
-            UnitStage::Held
-        } else {
-            unit.progress.stage()
+        unit_stage: match &unit.progress {
+            UnitProgress::Idle | UnitProgress::Held if is_open => UnitStage::Blocked,
+            UnitProgress::Idle if is_used_again => UnitStage::Held,
+            progress => progress.stage(),
         },
         unit_stage_time: stage_time(unit).map(Time),
         messages,
@@ -198,6 +207,45 @@ mod tests {
         reading.gaps = vec![Gap::of(Kind::ResourceClaim, "denied")];
         let unit = shown(&reading);
         assert_eq!((unit.claims, unit.holding_pods), (None, None));
+    }
+
+    #[test]
+    fn a_node_with_devices_that_the_drain_does_not_taint_is_neither_idle_nor_held() {
+        let mut reading = reading();
+        let devices = ["gpu-0", "gpu-1"].map(|name| published(name, &[]));
+        reading.snapshot.slices = vec![slice(devices.into())];
+        let semantics = semantics(37);
+        let basis = DeviceBasis {
+            reading: &reading,
+            semantics: &semantics,
+            now: now(),
+        };
+        for (stage, scope, expected) in [
+            ("Idle", Some("*"), UnitStage::Blocked),
+            ("Held", Some("*"), UnitStage::Blocked),
+            ("Waiting", Some("*"), UnitStage::Waiting),
+            ("Idle", None, UnitStage::Idle),
+        ] {
+            let mut rule = named("a", "NoSchedule");
+            rule.selector = Some(selector("gpu-0"));
+            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+            rule.metadata.labels.extend([label]);
+            let notes = [
+                (RuleMetadata::DRAIN_STAGE, Some(stage)),
+                (RuleMetadata::DRAIN_UNIT, Some("node-7")),
+                (RuleMetadata::DRAIN_SCOPE, scope),
+            ];
+            for (key, note) in notes {
+                let note = note.map(|note| (key.to_owned(), note.to_owned()));
+                rule.metadata.annotations.extend(note);
+            }
+            let unit = reported(&drains(&[rule])[0], &basis).units.remove(0);
+            assert_eq!(unit.unit_stage, expected, "{stage} {scope:?}");
+            let found = unit.messages.iter().any(|line| {
+                line.contains("1 device of the node is not tainted by this drain: gpu.example.com/node-7/gpu-1")
+            });
+            assert_eq!(found, scope.is_some(), "{:?}", unit.messages);
+        }
     }
 
     #[test]

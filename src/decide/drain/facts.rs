@@ -34,6 +34,8 @@ pub struct UnitFacts {
     pub busy: BTreeSet<Uid>,
     /// What could not be read.
     pub unread: Vec<String>,
+    /// Devices of the unit that none of its rules selects, in a sentence; absent if there are none.
+    pub untainted: Option<String>,
     /// Whether a wait has observed that no claim holds the devices, under any name of their hardware.
     pub is_idle: bool,
     /// What the wait still sees on the devices, also by other names of the hardware, a line each.

@@ -28,6 +28,7 @@
 //! | Comparison with the controller before a drain | `announcement` |
 //! | Pauses and aborts between units | `pause` |
 //! | The size of a drain, and units whose rules were removed, as recorded on its rules | `completeness` |
+//! | Whether the rules of a drain select all devices of its nodes | `coverage` |
 //! | Workloads of a drain, as recorded on its rules, and whether they are ready | `recorded_workloads` |
 //! | Whether the devices of an idle unit are safe to pull | `removal_safety` |
 //! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
@@ -40,6 +41,7 @@
 
 mod announcement;
 mod completeness;
+mod coverage;
 mod current_stage;
 mod ending;
 mod facts;
@@ -70,6 +72,7 @@ mod watch;
 
 pub use announcement::{Announcement, announcement, refuse_difference};
 pub use completeness::{DrainSize, completion_patch, reversal_patch};
+pub use coverage::{refuse_unpublished, scope, untainted, untainted_line};
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{

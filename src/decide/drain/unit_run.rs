@@ -469,7 +469,7 @@ impl UnitRun {
         }
         if facts.pods.is_empty() && facts.other_claims.is_empty() {
             return if facts.is_idle {
-                UnitStep::Finished(UnitEnd::Idle)
+                done(UnitEnd::Idle, facts)
             } else {
                 let unknown = vec!["the devices are not known to be idle yet".to_owned()];
                 let waits = Some(facts.not_idle.clone()).filter(|lines| !lines.is_empty());
@@ -482,7 +482,7 @@ impl UnitRun {
         // A claim of a pod that is not known may belong to one that has to leave, so the unit is not done.
         if facts.other_claims.is_empty() && facts.pods.iter().all(kept) {
             let pods = facts.pods.iter().map(|pod| pod.name.to_string());
-            return UnitStep::Finished(UnitEnd::Held(pods.collect()));
+            return done(UnitEnd::Held(pods.collect()), facts);
         }
         self.wait_or_block(is_over, elapsed, self.reasons(facts, leaving))
     }
@@ -549,6 +549,15 @@ impl UnitRun {
             Departure::Eviction => format!("pod {name} was not evicted yet"),
         }
     }
+}
+
+/// The end of a unit of which nothing is left to evict. New pods can run on devices that no rule selects, and waiting does
+/// not change that: only another run creates rules.
+fn done(end: UnitEnd, facts: &UnitFacts) -> UnitStep {
+    UnitStep::Finished(match &facts.untainted {
+        Some(line) => UnitEnd::Blocked(vec![line.clone()]),
+        None => end,
+    })
 }
 
 #[cfg(test)]
@@ -662,6 +671,21 @@ mod tests {
         assert_eq!(evicts(&resumed.next(&as_before, seconds(1))), None);
         let whole = facts(vec![two], ready(3));
         assert_eq!(evicts(&resumed.next(&whole, seconds(1))), Some("web-2"));
+    }
+
+    #[test]
+    fn a_unit_with_devices_that_no_rule_selects_is_not_done() {
+        let line = "1 device of the node is not tainted".to_owned();
+        let agent = pod("agent", PodClass::DaemonSet, None);
+        for pods in [Vec::new(), vec![agent]] {
+            let at = UnitFacts {
+                is_idle: pods.is_empty(),
+                untainted: Some(line.clone()),
+                ..facts(pods, ready(3))
+            };
+            let step = UnitRun::new(limits()).next(&at, seconds(0));
+            assert_eq!(blocked(step), [&*line]);
+        }
     }
 
     #[test]

@@ -493,6 +493,7 @@ mod tests {
             unschedulable: Default::default(),
             busy: Default::default(),
             unread: Vec::new(),
+            untainted: None,
             is_idle: false,
             not_idle: Vec::new(),
         }

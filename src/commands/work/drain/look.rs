@@ -8,7 +8,8 @@ use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
     RecordedWorkloads, Unit, UnitFacts, UnitPod, pods_of, restart_states, rule_state,
-    tainted_since, workload_states, workloads_of_waiting, workloads_to_record,
+    tainted_since, untainted, untainted_line, workload_states, workloads_of_waiting,
+    workloads_to_record,
 };
 use crate::engine::holders::holders;
 use crate::engine::{Impact, PodImpact, ProposedTaint};
@@ -76,6 +77,7 @@ impl UnitObserver<'_> {
             })
             .map(|holder| holder.claim.name.clone())
             .collect();
+        let untainted = untainted(&self.unit.name, rules, &view.snapshot().slices);
         Ok(UnitFacts {
             now: Some(view.now),
             rules: rules_now,
@@ -86,6 +88,7 @@ impl UnitObserver<'_> {
             unschedulable,
             busy: BTreeSet::new(),
             unread: unknown,
+            untainted: untainted_line(&untainted),
             is_idle: false,
             not_idle: Vec::new(),
         })

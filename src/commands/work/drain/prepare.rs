@@ -20,8 +20,8 @@ use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlanFile, PlannedFacts, RecordedWorkloads, RestartFacts,
     RestartPlan, Unit, UnitKind, UnitLimits, UnitPod, drains as drain_states, failing_jobs,
     in_planned_order, joined, least_time, plan_lines, planned_devices, pods_of, progress_now,
-    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start, replaced_already, units,
-    wanted, workload_states,
+    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start, refuse_unpublished,
+    replaced_already, scope, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -226,7 +226,7 @@ impl DrainRequest {
                 .printer
                 .warn(&format!("unit {unit} is skipped: {why}"));
         }
-        let drafts = self.with_requester(drafts, rules);
+        let drafts = self.with_scope(self.with_requester(drafts, rules));
         let drafts = with_identities(drafts, view.snapshot(), &view.semantics, &[]);
         let existing = Terms {
             existing: Existing::Kept,
@@ -269,6 +269,9 @@ impl DrainRequest {
             })
             .filter(|run| !run.progress.is_over())
             .collect();
+        // While the driver of a node is away, only its allocated devices are known.
+        let open = runs.iter().map(|run| &run.unit);
+        refuse_unpublished(open, &inventory, self.unit_kind())?;
         Ok(Prepared {
             units: runs.iter().map(|run| run.unit.clone()).collect(),
             terms,
@@ -300,13 +303,31 @@ impl DrainRequest {
         devices: &BTreeSet<DeviceId>,
         inventory: &[DeviceState<'_>],
     ) -> Result<Vec<Unit>, Failure> {
+        let units = units(devices, inventory, self.unit_kind())?;
         Ok(match &self.plan {
-            Some(plan) => {
-                let units = units(devices, inventory, plan.file.unit_kind)?;
-                in_planned_order(&plan.file, units)
-            }
-            None => units(devices, inventory, self.kind)?,
+            Some(plan) => in_planned_order(&plan.file, units),
+            None => units,
         })
+    }
+
+    fn unit_kind(&self) -> UnitKind {
+        let planned = self.plan.as_ref().map(|plan| plan.file.unit_kind);
+        planned.unwrap_or(self.kind)
+    }
+
+    /// The drafts, on which is recorded what the drain selects of its nodes.
+    fn with_scope(&self, mut drafts: Vec<RuleDraft>) -> Vec<RuleDraft> {
+        let scope = match self.unit_kind() {
+            // The devices of a planned node are all of its devices.
+            UnitKind::Node => scope(&self.targets),
+            UnitKind::Device | UnitKind::Pool => None,
+        };
+        for draft in &mut drafts {
+            let key = RuleMetadata::DRAIN_SCOPE.to_owned();
+            let note = scope.clone().map(|scope| (key, scope));
+            draft.annotations.extend(note);
+        }
+        drafts
     }
 
     fn terms(&self, devices: &BTreeSet<DeviceId>) -> Result<DrainTerms, Failure> {

@@ -1,0 +1,269 @@
+//! Whether the rules of a drain select all devices of the nodes that it drains.
+//!
+//! While a driver is away, only those of its devices are known that claims hold. A node of which this is the case at the
+//! start is not drained: the other devices would get no taint, and pods once the driver is back. Devices that are published
+//! later are compared with what the drain selects, which its rules record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::unit::{Unit, UnitKind};
+use crate::engine::{DeviceState, published_on};
+use crate::error::Failure;
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, ResourceSlice, RuleMetadata};
+use crate::naming::device;
+use crate::naming::phrase::{counted, few};
+use crate::naming::shell::word;
+
+/// All devices of a node, as a rule records it.
+const ALL: &str = "*";
+
+/// Refuses units that are more than one device, of which a device is not published: what else they have is unknown.
+///
+/// # Errors
+///
+/// The units with their drivers, and the ways out.
+pub fn refuse_unpublished<'a>(
+    units: impl Iterator<Item = &'a Unit>,
+    inventory: &[DeviceState<'_>],
+    kind: UnitKind,
+) -> Result<(), Failure> {
+    let noun = match kind {
+        UnitKind::Device => return Ok(()),
+        UnitKind::Node => "node",
+        UnitKind::Pool => "pool",
+    };
+    let published = inventory.iter().filter(|state| state.published);
+    let published: BTreeSet<&DeviceId> = published.map(|state| &state.id).collect();
+    let mut missing: BTreeMap<(&str, &str), Vec<&DeviceId>> = BTreeMap::new();
+    for unit in units {
+        for id in unit.devices.iter().filter(|id| !published.contains(id)) {
+            let of_driver = missing.entry((&unit.name, id.driver.as_str()));
+            of_driver.or_default().push(id);
+        }
+    }
+    let Some(((first, driver), _)) = missing.first_key_value() else {
+        return Ok(());
+    };
+    let failure = Failure::refused(format!(
+        "which devices {noun} {first} has is unknown, because driver {driver} does not publish all of them; \
+         nothing was changed"
+    ));
+    let failure = missing
+        .iter()
+        .fold(failure, |failure, ((unit, driver), ids)| {
+            let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            failure.detail(format!(
+                "unit {unit}: in no current ResourceSlice of driver {driver}, although allocated: {}",
+                few(&names)
+            ))
+        });
+    let pools: BTreeSet<String> = missing
+        .values()
+        .flatten()
+        .map(|id| word(&format!("{}/{}/*", id.driver, id.pool)))
+        .collect();
+    let drivers: BTreeSet<&str> = missing.keys().map(|(_, driver)| *driver).collect();
+    let drivers: Vec<&str> = drivers.into_iter().collect();
+    let pools: Vec<String> = pools.into_iter().collect();
+    Err(failure
+        .hint(format!(
+            "start driver {}, and run the same command again",
+            drivers.join(", ")
+        ))
+        .hint(format!(
+            "to keep new pods off all devices until then, also unknown ones: \
+             kubectl devicetaint add {} KEY:NoSchedule",
+            pools.join(" ")
+        )))
+}
+
+/// What a drain of nodes selects, as its rules record it, from the devices that were `named` beside the nodes; none if
+/// it selects only single devices, to which none can be added.
+#[must_use]
+pub fn scope(named: &[String]) -> Option<String> {
+    if named.is_empty() {
+        return Some(ALL.to_owned());
+    }
+    let patterns = named.iter().filter_map(|text| device::parse(text).ok());
+    let patterns: Vec<String> = patterns
+        .filter(|it| it.driver.is_none() || it.pool.is_none() || it.device.is_none())
+        .map(|selector| device::format(&selector))
+        .collect();
+    (!patterns.is_empty()).then(|| patterns.join(","))
+}
+
+/// The devices that are published for this unit, a node, and that the drain selects but none of these `rules` of the
+/// unit does. Empty for units of another kind.
+#[must_use]
+pub fn untainted(unit: &str, rules: &[DeviceTaintRule], slices: &[ResourceSlice]) -> Vec<DeviceId> {
+    let scopes: BTreeSet<&str> = rules
+        .iter()
+        .filter_map(|rule| rule.metadata.annotation(RuleMetadata::DRAIN_SCOPE))
+        .collect();
+    if scopes.is_empty() {
+        return Vec::new();
+    }
+    let scopes: Vec<DeviceSelector> = scopes
+        .into_iter()
+        .flat_map(|text| text.split(','))
+        .filter_map(|text| match text {
+            ALL => Some(DeviceSelector::default()),
+            pattern => device::parse(pattern).ok(),
+        })
+        .collect();
+    let mut devices: Vec<DeviceId> = published_on(slices, unit).into_iter().collect();
+    devices.retain(|id| {
+        let mut rules = rules.iter().filter_map(|rule| rule.selector.as_ref());
+        scopes.iter().any(|scope| matches(scope, id)) && !rules.any(|one| matches(one, id))
+    });
+    devices
+}
+
+/// The sentence about devices that are not tainted; none if there are none.
+#[must_use]
+pub fn untainted_line(devices: &[DeviceId]) -> Option<String> {
+    let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+    let are = if names.len() == 1 { "is" } else { "are" };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} of the node {are} not tainted by this drain: {}",
+            counted(names.len(), "device"),
+            few(&names)
+        )
+    })
+}
+
+fn matches(selector: &DeviceSelector, id: &DeviceId) -> bool {
+    let DeviceSelector {
+        driver,
+        pool,
+        device,
+        ..
+    } = selector;
+    driver.as_ref().is_none_or(|driver| *driver == id.driver)
+        && pool.as_ref().is_none_or(|pool| *pool == id.pool)
+        && device.as_ref().is_none_or(|device| *device == id.device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{named, selector};
+    use crate::error::ExitStatus;
+    use crate::model::NodeName;
+    use crate::report::testing::{device, published, slice, slice_of};
+
+    fn state<'a>(id: &str, node: &'a NodeName, published: bool) -> DeviceState<'a> {
+        DeviceState {
+            id: device(id),
+            node: Some(node),
+            published,
+            device: None,
+            allocations: 0,
+            administrative: 0,
+            taints: Vec::new(),
+            claims: Vec::new(),
+            admin_claims: Vec::new(),
+            consumers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_node_or_pool_with_an_unpublished_device_is_refused_and_a_device_by_itself_is_not() {
+        let node = NodeName::from("node-3");
+        let inventory = [state("gpu-0", &node, true), state("gpu-1", &node, false)];
+        let unit = |devices: &[&str]| Unit {
+            name: "node-3".to_owned(),
+            devices: devices.iter().map(|name| device(name)).collect(),
+        };
+        let refused = |unit: &Unit, kind| {
+            refuse_unpublished([unit].into_iter(), &inventory, kind)
+                .err()
+                .map(|failure| {
+                    assert_eq!(failure.status(), ExitStatus::Refused);
+                    let lines = [failure.to_string()];
+                    let lines = lines.iter().chain(failure.details()).chain(failure.hints());
+                    lines.cloned().collect::<Vec<_>>().join("\n")
+                })
+        };
+        let both = unit(&["gpu-0", "gpu-1"]);
+        assert_eq!(refused(&unit(&["gpu-0"]), UnitKind::Node), None);
+        assert_eq!(refused(&both, UnitKind::Device), None);
+        assert!(refused(&both, UnitKind::Pool).is_some());
+        insta::assert_snapshot!(refused(&both, UnitKind::Node).unwrap(), @"
+        which devices node node-3 has is unknown, because driver gpu.example.com does not publish all of them; nothing was changed
+        unit node-3: in no current ResourceSlice of driver gpu.example.com, although allocated: gpu.example.com/node-7/gpu-1
+        start driver gpu.example.com, and run the same command again
+        to keep new pods off all devices until then, also unknown ones: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
+        ");
+    }
+
+    fn rule(device: &str, scope: Option<&str>) -> DeviceTaintRule {
+        let mut rule = named(device, "NoSchedule");
+        rule.selector = Some(selector(device));
+        let note = scope.map(|text| (RuleMetadata::DRAIN_SCOPE.to_owned(), text.to_owned()));
+        rule.metadata.annotations.extend(note);
+        rule
+    }
+
+    #[test]
+    fn devices_that_the_drain_would_select_and_no_rule_does_are_not_tainted() {
+        let nics = slice_of("nic.example.com", vec![published("nic-0", &[])]);
+        let gpus = slice(vec![published("gpu-0", &[]), published("gpu-1", &[])]);
+        let slices = [gpus, nics];
+        let names = |unit: &str, rules: &[DeviceTaintRule]| -> Vec<String> {
+            let devices = untainted(unit, rules, &slices).into_iter();
+            devices.map(|id| format!("{}", id.device)).collect()
+        };
+        let none: [&str; 0] = [];
+        for (scope, expected) in [
+            (None, &none[..]),
+            (Some("*"), &["gpu-1", "nic-0"][..]),
+            (Some("gpu.example.com/*/*"), &["gpu-1"][..]),
+            (Some("*/*/nic-0"), &["nic-0"][..]),
+            (Some("*/*/other,nic.example.com/*/*"), &["nic-0"][..]),
+        ] {
+            assert_eq!(
+                names("node-7", &[rule("gpu-0", scope)]),
+                expected,
+                "{scope:?}"
+            );
+        }
+        let all = [
+            rule("gpu-0", Some("gpu.example.com/*/*")),
+            rule("gpu-1", None),
+        ];
+        assert_eq!(names("node-7", &all), none);
+        assert_eq!(names("node-8", &[rule("gpu-0", Some("*"))]), none);
+        let lines: Vec<Option<String>> = [0, 1, 2]
+            .map(|count| [device("gpu-1"), device("gpu-2")][..count].to_vec())
+            .map(|devices| untainted_line(&devices))
+            .into();
+        assert_eq!(lines[0], None);
+        assert_eq!(
+            lines[1].as_deref(),
+            Some("1 device of the node is not tainted by this drain: gpu.example.com/node-7/gpu-1")
+        );
+        let several = lines[2].as_deref().unwrap_or_default();
+        assert!(several.starts_with("2 devices of the node are not tainted"));
+    }
+
+    #[test]
+    fn only_what_can_select_devices_that_come_later_is_recorded() {
+        let scope = |named: &[&str]| {
+            let named: Vec<String> = named.iter().map(|&text| text.to_owned()).collect();
+            super::scope(&named)
+        };
+        assert_eq!(scope(&[]).as_deref(), Some("*"));
+        assert_eq!(
+            scope(&["gpu.example.com"]).as_deref(),
+            Some("gpu.example.com/*/*")
+        );
+        assert_eq!(scope(&["gpu.example.com/node-7/gpu-0"]), None);
+        assert_eq!(scope(&["0000:3b:00.0"]), None);
+        assert_eq!(
+            scope(&["*/*/gpu-0", "gpu.example.com/node-7/gpu-0"]).as_deref(),
+            Some("*/*/gpu-0")
+        );
+    }
+}
