@@ -3,7 +3,7 @@
 //! A removed rule leaves no trace of itself. What is known of it is on the rules that are left: how many there were once all
 //! had been created, and which units a run has seen to be reversed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -32,16 +32,19 @@ impl DrainSize {
     }
 }
 
-/// The change that records on a rule that all rules exist; absent if the rule records it. `first` is the change to the first
-/// stage, for a rule that has none.
+/// The change that records on a rule that all rules exist, and which rule of the unit is `next` to it; absent if the rule
+/// records both. `first` is the change to the first stage, for a rule that has none.
 #[must_use]
 pub fn completion_patch(
     rule: &DeviceTaintRule,
     size: DrainSize,
+    next: &str,
     first: RulePatch,
 ) -> Option<RulePatch> {
     let has_stage = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE);
-    if has_stage.is_some() && DrainSize::of(rule) == Some(size) {
+    let noted_next = rule.metadata.annotation(RuleMetadata::DRAIN_NEXT);
+    let is_noted = DrainSize::of(rule) == Some(size) && noted_next == Some(next);
+    if has_stage.is_some() && is_noted {
         return None;
     }
     // One patch for both, so that a rule never has a size without a stage or the reverse.
@@ -50,9 +53,47 @@ pub fn completion_patch(
         None => first,
     };
     let text = format!("{}/{}", size.units, size.rules);
-    let noted = (RuleMetadata::DRAIN_SIZE.to_owned(), text);
-    patch.annotations.extend([noted]);
+    let size = (RuleMetadata::DRAIN_SIZE.to_owned(), text);
+    let next = (RuleMetadata::DRAIN_NEXT.to_owned(), next.to_owned());
+    patch.annotations.extend([size, next]);
     Some(patch)
+}
+
+/// Each of these rules of a unit with the name of the rule that is next to it, in a ring.
+#[must_use]
+pub fn ring(rules: &[DeviceTaintRule]) -> Vec<(&DeviceTaintRule, &str)> {
+    let mut sorted: Vec<&DeviceTaintRule> = rules.iter().collect();
+    sorted.sort_by(|left, right| left.name.cmp(&right.name));
+    let next = sorted.iter().cycle().skip(1);
+    let pairs = sorted.iter().zip(next);
+    pairs
+        .map(|(rule, next)| (*rule, next.name.as_str()))
+        .collect()
+}
+
+/// How many rules the unit of these `rules` once had; absent if none of them records it.
+pub(super) fn most_rules(rules: &[DeviceTaintRule]) -> Option<usize> {
+    let sizes = rules.iter().filter_map(DrainSize::of);
+    sizes.map(|size| size.rules).max()
+}
+
+/// Which rules of a unit were removed, as the `rules` that are left record it; absent if as many are there as once were.
+pub(super) fn removal(rules: &[DeviceTaintRule]) -> Option<String> {
+    let most = most_rules(rules)?;
+    let missing = most
+        .checked_sub(rules.len())
+        .filter(|missing| *missing > 0)?;
+    let there: BTreeSet<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
+    let next = rules
+        .iter()
+        .filter_map(|rule| rule.metadata.annotation(RuleMetadata::DRAIN_NEXT));
+    let gone: BTreeSet<&str> = next.filter(|name| !there.contains(name)).collect();
+    // Of rules that follow each other in the ring, only the first is known.
+    Some(match (gone.first(), missing) {
+        (Some(name), 1) => format!("rule {name} was removed"),
+        (Some(name), _) => format!("{missing} of {most} rules were removed, such as {name}"),
+        (None, _) => format!("{missing} of {most} rules were removed"),
+    })
 }
 
 /// The units whose rules were removed, with the reasons, as these rules of one drain record them.
@@ -102,26 +143,74 @@ mod tests {
         }
     }
 
+    fn noted_again() -> DeviceTaintRule {
+        let patch = completion_patch(&named("a", "NoSchedule"), SIZE, "b", first());
+        with(patch.expect("news"))
+    }
+
+    #[test]
+    fn the_rules_that_are_left_record_which_rule_was_removed() {
+        let rules = ["c", "a", "b", "d"].map(|name| named(name, "NoSchedule"));
+        let size = DrainSize { units: 1, rules: 4 };
+        let all: Vec<DeviceTaintRule> = ring(&rules)
+            .into_iter()
+            .map(|(rule, next)| {
+                let mut rule = rule.clone();
+                let patch = completion_patch(&rule, size, next, first()).expect("news");
+                rule.metadata.annotations.extend(patch.annotations);
+                rule
+            })
+            .collect();
+        let without = |gone: &[&str]| {
+            let mut left = all.clone();
+            left.retain(|rule| !gone.contains(&rule.name.as_str()));
+            removal(&left)
+        };
+        assert_eq!(without(&[]), None);
+        for name in ["a", "b", "c", "d"] {
+            let expected = format!("rule {name} was removed");
+            assert_eq!(without(&[name]), Some(expected));
+        }
+        assert_eq!(
+            without(&["b", "c"]).as_deref(),
+            Some("2 of 4 rules were removed, such as b")
+        );
+        let mut unnamed = all.clone();
+        unnamed.truncate(3);
+        for rule in &mut unnamed {
+            rule.metadata.annotations.remove(RuleMetadata::DRAIN_NEXT);
+        }
+        assert_eq!(
+            removal(&unnamed).as_deref(),
+            Some("1 of 4 rules were removed")
+        );
+        assert_eq!(removal(&rules[..1]), None, "the size is not recorded");
+        let one = [named("only", "NoSchedule")];
+        assert_eq!(ring(&one)[0].1, "only");
+    }
+
     const SIZE: DrainSize = DrainSize { units: 2, rules: 8 };
 
     #[test]
     fn the_size_is_recorded_once_and_a_stage_stays() {
         let rule = named("a", "NoSchedule");
         assert_eq!(DrainSize::of(&rule), None);
-        let noted = with(completion_patch(&rule, SIZE, first()).expect("news"));
+        let noted = with(completion_patch(&rule, SIZE, "b", first()).expect("news"));
         assert_eq!(DrainSize::of(&noted), Some(SIZE));
         let stage = |rule: &DeviceTaintRule| {
             let stage = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE);
             stage.map(str::to_owned)
         };
         assert_eq!(stage(&noted).as_deref(), Some("Waiting"));
-        assert_eq!(completion_patch(&noted, SIZE, first()), None);
+        assert_eq!(completion_patch(&noted, SIZE, "b", first()), None);
         let mut idle = noted;
         let note = (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned());
         idle.metadata.annotations.extend([note]);
         let larger = DrainSize { units: 3, ..SIZE };
-        let patch = completion_patch(&idle, larger, first()).expect("news");
-        assert_eq!(patch.annotations.len(), 1, "{patch:?}");
+        let patch = completion_patch(&idle, larger, "b", first()).expect("news");
+        assert_eq!(patch.annotations.len(), 2, "{patch:?}");
+        let other = completion_patch(&noted_again(), SIZE, "c", first());
+        assert!(other.is_some(), "the next rule is another");
     }
 
     #[test]

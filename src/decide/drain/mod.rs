@@ -71,7 +71,7 @@ mod virtual_time_tests;
 mod watch;
 
 pub use announcement::{Announcement, announcement, refuse_difference};
-pub use completeness::{DrainSize, completion_patch, reversal_patch};
+pub use completeness::{DrainSize, completion_patch, reversal_patch, ring};
 pub use coverage::{refuse_unpublished, scope, untainted, untainted_line};
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};

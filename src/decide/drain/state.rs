@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::completeness::{DrainSize, reversed_units};
+use super::completeness::{DrainSize, most_rules, removal, reversed_units};
 use super::stage::{ABORTED, UnitStage};
 use super::unit::Unit;
 use crate::decide::draft::{RuleDraft, RulePatch};
@@ -160,9 +160,7 @@ impl DrainState {
 impl UnitState {
     /// Whether as many of its rules are there as once were.
     fn has_all_rules(&self) -> bool {
-        let sizes = self.rules.iter().filter_map(DrainSize::of);
-        let most = sizes.map(|size| size.rules).max();
-        most.is_some_and(|most| self.rules.len() >= most)
+        most_rules(&self.rules).is_some_and(|most| self.rules.len() >= most)
     }
 }
 
@@ -220,8 +218,10 @@ pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {
         let mut removed = reversed_units(units.values().flatten());
         let units = units.into_iter().map(|(name, mut rules)| {
             rules.sort_by(|left, right| left.name.cmp(&right.name));
-            // What the rules show now goes before what was recorded: it names the rule and the user.
-            let progress = match (progress(&rules), removed.remove(&name)) {
+            // What the rules show now goes before what was recorded: it names the rule and the user. Nothing else shows a
+            // removal, whatever the stage was: new pods may use the device.
+            let recorded = removed.remove(&name);
+            let progress = match (progress(&rules), removal(&rules).or(recorded)) {
                 (reversed @ UnitProgress::Reversed(_), _) => reversed,
                 (_, Some(why)) => UnitProgress::Reversed(why),
                 (progress, None) => progress,
@@ -604,6 +604,23 @@ mod tests {
             &drains(&[noted("b", "node-2")]),
         );
         assert!(gone.is_err());
+    }
+
+    #[test]
+    fn a_unit_with_fewer_rules_than_it_had_is_reversed_whatever_its_stage() {
+        for stage in ["Idle", "Held", "Blocked", "Waiting"] {
+            let mut rule = sized("a", "node-1", "1/2");
+            let notes = [
+                (RuleMetadata::DRAIN_STAGE, stage),
+                (RuleMetadata::DRAIN_NEXT, "b"),
+            ];
+            let notes = notes.map(|(key, text)| (key.to_owned(), text.to_owned()));
+            rule.metadata.annotations.extend(notes);
+            let both = [rule.clone(), sized("b", "node-1", "1/2")];
+            assert!(!matches!(progress_of(&both), UnitProgress::Reversed(_)));
+            let reversed = UnitProgress::Reversed("rule b was removed".to_owned());
+            assert_eq!(progress_of(&[rule]), reversed, "{stage}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
     UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step, recording_patch,
-    reversal_patch, rule_state, settled_in,
+    reversal_patch, ring, rule_state, settled_in,
 };
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::blocks;
@@ -145,9 +145,9 @@ impl DrainOrder<'_> {
             };
             let found = self.workloads.get(&run.unit.name).cloned();
             let mut workloads = recording_patch(&rules, found.unwrap_or_default());
-            for rule in &rules {
+            for (rule, next) in ring(&rules) {
                 let waiting = UnitProgress::Waiting.patch(now);
-                let patch = completion_patch(rule, size, waiting);
+                let patch = completion_patch(rule, size, next, waiting);
                 let patch = match (patch, workloads.take()) {
                     (Some(mut patch), Some(recorded)) => {
                         patch.annotations.extend(recorded.annotations);
