@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
 use super::means::Means;
 use super::pod_class::{Inclusions, Treatment};
+use super::recorded_workloads::RecordedWorkloads;
 use super::restart::RestartState;
 use super::restart_run::{Departure, RestartReply, RestartRun};
 use super::state::UnitProgress;
@@ -118,7 +119,8 @@ struct Refusal {
 #[derive(Clone, Debug)]
 pub struct UnitRun {
     limits: UnitLimits,
-    /// Whether an earlier run has evicted pods: then the number of ready pods before the drain is unknown.
+    /// Whether an earlier run has evicted pods: then the number of ready pods before the drain is what that run recorded,
+    /// or unknown.
     is_resumed: bool,
     refused: BTreeMap<Uid, Refusal>,
     /// Workloads of pods that were evicted, also by taint.
@@ -163,6 +165,16 @@ impl UnitRun {
             is_resumed: true,
             ..Self::new(limits)
         }
+    }
+
+    /// A run that knows how many pods of these workloads were ready before the first run of the drain.
+    #[must_use]
+    pub fn recorded(mut self, workloads: &RecordedWorkloads) -> Self {
+        let ready = workloads
+            .iter()
+            .filter_map(|(uid, workload)| Some((uid.clone(), workload.ready?)));
+        self.before.extend(ready);
+        self
     }
 
     /// Its limits.
@@ -289,8 +301,12 @@ impl UnitRun {
         self.last
             .extend(last.filter_map(|pod| pod.workload.clone()));
         if self.is_resumed {
-            // An earlier run may have evicted pods of any of them.
-            self.touched.extend(facts.workloads.keys().cloned());
+            // An earlier run may have evicted pods of any of them, except of workloads whose pods no drain evicts.
+            let included = self.limits.included;
+            let pods = facts.pods.iter();
+            let pods = pods.filter(|pod| pod.class.treatment(included) != Treatment::Kept);
+            let workloads: Vec<Uid> = pods.filter_map(|pod| pod.workload.clone()).collect();
+            self.touched.extend(workloads);
         }
         for (uid, workload) in &facts.workloads {
             // Once a pod of the workload was evicted, fewer are ready, so the number from before is kept.
@@ -443,7 +459,18 @@ impl UnitRun {
         facts: &'a UnitFacts,
     ) -> Option<(&'a Uid, &'a String)> {
         let mut unplaced = facts.unschedulable.iter();
-        unplaced.find(|(uid, _)| self.touched.contains(*uid))
+        unplaced.find(|(uid, _)| self.touched.contains(*uid) && !self.was_short(facts, uid))
+    }
+
+    /// Whether the workload was short of pods before the drain, and has as many ready pods as then: its unschedulable pod is
+    /// no replacement.
+    fn was_short(&self, facts: &UnitFacts, uid: &Uid) -> bool {
+        let wanted = facts.workloads.get(uid).and_then(|state| state.wanted);
+        let before = self.before.get(uid);
+        let was_short = before
+            .zip(wanted)
+            .is_some_and(|(before, wanted)| *before < wanted);
+        was_short && self.is_whole(facts, uid)
     }
 
     /// Whether an eviction was refused, and a replacement waits for a device that no pod of its owner releases. While a
@@ -451,8 +478,11 @@ impl UnitRun {
     fn is_starved(&self, facts: &UnitFacts) -> bool {
         let mut unplaced = facts.unschedulable.keys();
         !self.refused.is_empty()
-            && unplaced
-                .any(|uid| self.touched.contains(uid) && !self.restarts.is_ongoing(uid, facts))
+            && unplaced.any(|uid| {
+                self.touched.contains(uid)
+                    && !self.restarts.is_ongoing(uid, facts)
+                    && !self.was_short(facts, uid)
+            })
     }
 
     /// The next step if no pod is left to evict, or if the controller evicts the pods.
@@ -565,7 +595,9 @@ mod tests {
     use super::*;
     use crate::decide::drain::order::{BudgetState, Harm};
     use crate::decide::drain::pod_class::PodClass;
+    use crate::decide::drain::recorded_workloads::RecordedWorkload;
     use crate::decide::drain::restart::RestartProgress;
+    use crate::model::Kind;
     use crate::report::testing::pod as running;
 
     fn seconds(seconds: u64) -> Duration {
@@ -686,6 +718,57 @@ mod tests {
             let step = UnitRun::new(limits()).next(&at, seconds(0));
             assert_eq!(blocked(step), [&*line]);
         }
+    }
+
+    #[test]
+    fn a_continued_drain_compares_with_the_recorded_number_of_ready_pods() {
+        let recorded = |ready| {
+            let workload = RecordedWorkload {
+                kind: Kind::ReplicaSet,
+                name: crate::report::testing::name("team-a", "web"),
+                ready,
+            };
+            UnitRun::resumed(limits()).recorded(&[(Uid::from("web"), workload)].into())
+        };
+        // Of three pods, one was unschedulable before the drain.
+        let mut short = facts(vec![web("web-2")], ready(2));
+        short.unschedulable = [(Uid::from("web"), "web-3: no device".to_owned())].into();
+        for (before, is_evicted) in [(Some(2), true), (Some(3), false), (None, false)] {
+            let step = recorded(before).next(&short, seconds(0));
+            assert_eq!(evicts(&step).is_some(), is_evicted, "{before:?}");
+        }
+        // After an eviction, the number from before the drain is needed again.
+        let mut run = recorded(Some(2));
+        accept(&mut run, &web("web-1"));
+        short.workloads = ready(1);
+        assert_eq!(evicts(&run.next(&short, seconds(1))), None);
+        short.workloads = ready(2);
+        assert_eq!(evicts(&run.next(&short, seconds(2))), Some("web-2"));
+    }
+
+    #[test]
+    fn a_continued_drain_does_not_wait_for_workloads_whose_pods_it_never_evicts() {
+        let monitor = pod("monitor-1", PodClass::Monitor, Some("monitor"));
+        let mut workloads = ready(3);
+        let state = WorkloadState {
+            name: "DaemonSet team-a/monitor".to_owned(),
+            ready: Some(7),
+            wanted: Some(8),
+            has_ended: false,
+        };
+        workloads.insert("monitor".into(), state);
+        let at = |pods| UnitFacts {
+            unschedulable: [(Uid::from("monitor"), "monitor-8: no device".to_owned())].into(),
+            ..facts(pods, workloads.clone())
+        };
+        let one = web("web-1");
+        let mut run = UnitRun::resumed(limits());
+        let step = run.next(&at(vec![one.clone(), monitor.clone()]), seconds(0));
+        assert_eq!(evicts(&step), Some("web-1"));
+        accept(&mut run, &one);
+        let step = run.next(&at(vec![monitor]), seconds(1));
+        let held = UnitEnd::Held(vec!["team-a/monitor-1".to_owned()]);
+        assert_eq!(step, UnitStep::Finished(held));
     }
 
     #[test]

@@ -17,8 +17,8 @@ use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
-    UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step, recording_patch,
-    reversal_patch, ring, rule_state, settled_in,
+    UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step,
+    recorded_workloads, recording_patch, reversal_patch, ring, rule_state, settled_in,
 };
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::blocks;
@@ -338,7 +338,7 @@ impl DrainOrder<'_> {
         let began = Instant::now();
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
         let unit_run = if run.progress.has_begun() {
-            UnitRun::resumed(self.limits)
+            UnitRun::resumed(self.limits).recorded(&recorded_workloads(&rules))
         } else {
             UnitRun::new(self.limits)
         };
