@@ -1,9 +1,11 @@
 //! Result of a drain, in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::state::{UnitProgress, drains};
 use super::unit_run::UnitEnd;
 use crate::error::{ExitStatus, Failure};
+use crate::model::DeviceTaintRule;
 use crate::naming::phrase::{counted, few};
 use crate::naming::shell::word;
 
@@ -18,8 +20,10 @@ pub struct DrainEnd {
     pub running: Vec<String>,
     /// Units that the run did not start.
     pub waiting: Vec<String>,
-    /// Units that were reversed before the run, with the reasons.
+    /// Units that were reversed before the run, or since this run has ended them, with the reasons.
     pub skipped: BTreeMap<String, String>,
+    /// Why the rules could not be read at the end; absent if they were.
+    pub unread: Option<String>,
 }
 
 impl DrainEnd {
@@ -79,12 +83,7 @@ impl DrainEnd {
                     failure.detail(format!("not started: {}", few(&self.waiting)))
                 };
                 let reversed = self.reversed();
-                // The taints of reversed units do not stay.
-                let failure = if reversed.is_empty() {
-                    failure.detail(TAINTS_STAY)
-                } else {
-                    failure
-                };
+                let failure = self.taints().into_iter().fold(failure, Failure::detail);
                 let failure = reversed.into_iter().fold(failure, |failure, line| {
                     failure.detail(format!("reversed by another user or program: {line}"))
                 });
@@ -95,10 +94,71 @@ impl DrainEnd {
     }
 }
 
-/// What goes on without the command.
-const TAINTS_STAY: &str = "the taints stay: no new pods are scheduled on the devices";
-
 impl DrainEnd {
+    /// Notes the units that were reversed after this run had ended or passed them, as the rules show that are `found` at the
+    /// end; or why these could not be read.
+    pub fn observe(&mut self, found: Result<&[DeviceTaintRule], String>) {
+        let rules = match found {
+            Ok(rules) => rules,
+            Err(why) => {
+                self.unread = Some(why);
+                return;
+            }
+        };
+        let state = drains(rules).into_iter().find(|it| it.name == self.name);
+        let units = state.map(|state| state.units).unwrap_or_default();
+        let reported = self.reversed_names();
+        let there: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
+        let mut reversed: BTreeMap<String, String> = self
+            .names()
+            .filter(|name| !there.contains(name))
+            .map(|name| (name.to_owned(), "its rules were removed".to_owned()))
+            .collect();
+        reversed.extend(units.into_iter().filter_map(|unit| match unit.progress {
+            UnitProgress::Reversed(why) => Some((unit.name, why)),
+            UnitProgress::Waiting
+            | UnitProgress::Draining
+            | UnitProgress::Blocked
+            | UnitProgress::Idle
+            | UnitProgress::Held => None,
+        }));
+        reversed.retain(|name, _| !reported.contains(name));
+        self.skipped.extend(reversed);
+    }
+
+    /// The units of this run.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let ended = self.units.iter().map(|(name, _)| name);
+        let others = self.running.iter().chain(&self.waiting);
+        ended.chain(others).map(String::as_str)
+    }
+
+    /// The names of the units that others have reversed.
+    fn reversed_names(&self) -> BTreeSet<String> {
+        let ended = self.units.iter().filter_map(|(unit, end)| match end {
+            UnitEnd::Reversed(_) => Some(unit),
+            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => None,
+        });
+        ended.chain(self.skipped.keys()).cloned().collect()
+    }
+
+    /// What becomes of the taints without the command; nothing if no unit has its taints.
+    fn taints(&self) -> Option<String> {
+        const STAY: &str = "stay: only pods that tolerate them can be scheduled on the devices";
+        if let Some(why) = &self.unread {
+            return Some(format!(
+                "whether the taints are unchanged is unknown: {why}"
+            ));
+        }
+        let reversed = self.reversed_names();
+        if reversed.is_empty() {
+            return Some(format!("the taints {STAY}"));
+        }
+        let mut names = self.names();
+        let is_left = names.any(|name| !reversed.contains(name));
+        is_left.then(|| format!("the taints of the other units {STAY}"))
+    }
+
     /// The units that others have reversed, before the run or meanwhile, with the reasons.
     fn reversed(&self) -> Vec<String> {
         let ended = self.units.iter().filter_map(|(unit, end)| match end {
@@ -162,6 +222,8 @@ pub fn next_line(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::testing::named;
+    use crate::model::{Effect, RuleMetadata};
 
     fn ended(end: UnitEnd) -> DrainEnd {
         DrainEnd {
@@ -170,8 +232,12 @@ mod tests {
             running: Vec::new(),
             waiting: vec!["node-2".to_owned()],
             skipped: BTreeMap::new(),
+            unread: None,
         }
     }
+
+    const TAINTS_STAY: &str =
+        "the taints stay: only pods that tolerate them can be scheduled on the devices";
 
     #[test]
     fn a_unit_that_is_blocked_taken_over_or_reversed_fails_the_command() {
@@ -240,8 +306,66 @@ mod tests {
             last,
             Some("reversed by another user or program: unit node-3: rule b was removed")
         );
-        let mut details = failure.details().iter();
-        assert!(details.all(|detail| detail != TAINTS_STAY));
+        let others = "the taints of the other units stay: only pods that tolerate them can be scheduled on the devices";
+        let details = failure.details();
+        assert!(details.iter().all(|detail| detail != TAINTS_STAY));
+        assert!(details.iter().any(|detail| detail == others), "{details:?}");
+        end.units.truncate(1);
+        end.observe(Err("denied".to_owned()));
+        let failure = end.status().unwrap_err();
+        let last = failure.details().last().map(String::as_str);
+        assert_eq!(
+            last,
+            Some("whether the taints are unchanged is unknown: denied")
+        );
+    }
+
+    #[test]
+    fn units_that_were_reversed_after_they_had_ended_are_named() {
+        let rule = |name: &str, unit: &str| {
+            let mut rule = named(name, "NoSchedule");
+            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+            rule.metadata.labels.extend([label]);
+            let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
+            rule.metadata.annotations.extend([note]);
+            rule
+        };
+        let (one, two) = (rule("a", "node-1"), rule("b", "node-2"));
+        let mut lowered = one.clone();
+        lowered.taint.effect = Effect::None;
+        let details = |end: UnitEnd, rules: &[DeviceTaintRule]| -> Vec<String> {
+            let mut end = ended(end);
+            end.observe(Ok(rules));
+            match end.status() {
+                Ok(_) => Vec::new(),
+                Err(failure) => failure.details().to_vec(),
+            }
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(details(UnitEnd::Idle, &[one.clone(), two.clone()]), none);
+        assert_eq!(
+            details(UnitEnd::Idle, &[lowered.clone(), two.clone()]),
+            ["unit node-1: rule a was set to None"]
+        );
+        assert_eq!(
+            details(UnitEnd::Idle, &[one]),
+            ["unit node-2: its rules were removed"]
+        );
+        let blocked = || UnitEnd::Blocked(vec!["x".to_owned()]);
+        let found = details(blocked(), &[lowered, two]);
+        assert_eq!(
+            found.last().map(String::as_str),
+            Some("reversed by another user or program: unit node-1: rule a was set to None")
+        );
+        // Of no unit the taints are left.
+        let found = details(blocked(), &[]);
+        assert!(found.iter().all(|line| !line.contains("stay")), "{found:?}");
+        let before = UnitEnd::Reversed("rule a was removed".to_owned());
+        assert_eq!(
+            details(before, &[rule("b", "node-2")]),
+            ["unit node-1: rule a was removed"],
+            "each once"
+        );
     }
 
     #[test]

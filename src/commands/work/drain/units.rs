@@ -55,6 +55,7 @@ impl DrainOrder<'_> {
             running: Vec::new(),
             waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
             skipped: self.skipped.clone(),
+            unread: None,
         };
         self.context.ledger.advise(interrupted(self.name));
         self.complete(units, mutation).await?;
@@ -85,7 +86,17 @@ impl DrainOrder<'_> {
             }
         }
         match stopped {
-            None => Ok(board.end()),
+            None => {
+                let mut end = board.end();
+                // A unit that has ended may have been reversed while the others were drained.
+                let found = mutation.rules.list().await;
+                let found = found.map_err(|error| error.to_string()).map(|found| {
+                    let rules = found.objects.into_iter().map(|stored| stored.fact);
+                    rules.collect::<Vec<_>>()
+                });
+                end.observe(found.as_deref().map_err(String::clone));
+                Ok(end)
+            }
             Some(StoppedDrain::At(failure)) => Err(failure),
             Some(StoppedDrain::Before(failure)) => {
                 let waiting = board.end().waiting;
