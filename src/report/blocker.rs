@@ -43,6 +43,9 @@ pub struct Blocker {
     /// Kind of the workload whose pods are recreated, for advice.
     #[serde(skip)]
     pub workload_kind: Option<String>,
+    /// The terminating pods for which the claim holds its devices, each with what keeps it, in words.
+    #[serde(skip)]
+    pub leaving: Vec<(NamespacedName, String)>,
 }
 
 /// Why a wait is blocked, or what a pod of a rule waits for.
@@ -139,6 +142,7 @@ impl Blocker {
             until_time: None,
             message,
             workload_kind: None,
+            leaving: Vec::new(),
         }
     }
 
@@ -230,7 +234,10 @@ impl Blocker {
         );
         // The first pod stands for all: where devices are local to a node, all pods of their claim run there.
         let pod = holder.pods.first();
+        let leaving = holder.leaving.iter();
+        let leaving = leaving.map(|left| (left.pod.name.clone(), why(&left.obstacle, now)));
         Self {
+            leaving: leaving.collect(),
             uid: reference::known(&holder.claim.uid),
             node: pod.and_then(|pod| pod.node.as_ref().map(ToString::to_string)),
             ..Self::of(BlockerReason::Held, message).named(claim)

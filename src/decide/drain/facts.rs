@@ -38,6 +38,8 @@ pub struct UnitFacts {
     pub untainted: Option<String>,
     /// Whether a wait has observed that no claim holds the devices, under any name of their hardware.
     pub is_idle: bool,
+    /// What keeps terminating pods, in words, as far as the wait has found it.
+    pub terminating: BTreeMap<NamespacedName, String>,
     /// What the wait still sees on the devices, also by other names of the hardware, a line each.
     pub not_idle: Vec<String>,
 }

@@ -20,6 +20,7 @@
 //! | The pods of a unit in the order in which they are evicted | `order` |
 //! | Owners that a drain restarts | `restart_plan` |
 //! | Reasons to refuse a drain before anything is tainted | `start` |
+//! | Pods that cannot terminate, and when the others are gone | `termination` |
 //! | Mechanisms by which pods are removed | `means` |
 //! | The next step of one unit | `unit_run` |
 //! | Deployments that create new pods first, and the progress of a restart | `restart` |
@@ -60,6 +61,7 @@ mod restart_run;
 mod stage;
 mod start;
 mod state;
+mod termination;
 mod terms;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -98,6 +100,7 @@ pub use restart_run::RestartReply;
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, least_time, plan_lines, refuse_start};
 pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, wanted};
+pub use termination::{Terminations, rest_of_grace};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
 pub use unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};

@@ -9,6 +9,7 @@ use super::facts::UnitPod;
 use super::means::Means;
 use super::pod_class::{PodClass, Treatment};
 use super::restart_plan::RestartPlan;
+use super::termination::Terminations;
 use super::unit::Unit;
 use super::unit_run::UnitLimits;
 use crate::assess::Replacements;
@@ -38,6 +39,8 @@ pub struct DrainPlan<'a> {
     pub failing_jobs: &'a [String],
     /// The time that grace periods may take.
     pub least: Duration,
+    /// Whether the pods can terminate.
+    pub terminations: &'a Terminations,
     /// Other devices of the same hardware that are in use and not drained, a line each.
     pub siblings: &'a [String],
     /// Owners of these pods that are restarted.
@@ -174,7 +177,9 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         ));
     }
     let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
-    for pod in pods.iter().filter(|pod| !restarts.restarts(pod)) {
+    let (terminating, others): (Vec<&UnitPod>, Vec<&UnitPod>) =
+        pods.iter().partition(|pod| pod.is_terminating);
+    for pod in others.into_iter().filter(|pod| !restarts.restarts(pod)) {
         let names = classes.entry(pod.class).or_default();
         names.push(pod.name.to_string());
     }
@@ -182,6 +187,11 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         let (verb, condition) = treated(*class, limits);
         format!("  {verb} {}{condition}: {}", class.describe(), few(pods))
     }));
+    if !terminating.is_empty() {
+        let names = terminating.iter().map(|pod| pod.name.to_string());
+        let names: Vec<String> = names.collect();
+        lines.push(format!("  already terminating: {}", few(&names)));
+    }
     lines.extend(plan.siblings.iter().map(|line| {
         format!("  not drained: {line}; the unit cannot become idle (--with-partitions drains partitions)")
     }));
@@ -203,8 +213,8 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         ));
     }
     lines.push(format!(
-        "  expected time: up to {} for grace periods, and the time until replacements are ready; at most {} for each unit (--timeout)",
-        human(plan.least),
+        "  expected time: {}; at most {} for each unit (--timeout)",
+        plan.terminations.expected_time(&human(plan.least)),
         human(limits.timeout)
     ));
     if limits.accepts_unplaceable {
@@ -362,6 +372,7 @@ mod tests {
         let plan = DrainPlan {
             siblings: &[],
             failing_jobs: &[],
+            terminations: &Terminations::default(),
             least: Duration::from_secs(30),
             name: "fw",
             units: &[],
@@ -455,6 +466,7 @@ mod tests {
             let plan = DrainPlan {
                 siblings: &[],
                 failing_jobs: &[],
+                terminations: &Terminations::default(),
                 least: Duration::from_secs(30),
                 name: "fw",
                 units: &[],
@@ -511,6 +523,39 @@ mod tests {
     }
 
     #[test]
+    fn terminating_pods_are_not_called_evicted_and_no_time_is_expected_of_pods_that_cannot_terminate()
+     {
+        let mut leaving = pod("nr7", PodClass::Unmanaged);
+        leaving.is_terminating = true;
+        let pods = [pod("web", PodClass::Replicated), leaving];
+        let mut limits = limits();
+        limits.included.unmanaged = true;
+        let stuck = Terminations {
+            stuck: vec!["team-a/nr7 (node node-7 is NotReady)".to_owned()],
+            is_unknown: false,
+        };
+        let plan = DrainPlan {
+            siblings: &[],
+            failing_jobs: &[],
+            least: Duration::from_secs(30),
+            terminations: &stuck,
+            name: "fw",
+            units: &[],
+            parallel: 1,
+            pods: &pods,
+            replacements: &replacements(&[], 0),
+            limits: &limits,
+            restarts: &RestartPlan::default(),
+            unread: &[],
+        };
+        insta::assert_snapshot!(plan_lines(&plan).split_off(2).join("\n"), @"
+          evicts pods that their workload recreates: team-a/web
+          already terminating: team-a/nr7
+          expected time: unknown, because 1 pod cannot terminate until nodes and drivers are running again: team-a/nr7 (node node-7 is NotReady); at most 60s for each unit (--timeout)
+        ");
+    }
+
+    #[test]
     fn what_could_not_be_read_refuses_whatever_is_accepted() {
         let none = replacements(&[], 0);
         let mut accepting = limits();
@@ -518,6 +563,7 @@ mod tests {
         let plan = DrainPlan {
             siblings: &[],
             failing_jobs: &[],
+            terminations: &Terminations::default(),
             least: Duration::from_secs(30),
             name: "fw",
             units: &[],
@@ -551,6 +597,7 @@ mod tests {
         let plan = DrainPlan {
             siblings: &[],
             failing_jobs: &["team-a/train".to_owned()],
+            terminations: &Terminations::default(),
             least: Duration::from_secs(90),
             name: "fw",
             units: &units,

@@ -535,7 +535,10 @@ impl UnitRun {
         for pod in leaving {
             let name = &pod.name;
             reasons.push(match self.refused.get(&pod.uid) {
-                _ if pod.is_terminating => format!("pod {name} is terminating"),
+                _ if pod.is_terminating => match facts.terminating.get(name) {
+                    Some(why) => format!("pod {name}: {why}"),
+                    None => format!("pod {name} is terminating"),
+                },
                 Some(refused) => format!("pod {name}: {}", refused.message),
                 None => self.why_it_stays(facts, pod),
             });
@@ -1102,8 +1105,18 @@ mod tests {
             ..idle()
         };
         assert_eq!(
-            blocked(next(terminating)),
+            blocked(next(terminating.clone())),
             ["pod team-a/stays is terminating"]
+        );
+        let name = crate::report::testing::name("team-a", "stays");
+        let why = "terminating, its node is not ready".to_owned();
+        let known = UnitFacts {
+            terminating: [(name, why)].into(),
+            ..terminating
+        };
+        assert_eq!(
+            blocked(next(known)),
+            ["pod team-a/stays: terminating, its node is not ready"]
         );
     }
 

@@ -496,6 +496,7 @@ mod tests {
             untainted: None,
             is_idle: false,
             not_idle: Vec::new(),
+            terminating: Default::default(),
         }
     }
 

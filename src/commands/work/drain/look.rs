@@ -91,6 +91,7 @@ impl UnitObserver<'_> {
             untainted: untainted_line(&untainted),
             is_idle: false,
             not_idle: Vec::new(),
+            terminating: BTreeMap::new(),
         })
     }
 

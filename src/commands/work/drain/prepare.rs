@@ -18,10 +18,10 @@ use crate::decide::choice::{
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, Means, PlanFile, PlannedFacts, RecordedWorkloads, RestartFacts,
-    RestartPlan, Unit, UnitKind, UnitLimits, UnitPod, drains as drain_states, failing_jobs,
-    in_planned_order, joined, least_time, plan_lines, planned_devices, pods_of, progress_now,
-    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start, refuse_unpublished,
-    replaced_already, scope, units, wanted, workload_states,
+    RestartPlan, Terminations, Unit, UnitKind, UnitLimits, UnitPod, drains as drain_states,
+    failing_jobs, in_planned_order, joined, least_time, plan_lines, planned_devices, pods_of,
+    progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start,
+    refuse_unpublished, replaced_already, rest_of_grace, scope, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -452,10 +452,17 @@ impl DrainRequest {
             .map(Sibling::line)
             .collect();
         let fates = job_fates(&of_leaving, &view.reading);
+        let ending: Vec<&UnitPod> = pods
+            .iter()
+            .filter(|pod| pod.is_terminating || pod.is_evicted(limits.included))
+            .collect();
+        let terminations = Terminations::of(&ending, &impact, &view.reading);
+        let least = least_time(&leaving, &of_leaving).max(rest_of_grace(&pods, view.now));
         let plan = DrainPlan {
             siblings: &siblings,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
-            least: least_time(&leaving, &of_leaving),
+            least,
+            terminations: &terminations,
             name: &prepared.terms.name,
             units: &prepared.units,
             parallel: self.parallel,

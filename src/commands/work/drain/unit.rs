@@ -116,7 +116,10 @@ impl UnitDrain<'_, '_, '_> {
             if let Some(end) = is_idle(idle_wait.idleness, &mut facts)? {
                 return Ok(end);
             }
-            facts.not_idle = messages(&idle_wait.left.borrow());
+            let left = idle_wait.left.borrow();
+            facts.not_idle = messages(&left);
+            facts.terminating = left.iter().flat_map(|it| it.leaving.clone()).collect();
+            drop(left);
             // Between this and the step no other unit decides anything.
             facts.busy = self.board.occupied_beside(name);
             let step = run.next(&facts, began.elapsed());

@@ -317,6 +317,7 @@ impl Simulation {
             },
             is_idle: idle_since.is_some_and(|since| since + 2 <= self.now),
             not_idle: Vec::new(),
+            terminating: BTreeMap::new(),
             untainted: None,
             // A read that fails may show nothing at all.
             pods: if unread { Vec::new() } else { pods },
