@@ -92,7 +92,11 @@ fn of_unit(unit: &UnitState, basis: &DeviceBasis<'_>) -> DrainUnit {
     // Of a reversed unit, the reason is named already.
     let left = match &unit.progress {
         UnitProgress::Reversed(_) => Vec::new(),
-        _ => untainted(&unit.name, &unit.rules, &basis.reading.snapshot.slices),
+        UnitProgress::Waiting
+        | UnitProgress::Draining
+        | UnitProgress::Blocked
+        | UnitProgress::Idle
+        | UnitProgress::Held => untainted(&unit.name, &unit.rules, &basis.reading.snapshot.slices),
     };
     let left = untainted_line(&left);
     let is_open = left.is_some();
@@ -117,10 +121,10 @@ fn of_unit(unit: &UnitState, basis: &DeviceBasis<'_>) -> DrainUnit {
         changed_by.filter_map(|rule| rule.metadata.annotation(RuleMetadata::CHANGED_BY));
     DrainUnit {
         name: unit.name.clone(),
-        unit_stage: match &unit.progress {
-            UnitProgress::Idle | UnitProgress::Held if is_open => UnitStage::Blocked,
-            UnitProgress::Idle if is_used_again => UnitStage::Held,
-            progress => progress.stage(),
+        unit_stage: match (unit.progress.stage(), is_open) {
+            (UnitStage::Idle | UnitStage::Held, true) => UnitStage::Blocked,
+            (UnitStage::Idle, false) if is_used_again => UnitStage::Held,
+            (stage, _) => stage,
         },
         unit_stage_time: stage_time(unit).map(Time),
         messages,

@@ -88,8 +88,8 @@ pub use planned::{
 };
 pub use pod_class::{Inclusions, PodClass};
 pub use recorded_workloads::{
-    RecordedWorkloads, not_ready, recorded_names, recorded_workloads, recording_patch,
-    workloads_to_record,
+    RecordedWorkloads, not_ready, recorded_names, recorded_states, recorded_workloads,
+    recording_patch, workloads_to_record,
 };
 pub use released::kept_back;
 pub use removal_safety::{RemovalSafety, removal_safety};

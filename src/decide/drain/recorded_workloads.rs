@@ -119,16 +119,15 @@ pub fn recorded_names(recorded: &RecordedWorkloads) -> BTreeMap<Kind, BTreeSet<N
     names
 }
 
-/// Recorded workloads that have fewer ready pods than before the drain, and fewer than desired: a line each. One that has
-/// ended, or was deleted, is not waited for.
+/// Readiness of these workloads in `reading`, by UID; those that were deleted are left out.
 ///
 /// # Errors
 ///
 /// Some could not be read: a line for each reason.
-pub fn not_ready(
+pub fn recorded_states(
     recorded: &RecordedWorkloads,
     reading: &Reading,
-) -> Result<Vec<String>, Vec<String>> {
+) -> Result<BTreeMap<Uid, WorkloadState>, Vec<String>> {
     let kinds: BTreeSet<Kind> = recorded.values().map(|it| it.kind).collect();
     let unread = kinds.iter().filter_map(|kind| reading.without(*kind));
     let unread: BTreeSet<String> = unread
@@ -139,13 +138,29 @@ pub fn not_ready(
     if !unread.is_empty() {
         return Err(unread.into_iter().collect());
     }
-    let all = reading.snapshot.workloads();
-    let lines = all.iter().filter_map(|(kind, workload)| {
-        let before = recorded.get(&workload.uid)?;
-        let state = WorkloadState::of(*kind, workload);
-        (!state.is_ready_as(before.ready)).then(|| state.describe())
+    let all = reading.snapshot.workloads().into_iter();
+    let found = all.filter(|(_, workload)| recorded.contains_key(&workload.uid));
+    Ok(found
+        .map(|(kind, workload)| (workload.uid.clone(), WorkloadState::of(kind, workload)))
+        .collect())
+}
+
+/// Recorded workloads that have fewer ready pods than before the drain, and fewer than desired: a line each. One that has
+/// ended, or was deleted, is not waited for.
+///
+/// # Errors
+///
+/// Some could not be read: a line for each reason.
+pub fn not_ready(
+    recorded: &RecordedWorkloads,
+    reading: &Reading,
+) -> Result<Vec<String>, Vec<String>> {
+    let states = recorded_states(recorded, reading)?;
+    let short = states.into_iter().filter(|(uid, state)| {
+        let before = recorded.get(uid).and_then(|workload| workload.ready);
+        !state.is_ready_as(before)
     });
-    Ok(lines.collect())
+    Ok(short.map(|(_, state)| state.describe()).collect())
 }
 
 #[cfg(test)]

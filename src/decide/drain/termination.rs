@@ -169,7 +169,7 @@ mod tests {
             format!("team-a/train (node {place} does not exist)")
         );
         // Nothing is published on the node.
-        let mut away = reading_of(vec![there.clone()]);
+        let mut away = reading_of(vec![there]);
         away.snapshot.slices.clear();
         assert_eq!(
             stuck(&away),

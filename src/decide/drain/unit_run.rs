@@ -18,7 +18,7 @@ use super::recorded_workloads::RecordedWorkloads;
 use super::restart::RestartState;
 use super::restart_run::{Departure, RestartReply, RestartRun};
 use super::state::UnitProgress;
-use crate::model::{NamespacedName, Uid};
+use crate::model::{Kind, NamespacedName, Uid};
 
 /// Delay before the first retry of a refused eviction.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -129,6 +129,8 @@ pub struct UnitRun {
     last: BTreeSet<Uid>,
     /// Ready pods of each workload before its first eviction.
     before: BTreeMap<Uid, i32>,
+    /// Workloads that an earlier run has recorded, and may have evicted all pods of.
+    recorded: BTreeSet<Uid>,
     restarts: RestartRun,
     is_raised: bool,
 }
@@ -144,6 +146,7 @@ impl UnitRun {
             touched: BTreeSet::new(),
             last: BTreeSet::new(),
             before: BTreeMap::new(),
+            recorded: BTreeSet::new(),
             restarts: RestartRun::default(),
             is_raised: false,
         }
@@ -174,7 +177,17 @@ impl UnitRun {
             .iter()
             .filter_map(|(uid, workload)| Some((uid.clone(), workload.ready?)));
         self.before.extend(ready);
+        // A pod of a DaemonSet stays pending until the drain is undone.
+        let awaited = workloads.iter();
+        let awaited = awaited.filter(|(_, workload)| workload.kind != Kind::DaemonSet);
+        self.recorded.extend(awaited.map(|(uid, _)| uid.clone()));
         self
+    }
+
+    /// Whether an earlier run has started the unit.
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        self.is_resumed
     }
 
     /// Its limits.
@@ -303,10 +316,17 @@ impl UnitRun {
         if self.is_resumed {
             // An earlier run may have evicted pods of any of them, except of workloads whose pods no drain evicts.
             let included = self.limits.included;
-            let pods = facts.pods.iter();
-            let pods = pods.filter(|pod| pod.class.treatment(included) != Treatment::Kept);
-            let workloads: Vec<Uid> = pods.filter_map(|pod| pod.workload.clone()).collect();
-            self.touched.extend(workloads);
+            let is_kept = |pod: &&UnitPod| pod.class.treatment(included) == Treatment::Kept;
+            let (kept, others): (Vec<&UnitPod>, Vec<&UnitPod>) =
+                facts.pods.iter().partition(is_kept);
+            let workloads = |pods: Vec<&UnitPod>| -> BTreeSet<Uid> {
+                let pods = pods.into_iter();
+                pods.filter_map(|pod| pod.workload.clone()).collect()
+            };
+            let (kept, others) = (workloads(kept), workloads(others));
+            let recorded = self.recorded.iter().filter(|uid| !kept.contains(*uid));
+            let recorded: BTreeSet<Uid> = recorded.cloned().collect();
+            self.touched.extend(others.into_iter().chain(recorded));
         }
         for (uid, workload) in &facts.workloads {
             // Once a pod of the workload was evicted, fewer are ready, so the number from before is kept.
@@ -600,7 +620,6 @@ mod tests {
     use crate::decide::drain::pod_class::PodClass;
     use crate::decide::drain::recorded_workloads::RecordedWorkload;
     use crate::decide::drain::restart::RestartProgress;
-    use crate::model::Kind;
     use crate::report::testing::pod as running;
 
     fn seconds(seconds: u64) -> Duration {
@@ -747,6 +766,36 @@ mod tests {
         assert_eq!(evicts(&run.next(&short, seconds(1))), None);
         short.workloads = ready(2);
         assert_eq!(evicts(&run.next(&short, seconds(2))), Some("web-2"));
+    }
+
+    #[test]
+    fn a_continued_drain_waits_for_recorded_workloads_without_pods_on_the_devices() {
+        let workload = |kind| RecordedWorkload {
+            kind,
+            name: crate::report::testing::name("team-a", "web"),
+            ready: Some(3),
+        };
+        let run = |kind| {
+            let recorded = [(Uid::from("web"), workload(kind))].into();
+            UnitRun::resumed(limits()).recorded(&recorded)
+        };
+        let idle = |count| UnitFacts {
+            is_idle: true,
+            ..facts(Vec::new(), ready(count))
+        };
+        let mut set = run(Kind::ReplicaSet);
+        assert_eq!(
+            set.next(&idle(2), seconds(0)),
+            UnitStep::WaitUntil(seconds(1))
+        );
+        assert_eq!(
+            blocked(set.next(&idle(2), seconds(60))),
+            ["ReplicaSet team-a/web: 2 of 3 ready"]
+        );
+        let done = UnitStep::Finished(UnitEnd::Idle);
+        assert_eq!(set.next(&idle(3), seconds(2)), done);
+        // Its pod of this node is pending until the drain is undone.
+        assert_eq!(run(Kind::DaemonSet).next(&idle(2), seconds(0)), done);
     }
 
     #[test]

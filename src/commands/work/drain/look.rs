@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::{Detail, PodQuery, PodQueryResult, read_optional, read_workloads};
+use crate::cluster::{
+    Detail, PodQuery, PodQueryResult, read_named_workloads, read_optional, read_workloads,
+};
 use crate::commands::work::cluster_view::{ClusterView, Pods};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
-    RecordedWorkloads, Unit, UnitFacts, UnitPod, pods_of, restart_states, rule_state,
-    tainted_since, untainted, untainted_line, workload_states, workloads_of_waiting,
-    workloads_to_record,
+    RecordedWorkloads, Unit, UnitFacts, UnitPod, pods_of, recorded_names, recorded_states,
+    restart_states, rule_state, tainted_since, untainted, untainted_line, workload_states,
+    workloads_of_waiting, workloads_to_record,
 };
 use crate::engine::holders::holders;
 use crate::engine::{Impact, PodImpact, ProposedTaint};
@@ -27,6 +29,8 @@ pub(super) struct UnitObserver<'a> {
     pub(super) run: Option<&'a str>,
     /// The observed pods of the unit, each with its workload.
     pub(super) seen: BTreeMap<Uid, (Pod, Option<Uid>)>,
+    /// Workloads that an earlier run recorded: it may have evicted all of their pods.
+    pub(super) recorded: RecordedWorkloads,
 }
 
 impl UnitObserver<'_> {
@@ -63,6 +67,17 @@ impl UnitObserver<'_> {
                 restarts.entry(uid).or_insert(state);
             }
             unknown.extend(unread);
+        }
+        let mut unseen = self.recorded.clone();
+        unseen.retain(|uid, _| !workloads.contains_key(uid));
+        if !unseen.is_empty() {
+            let names = recorded_names(&unseen);
+            let nothing = Reading::nothing_of(view.reading.source.clone());
+            let read = read_named_workloads(client, served, nothing, &names).await;
+            match recorded_states(&unseen, &read.map_err(failed)?) {
+                Ok(states) => workloads.extend(states),
+                Err(lines) => unknown.extend(lines),
+            }
         }
         unknown.extend(unread(&view.reading));
         let (unschedulable, denied) = self.unschedulable(&view).await?;
@@ -139,6 +154,7 @@ impl UnitObserver<'_> {
             .values()
             .filter(|(_, workload)| workload.is_some())
             .map(|(pod, _)| pod.name.namespace.as_str())
+            .chain(self.recorded.values().map(|it| it.name.namespace.as_str()))
             .collect();
         let waits = |pod: &Pod| pod.node.is_none() && pod.deletion.is_none();
         let mut found = BTreeMap::new();
@@ -167,8 +183,12 @@ impl UnitObserver<'_> {
                 }
             }
             found.extend(
-                self.of_new_makers(others, view, makers.values().copied())
-                    .await?,
+                self.of_new_makers(
+                    others,
+                    view,
+                    makers.values().copied().chain(self.recorded.keys()),
+                )
+                .await?,
             );
         }
         Ok((found, denied))

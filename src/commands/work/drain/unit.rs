@@ -18,13 +18,13 @@ use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
-    DrainProgress, DrainView, EvictionReply, RuleState, Unit, UnitEnd, UnitFacts, UnitPod, UnitRun,
-    UnitStep, interrupted,
+    DrainProgress, DrainView, EvictionReply, RecordedWorkloads, RuleState, Unit, UnitEnd,
+    UnitFacts, UnitPod, UnitRun, UnitStep, interrupted, recorded_workloads,
 };
 use crate::decide::{RulePatch, escalate};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, Uid};
+use crate::model::{DeviceTaintRule, Effect, NamespacedName, Uid};
 use crate::report::blocker::Blocker;
 use crate::report::command_event::{EventDetail, RequestResult};
 use crate::report::reference::ObjectReference;
@@ -108,6 +108,11 @@ impl UnitDrain<'_, '_, '_> {
             unit: self.unit,
             run: order.context.run.as_deref(),
             seen: BTreeMap::new(),
+            recorded: if run.is_resumed() {
+                recorded_workloads(&self.rules)
+            } else {
+                RecordedWorkloads::new()
+            },
         };
         let mut told = BTreeMap::new();
         let name = &self.unit.name;
@@ -116,10 +121,8 @@ impl UnitDrain<'_, '_, '_> {
             if let Some(end) = is_idle(idle_wait.idleness, &mut facts)? {
                 return Ok(end);
             }
-            let left = idle_wait.left.borrow();
-            facts.not_idle = messages(&left);
-            facts.terminating = left.iter().flat_map(|it| it.leaving.clone()).collect();
-            drop(left);
+            facts.not_idle = messages(&idle_wait.left.borrow());
+            facts.terminating = terminating(&idle_wait.left.borrow());
             // Between this and the step no other unit decides anything.
             facts.busy = self.board.occupied_beside(name);
             let step = run.next(&facts, began.elapsed());
@@ -286,6 +289,12 @@ fn is_idle(idleness: &Idleness, facts: &mut UnitFacts) -> Result<Option<UnitEnd>
             Ok(end)
         }
     }
+}
+
+/// What keeps terminating pods, by pod.
+fn terminating(left: &[Blocker]) -> BTreeMap<NamespacedName, String> {
+    let leaving = left.iter().flat_map(|left| &left.leaving);
+    leaving.cloned().collect()
 }
 
 fn messages(left: &[Blocker]) -> Vec<String> {
