@@ -22,13 +22,13 @@ use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
     RecordedWorkloads, RestoreTarget, Restorer, UnitProgress, UnitState, Withdrawal, devices_of,
     drains, kept_back, not_ready, recorded_names, recorded_workloads, requesters, restorable,
-    withdraw,
+    untainted, untainted_line, withdraw,
 };
 use crate::decide::others::others;
 use crate::engine::rule_lifecycle::release;
 use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Reading, Source};
+use crate::model::{DeviceId, DeviceTaintRule, Reading, ResourceSlice, Source};
 use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
 use crate::output::StatusLine;
@@ -117,7 +117,13 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     let withdrawal = withdraw(&drain, &rules, &restorer)?;
     let owners = args.owners(&withdrawal, &rules, &live).await;
     let has_others = !owners.is_empty();
-    args.agree(&action(&drain, &withdrawal), &units, owners, context)?;
+    let slices = &view.snapshot().slices;
+    args.agree(
+        &action(&drain, &withdrawal),
+        (&units, slices),
+        owners,
+        context,
+    )?;
     let stored = live.rules()?;
     let mut changer = Changer::new(&stored, args.change.change(), context).by(user);
     keep(&withdrawal, &drain, &mut changer).await?;
@@ -232,7 +238,7 @@ impl RestoreArgs {
     fn agree(
         &self,
         action: &str,
-        units: &[UnitState],
+        (units, slices): (&[UnitState], &[ResourceSlice]),
         owners: Vec<String>,
         context: &Context,
     ) -> Result<(), Failure> {
@@ -254,7 +260,10 @@ impl RestoreArgs {
                 UnitProgress::Held => "drained, except for pods that the drain does not evict",
                 UnitProgress::Reversed(why) => why,
             };
-            format!("  unit {}: {stage}", unit.name)
+            // Pods may run on these devices, whatever the stage was.
+            let left = untainted_line(&untainted(&unit.name, &unit.rules, slices));
+            let left = left.map_or_else(String::new, |line| format!("; {line}"));
+            format!("  unit {}: {stage}{left}", unit.name)
         });
         introduce(&lines.chain(theirs).collect::<Vec<_>>(), context);
         ask(&question, self.change.change().dry_run, context).map(drop)
