@@ -13,7 +13,8 @@ pub enum UnitStage {
     Waiting,
     /// Its pods are being evicted.
     Draining,
-    /// Pods could not be evicted, or workloads are not ready again; the same command tries again.
+    /// Pods could not be evicted, workloads are not ready again, or a node has devices that the drain does not taint; the
+    /// same command tries again.
     Blocked,
     /// When the unit was done, no claim held its devices, and the workloads of its pods were ready.
     Idle,

@@ -40,6 +40,32 @@ fn claims_without_another_device_refuse_unless_that_is_accepted() {
 }
 
 #[test]
+fn a_node_whose_driver_publishes_nothing_is_refused_until_it_does() {
+    let mut stage = Stage::new();
+    let node = stage.node(2);
+    stage.workload("ReplicaSet", "web", 1);
+    stage.node(1);
+    stage.silence(&node);
+    let line = format!("drain --node {node} --yes --settle 1s");
+    for dry_run in ["", " --dry-run"] {
+        stage
+            .run(&format!("{line}{dry_run}"))
+            .ended(4)
+            .saying(&format!("which devices node {node} has is unknown"))
+            .saying(&format!("start driver {}", stage.world.driver));
+        nothing_is_tainted(&stage);
+    }
+    // A device by itself is known.
+    stage
+        .run(&format!("{line} --unit device --dry-run"))
+        .ended(0);
+    stage.publish(&node, 2);
+    stage.run(&line).ended(0);
+    assert_eq!(block_on(stage.world.rules()).len(), 2);
+    stage.run(&format!("restore {node} --yes")).ended(0);
+}
+
+#[test]
 fn restore_waits_until_workloads_are_ready_as_before() {
     let mut stage = Stage::new();
     let node = stage.node(1);

@@ -121,6 +121,19 @@ impl Stage {
         block_on(plane().patch(&Reference::of(&slice), &slice));
     }
 
+    /// The driver of the node publishes nothing any more.
+    pub fn silence(&self, node: &str) {
+        let slice = slice(&self.world.driver, node, &[]);
+        block_on(plane().delete(&Reference::of(&slice)));
+    }
+
+    /// The driver of the node publishes so many devices again.
+    pub fn publish(&self, node: &str, devices: usize) {
+        let names: Vec<String> = (0..devices).map(|number| format!("gpu-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        block_on(plane().create(&[slice(&self.world.driver, node, &names)]));
+    }
+
     /// A workload with so many pods, each with a device, once they are ready.
     pub fn workload(&self, kind: &str, name: &str, pods: usize) {
         self.workload_with(kind, name, pods, |_| {});

@@ -160,6 +160,13 @@ fn a_device_that_came_later_is_drained_by_the_same_command() {
     stage.run(&line).ended(0);
     assert_eq!(block_on(stage.world.rules()).len(), 1);
     stage.grow(&node, 2);
+    let later = unit(&stage, &drain, &node);
+    assert_eq!(later["unitStage"], "Blocked");
+    let message = later["messages"][0].as_str().expect("a message");
+    assert!(
+        message.contains("1 device of the node is not tainted by this drain: "),
+        "{message}"
+    );
     stage.run(&line).ended(0);
     assert_eq!(block_on(stage.world.rules()).len(), 2);
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
@@ -167,6 +174,12 @@ fn a_device_that_came_later_is_drained_by_the_same_command() {
     let rules = block_on(stage.world.rules());
     let name = rules[0]["metadata"]["name"].as_str().expect("a name");
     block_on(plane().delete(&Reference::rule(name)));
+    let removed = unit(&stage, &drain, &node);
+    assert_eq!(removed["unitStage"], "Reversed");
+    assert_eq!(removed["messages"][0], format!("rule {name} was removed"));
+    stage
+        .run(&format!("restore {drain} --yes --others --dry-run"))
+        .ended(0);
     stage
         .run(&line)
         .ended(1)
