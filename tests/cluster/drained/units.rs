@@ -5,6 +5,7 @@ use std::thread;
 use serde_json::Value;
 
 use super::stage::{Stage, plane};
+use crate::cluster::rules::support::Run;
 use crate::harness::{DEADLINE, Reference, block_on, wait_for};
 
 /// What `drain status` says of a unit.
@@ -184,6 +185,27 @@ fn a_device_that_came_later_is_drained_by_the_same_command() {
         .run(&line)
         .ended(1)
         .saying(&format!("is skipped: rule {name} was removed"));
+    stage.run(&format!("restore {drain} --yes")).ended(0);
+}
+
+#[test]
+fn a_node_that_gets_a_device_during_its_drain_is_not_done() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    let drain = stage.world.namespace.clone();
+    let line = format!("drain --node {node} --name {drain} --yes");
+    let first = stage.begin(&format!("{line} --settle 5s"));
+    block_on(wait_for("a rule", DEADLINE, async || {
+        (!stage.world.rules().await.is_empty()).then_some(())
+    }));
+    stage.grow(&node, 2);
+    Run::from(first.wait_with_output().expect("it ends"))
+        .ended(5)
+        .saying("left: 1 device of the node is not tainted by this drain: ")
+        .saying("run the same command again");
+    assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Blocked");
+    stage.run(&format!("{line} --settle 1s")).ended(0);
+    assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
     stage.run(&format!("restore {drain} --yes")).ended(0);
 }
 
