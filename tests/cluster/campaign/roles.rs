@@ -115,7 +115,10 @@ fn run(world: &World<'_>, line: &str, flags: &str) -> Run {
 }
 
 /// What stands before the permissions that a command was denied.
-const DENIED: &str = "This ClusterRole has all permissions that the command needs (denied now: ";
+const DENIED: [&str; 2] = [
+    "This ClusterRole has all permissions that the command needs (denied now: ",
+    "This ClusterRole allows what was denied (",
+];
 
 /// What the commands are told that somebody lacks who has these groups.
 fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) -> bool {
@@ -123,7 +126,7 @@ fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) 
     commands.iter().any(|line| {
         let said = run(world, line, &format!("{flags} --show-role")).stderr;
         let told = said.lines().find_map(|line| {
-            let rest = line.strip_prefix(DENIED)?;
+            let rest = DENIED.iter().find_map(|begin| line.strip_prefix(begin))?;
             rest.strip_suffix("):")
         });
         told.is_some_and(|told| told.split(", ").any(|told| told == right))

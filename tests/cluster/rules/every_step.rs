@@ -203,7 +203,11 @@ impl<'a> Trial<'a> {
             words.collect()
         };
         let nothing = run.stderr.contains("  nothing was changed");
-        let (changed, unknown, open) = (said("changed"), said("unknown"), said("not changed"));
+        let (changed, unknown, open) = (
+            said("changed"),
+            said("may have been changed"),
+            said("not changed"),
+        );
         let start = Some((self.effect.to_owned(), false));
         for (name, state) in self.state() {
             let told: Vec<bool> = [&changed, &unknown, &open]
@@ -392,7 +396,7 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
     let (one, two) = (first, &trial.names[1]);
     let run = run
         .saying(&format!("{one} reverted"))
-        .saying(&format!("unknown: {two}"))
+        .saying(&format!("may have been changed: {two}"))
         .saying(&format!("deescalate {two} --to NoSchedule"));
     assert!(!run.stderr.contains("same command again"), "{run:#?}");
 }
@@ -449,7 +453,7 @@ fn a_server_that_goes_away_while_it_changes_or_waits() {
         .harm(At::From(patch + 1), Harm::Down)
         .ended(75)
         .saying(&format!("changed: {} configured", trial.names[0]))
-        .saying(&format!("unknown: {}", trial.names[1]))
+        .saying(&format!("may have been changed: {}", trial.names[1]))
         .saying("run the same command again to complete it");
     trial.run().ended(5);
     assert_eq!(trial.state(), wanted);
