@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::recurring_evictions::replacement_takes_claim;
 use crate::engine::{Impact, Origin, Verdict};
-use crate::model::{Controller, Effect, NamespacedName, Reading, Uid, Warning, Workload};
+use crate::model::{Controller, Effect, Pod, Reading, Uid, Warning, Workload};
 use crate::naming::phrase::few;
 
 /// The workloads, such as `Deployment team-a/rerank`, whose terminating pods have replacements that the proposed taints
@@ -24,14 +24,14 @@ impl RecurringWorkloads {
             .pods
             .iter()
             .filter(|pod| pod.verdict == Verdict::Terminating && replacement_takes_claim(pod));
-        let mut owners: BTreeMap<(usize, &Uid), (&NamespacedName, &Controller)> = BTreeMap::new();
+        let mut owners: BTreeMap<(usize, &Uid), (&Pod, &Controller)> = BTreeMap::new();
         for pod in pods {
             let Some(owner) = pod.pod.controller.as_ref() else {
                 continue;
             };
             for cause in &pod.causes {
                 if let Origin::Proposed(place) = cause.origin {
-                    owners.insert((place, &owner.uid), (&pod.pod.name, owner));
+                    owners.insert((place, &owner.uid), (pod.pod, owner));
                 }
             }
         }
@@ -54,8 +54,13 @@ impl RecurringWorkloads {
                 continue;
             }
             let top = workload.and_then(|workload| workload.controller.as_ref());
-            let Controller { kind, name, .. } = top.unwrap_or(owner);
-            let name = format!("{kind} {}/{name}", pod.namespace);
+            let top = top.unwrap_or(owner);
+            // A ReplicaSet that was not read has the name of its Deployment.
+            let (kind, name) = match pod.deployment().filter(|_| workload.is_none()) {
+                Some(name) => ("Deployment", name),
+                None => (&*top.kind, top.name.clone()),
+            };
+            let name = format!("{kind} {}/{name}", pod.name.namespace);
             found.0.entry(place).or_default().insert(name);
         }
         found
@@ -166,5 +171,9 @@ mod tests {
             workloads(&reading, |_, _| ()),
             ["ReplicaSet team-a/rerank-5d"]
         );
+        let hashed = |pod: &mut Pod, _: &mut PodImpact<'_>| {
+            pod.labels = vec![("pod-template-hash".into(), "5d".into())];
+        };
+        assert_eq!(workloads(&reading, hashed), ["Deployment team-a/rerank"]);
     }
 }

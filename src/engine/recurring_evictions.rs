@@ -122,7 +122,7 @@ impl RecurringEvictions {
 }
 
 fn returning(pod: &Pod, owner: &Controller, evicted: usize) -> RecurringEviction {
-    let deployment = deployment(pod, owner);
+    let deployment = pod.deployment();
     RecurringEviction {
         kind: match deployment {
             Some(_) => "Deployment".to_owned(),
@@ -134,20 +134,4 @@ fn returning(pod: &Pod, owner: &Controller, evicted: usize) -> RecurringEviction
         },
         evicted,
     }
-}
-
-/// The Deployment to which the ReplicaSet of a pod belongs, which decides how many pods there are.
-///
-/// Upstream: `pkg/controller/deployment/sync.go` names a ReplicaSet after its Deployment and the hash, which is a label of
-/// its pods.
-fn deployment(pod: &Pod, owner: &Controller) -> Option<ObjectName> {
-    const HASH: &str = "pod-template-hash";
-    let mut labels = pod.labels.iter();
-    let (_, hash) = labels.find(|(key, _)| &**key == HASH)?;
-    let name = owner
-        .name
-        .as_str()
-        .strip_suffix(&**hash)?
-        .strip_suffix('-')?;
-    (&*owner.kind == "ReplicaSet").then(|| ObjectName::from(name))
 }

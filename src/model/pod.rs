@@ -59,6 +59,23 @@ pub struct Pod {
 }
 
 impl Pod {
+    /// The Deployment to which the ReplicaSet of the pod belongs, as the name of the ReplicaSet says; absent for other pods.
+    ///
+    /// Upstream: `pkg/controller/deployment/sync.go` names a ReplicaSet after its Deployment and the hash, which is a label of
+    /// its pods.
+    #[must_use]
+    pub fn deployment(&self) -> Option<ObjectName> {
+        const HASH: &str = "pod-template-hash";
+        let owner = self.controller.as_ref()?;
+        let (_, hash) = self.labels.iter().find(|(key, _)| &**key == HASH)?;
+        let name = owner
+            .name
+            .as_str()
+            .strip_suffix(&**hash)?
+            .strip_suffix('-')?;
+        (&*owner.kind == "ReplicaSet").then(|| ObjectName::from(name))
+    }
+
     /// The annotations that say something about its eviction; others are not kept.
     pub const ANNOTATIONS: [&str; 5] = [
         Self::INDEX_FAILURES,

@@ -179,6 +179,14 @@ fn wanted(
     asked: &BTreeSet<(Kind, NamespacedName)>,
 ) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
     let mut wanted = snapshot.named_workloads();
+    // Named by their pods, so that they need not wait for the ReplicaSets between.
+    for pod in &snapshot.pods {
+        if let Some(name) = pod.deployment() {
+            let namespace = pod.name.namespace.clone();
+            let names = wanted.entry(Kind::Deployment).or_default();
+            names.insert(NamespacedName { namespace, name });
+        }
+    }
     for (kind, names) in &mut wanted {
         names.retain(|name| !asked.contains(&(*kind, name.clone())));
     }
