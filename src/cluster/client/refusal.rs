@@ -164,7 +164,10 @@ fn explained(
     let message = account.message;
     // Of what is to be made, its namespace is missing, and not the object.
     let is_creation = asked.change.is_some() && matches!(Target::of(&path), Target::Collection(_));
-    if status == StatusCode::NOT_FOUND && is_of_another(&path, &account.name) {
+    let is_list = asked.change.is_none() && matches!(Target::of(&path), Target::Collection(_));
+    // No list is missing because of an object.
+    let is_of_object = is_list && !account.name.is_empty();
+    if status == StatusCode::NOT_FOUND && (is_of_object || is_of_another(&path, &account.name)) {
         // The response to another request: a rule that this deletion removed would be called deleted before.
         return AttemptFailure::Foreign(format!("{status} and a Status with message {message:?}"));
     }
@@ -249,6 +252,10 @@ mod tests {
     }
 
     fn meaning(path: &str, refusal: Refusal, is_api_server: bool) -> String {
+        meaning_of(path, refusal, is_api_server, true)
+    }
+
+    fn meaning_of(path: &str, refusal: Refusal, is_api_server: bool, changes: bool) -> String {
         let server = Arc::new(Server {
             cluster: None,
             url: "https://s".to_owned(),
@@ -266,7 +273,7 @@ mod tests {
         let asked = RequestContext {
             server: &server,
             read: &read,
-            change: Some(&change),
+            change: changes.then_some(&change),
             is_api_server,
             purpose: None,
         };
@@ -314,6 +321,17 @@ mod tests {
         assert_eq!(classified(RULE, 404, &about("other")), "Foreign");
         let eviction = "/api/v1/namespaces/a/pods/b/eviction";
         assert_eq!(classified(eviction, 404, &about("other")), "NotFound");
+    }
+
+    #[test]
+    fn no_list_is_missing_because_of_an_object() {
+        let read = |details: &str| {
+            let refusal = refused(404, &status(404, "NotFound", details), BodyExtent::Whole);
+            meaning_of(RULES, refusal, true, false)
+        };
+        let other = r#","details":{"name":"other","kind":"configmaps"}"#;
+        assert_eq!(read(other), "Foreign");
+        assert_eq!(read(""), "NotFound");
     }
 
     #[test]
