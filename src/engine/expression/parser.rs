@@ -193,16 +193,18 @@ impl<'a> Parser<'a> {
         let at = self.token().at;
         let name = match sign {
             "!" => "!_",
-            // The minus of a number belongs to the number.
-            "-" if !self.is_negative_number() => "-_",
+            "-" => "-_",
             _ => return self.member(),
         };
         let count = self.run(sign);
-        self.place = self.place.saturating_add(count);
-        let operand = self.member()?;
-        if count.is_multiple_of(2) {
-            return Ok(operand);
+        let even = count.saturating_sub(count % 2);
+        self.place = self.place.saturating_add(even);
+        // A minus that is left in front of a number belongs to the number.
+        if even == count || self.is_negative_number() {
+            return self.member();
         }
+        self.advance();
+        let operand = self.member()?;
         operator(at, name, vec![operand])
     }
 
@@ -214,11 +216,11 @@ impl<'a> Parser<'a> {
             .count()
     }
 
-    /// Whether minuses and a number stand here.
+    /// Whether a minus and a number stand here.
     fn is_negative_number(&self) -> bool {
-        let after = self.place.saturating_add(self.run("-"));
-        let token = self.tokens.get(after).map(|token| &token.kind);
-        self.sign() == "-" && matches!(token, Some(TokenKind::Int(_) | TokenKind::Double(_)))
+        let after = self.tokens.get(self.place.saturating_add(1));
+        let after = after.map(|token| &token.kind);
+        self.sign() == "-" && matches!(after, Some(TokenKind::Int(_) | TokenKind::Double(_)))
     }
 
     /// Fields, elements and methods of something.
@@ -286,11 +288,10 @@ impl<'a> Parser<'a> {
     fn primary(&mut self) -> Result<Parsed, Wrong> {
         let token = self.token();
         let at = token.at;
-        let negative = self.is_negative_number() && {
-            let count = self.run("-");
-            self.place = self.place.saturating_add(count);
-            !count.is_multiple_of(2)
-        };
+        let negative = self.is_negative_number();
+        if negative {
+            self.advance();
+        }
         match self.sign() {
             "(" => {
                 self.advance();
