@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use jiff::{SignedDuration, Timestamp};
 
 use super::impact::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
+use super::inventory::DeviceState;
 use super::semantics::Semantics;
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, ConsumerReference, Containers, Controller,
@@ -174,6 +175,22 @@ pub fn published(name: &str, attributes: &[(&str, &str)]) -> Device {
         capacity: Default::default(),
         allow_multiple_allocations: false,
         terms: None,
+    }
+}
+
+/// A published device that nothing holds and nothing taints.
+pub fn device_state(id: DeviceId) -> DeviceState<'static> {
+    DeviceState {
+        id,
+        node: None,
+        published: true,
+        device: None,
+        allocations: 0,
+        administrative: 0,
+        taints: Vec::new(),
+        claims: Vec::new(),
+        admin_claims: Vec::new(),
+        consumers: Vec::new(),
     }
 }
 

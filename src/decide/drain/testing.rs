@@ -1,5 +1,8 @@
 //! Clusters and pods for tests.
 
+use super::facts::UnitPod;
+use super::order::{BudgetState, Harm};
+use super::pod_class::PodClass;
 use super::state::{DrainState, drains};
 use crate::decide::testing::{named, selector};
 use crate::engine::ClaimUse;
@@ -111,6 +114,19 @@ pub fn budget(needed: i32, ready: i32, expected: i32) -> PodDisruptionBudget {
             observed_generation: 1,
             failure: None,
         },
+    }
+}
+
+/// A pod of that class on the devices of a unit, which no budget keeps and which is not terminating.
+pub fn unit_pod(pod: &Pod, class: PodClass) -> UnitPod {
+    UnitPod {
+        name: pod.name.clone(),
+        uid: pod.uid.clone(),
+        class,
+        harm: Harm::of(pod, class, BudgetState::Allows),
+        is_terminating: false,
+        grace_period_end: None,
+        workload: None,
     }
 }
 
