@@ -9,10 +9,10 @@ use super::siblings::beside;
 use crate::engine::disruption::BudgetAnswer;
 use crate::engine::job_fate::{JobFailure, JobFate};
 use crate::engine::recurring_evictions::replacement_takes_claim;
-use crate::engine::termination_blocker::{DriverPresence, Publishers};
+use crate::engine::termination_blocker::{Publishers, driver_away, is_silent};
 use crate::engine::workloads::{Gang, gangs};
 use crate::engine::{Impact, PodImpact, Verdict};
-use crate::model::{Controller, DeviceId, Kind, Node, NodeHealth, NodeName, Pod, Reading, Uid};
+use crate::model::{Controller, DeviceId, Kind, Node, NodeName, Pod, Reading, Uid};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 
@@ -230,45 +230,31 @@ impl<'a> HazardEvidence<'a> {
     pub(super) fn node_not_ready(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let pod = impact.pod;
         let name = pod.node.as_ref()?;
-        match self.nodes.get(name) {
-            Some(node) => match node.health() {
-                NodeHealth::Ready => None,
-                NodeHealth::NotReady | NodeHealth::Gone => {
-                    let since = node.ready().and_then(|ready| ready.last_transition);
-                    let state = since.map_or_else(
-                        || "is NotReady".to_owned(),
-                        |since| {
-                            let ago = human_duration(self.now.duration_since(since));
-                            format!("has been NotReady for {ago}")
-                        },
-                    );
-                    Some(HazardReason::Since(format!(
-                        "node {name} {state}: the pod would hang in Terminating"
-                    )))
-                }
-            },
-            // Only if nodes were read completely: from a list with gaps it does not follow that the node is
-            // gone.
-            None if self.reading.known.contains(&Kind::Node) => Some(HazardReason::Since(format!(
-                "node {name} not found: the pod stays in Terminating until pod garbage collection deletes it"
-            ))),
-            None => None,
+        let node = self.nodes.get(name).copied();
+        if !is_silent(node, self.reading.known.contains(&Kind::Node)) {
+            return None;
         }
+        Some(HazardReason::Since(match node {
+            Some(node) => {
+                let since = node.ready().and_then(|ready| ready.last_transition);
+                let state = since.map_or_else(
+                    || "is NotReady".to_owned(),
+                    |since| {
+                        let ago = human_duration(self.now.duration_since(since));
+                        format!("has been NotReady for {ago}")
+                    },
+                );
+                format!("node {name} {state}: the pod would hang in Terminating")
+            }
+            None => format!(
+                "node {name} not found: the pod stays in Terminating until pod garbage collection deletes it"
+            ),
+        }))
     }
 
-    /// The driver has no slice of the pod's node any more, though the pod holds a device of it there. A
-    /// device that its driver publishes, wherever, says that the driver works.
     pub(super) fn driver_down(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let node = impact.pod.node.as_ref()?;
-        let results = impact.claims.iter().flat_map(|used| &used.results);
-        let mut away = results.map(|result| &result.device).filter(|device| {
-            !self.published.contains(device)
-                && match self.publishers.presence(node, &device.driver) {
-                    DriverPresence::Gone { .. } => true,
-                    DriverPresence::Published | DriverPresence::Unknown => false,
-                }
-        });
-        let driver = &away.next()?.driver;
+        let driver = driver_away(impact, &self.published, &self.publishers)?;
         Some(HazardReason::Since(format!(
             "{driver} publishes no devices on {node}: the pod would hang in Terminating until it does"
         )))

@@ -22,9 +22,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::eviction::reserved_for_group;
+use super::impact::PodImpact;
 use crate::model::{
-    Containers, DriverName, Kind, NodeName, Pod, Reading, ResourceClaim, ResourceSlice, Sandbox,
-    SliceNodes,
+    Containers, DeviceId, DriverName, Kind, Node, NodeHealth, NodeName, Pod, Reading,
+    ResourceClaim, ResourceSlice, Sandbox, SliceNodes,
 };
 
 /// A kubelet ends a pod within a second of its containers; what takes longer than this is stuck.
@@ -151,6 +152,33 @@ impl Publishers {
             Some(_) | None => DriverPresence::Unknown,
         }
     }
+}
+
+/// Whether a node cannot end its pods: it is not ready, or it is not among the nodes although all were read. From an
+/// incomplete list it does not follow that the node does not exist.
+#[must_use]
+pub fn is_silent(node: Option<&Node>, are_all_read: bool) -> bool {
+    node.map_or(are_all_read, |node| node.health() != NodeHealth::Ready)
+}
+
+/// The first driver of the devices in `impact` that has no slice of the pod's node any more, though the pod holds a device
+/// of it there. A device that is `published`, wherever, shows that its driver works.
+#[must_use]
+pub fn driver_away<'a>(
+    impact: &PodImpact<'a>,
+    published: &BTreeSet<&DeviceId>,
+    publishers: &Publishers,
+) -> Option<&'a DriverName> {
+    let node = impact.pod.node.as_ref()?;
+    let results = impact.claims.iter().flat_map(|used| &used.results);
+    let mut away = results.map(|result| &result.device).filter(|device| {
+        !published.contains(device)
+            && match publishers.presence(node, &device.driver) {
+                DriverPresence::Gone { .. } => true,
+                DriverPresence::Published | DriverPresence::Unknown => false,
+            }
+    });
+    away.next().map(|device| &device.driver)
 }
 
 /// What keeps `pod` on its node, of whose claims `claims` are all; nothing while its containers run,

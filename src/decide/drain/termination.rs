@@ -6,9 +6,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::facts::UnitPod;
-use crate::engine::termination_blocker::{DriverPresence, Publishers};
+use crate::engine::termination_blocker::{Publishers, driver_away, is_silent};
 use crate::engine::{Impact, PodImpact};
-use crate::model::{DeviceId, Kind, Node, NodeHealth, NodeName, Reading, Uid};
+use crate::model::{Kind, NodeName, Reading, Uid};
 use crate::naming::phrase::{counted, few};
 
 /// Whether the pods of a drain can terminate.
@@ -27,16 +27,25 @@ impl Terminations {
         let uids: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.uid).collect();
         let found = impact.pods.iter();
         let found: Vec<&PodImpact<'_>> = found.filter(|it| uids.contains(&it.pod.uid)).collect();
-        let published = impact.devices.iter().filter(|device| device.published);
         let nodes: BTreeSet<NodeName> = found.iter().filter_map(|it| it.pod.node.clone()).collect();
-        let facts = TerminationFacts {
-            nodes: &reading.snapshot.nodes,
-            knows_nodes: reading.known.contains(&Kind::Node),
-            published: published.map(|device| &device.id).collect(),
-            publishers: Publishers::of(reading, &nodes),
+        let publishers = Publishers::of(reading, &nodes);
+        let published = impact.devices.iter().filter(|device| device.published);
+        let published = published.map(|device| &device.id).collect();
+        let obstacle = |it: &PodImpact<'_>| -> Option<String> {
+            let name = it.pod.node.as_ref()?;
+            let mut all = reading.snapshot.nodes.iter();
+            let node = all.find(|node| node.name == *name);
+            if is_silent(node, reading.known.contains(&Kind::Node)) {
+                return Some(match node {
+                    Some(_) => format!("node {name} is NotReady"),
+                    None => format!("node {name} does not exist"),
+                });
+            }
+            let driver = driver_away(it, &published, &publishers)?;
+            Some(format!("driver {driver} publishes no devices on {name}"))
         };
         let stuck = found.iter().filter_map(|it| {
-            let why = facts.obstacle(it)?;
+            let why = obstacle(it)?;
             Some(format!("{} ({why})", it.pod.name))
         });
         Self {
@@ -77,63 +86,20 @@ pub fn rest_of_grace(pods: &[UnitPod], now: Timestamp) -> Duration {
     rest.max().unwrap_or_default()
 }
 
-/// What shows whether a pod can terminate.
-struct TerminationFacts<'a> {
-    nodes: &'a [Node],
-    knows_nodes: bool,
-    published: BTreeSet<&'a DeviceId>,
-    publishers: Publishers,
-}
-
-impl TerminationFacts<'_> {
-    /// Why the pod cannot terminate; absent also if that is unknown.
-    fn obstacle(&self, impact: &PodImpact<'_>) -> Option<String> {
-        let name = impact.pod.node.as_ref()?;
-        let node = self.nodes.iter().find(|node| node.name == *name);
-        match node.map(Node::health) {
-            Some(NodeHealth::NotReady | NodeHealth::Gone) => {
-                return Some(format!("node {name} is NotReady"));
-            }
-            Some(NodeHealth::Ready) => {}
-            // From an incomplete list it does not follow that the node does not exist.
-            None if self.knows_nodes => return Some(format!("node {name} does not exist")),
-            None => {}
-        }
-        let mut results = impact.claims.iter().flat_map(|used| &used.results);
-        let away = results.find(|result| {
-            let device = &result.device;
-            !self.published.contains(device)
-                && match self.publishers.presence(name, &device.driver) {
-                    DriverPresence::Gone { .. } => true,
-                    DriverPresence::Published | DriverPresence::Unknown => false,
-                }
-        })?;
-        let driver = &away.device.driver;
-        Some(format!("driver {driver} publishes no devices on {name}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::order::{BudgetState, Harm};
     use crate::decide::drain::pod_class::PodClass;
-    use crate::decide::drain::testing::used;
+    use crate::decide::drain::testing::{unit_pod, used};
     use crate::engine::Verdict;
-    use crate::model::Gap;
+    use crate::model::{Gap, Node};
     use crate::report::testing::{after, impact, node, now, pod as running, reading, with_verdict};
 
     fn pod(name: &str, end: Option<Timestamp>) -> UnitPod {
-        let pod = running("team-a", name);
-        let class = PodClass::Unmanaged;
         UnitPod {
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            class,
-            harm: Harm::of(&pod, class, BudgetState::Allows),
             is_terminating: end.is_some(),
             grace_period_end: end,
-            workload: None,
+            ..unit_pod(&running("team-a", name), PodClass::Unmanaged)
         }
     }
 
