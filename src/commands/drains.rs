@@ -19,9 +19,9 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 /// Show drains, their units, and what holds their devices
 ///
 /// STAGE is waiting (no pod was evicted yet), draining, blocked (pods could not be evicted, their workloads
-/// are not ready again, or their node has devices that the drain does not taint), idle (drained), held (drained, except for pods that the drain does not
-/// evict or that came later) or reversed (a rule was removed or weakened, by another user or program or by
-/// --on-abort deescalate).
+/// are not ready again, or their node has devices that the drain does not taint), idle (drained), held
+/// (drained, except for pods that the drain does not evict or that came later) or reversed (a rule was
+/// removed or weakened, by another user or program or by --on-abort deescalate).
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

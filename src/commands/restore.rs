@@ -22,7 +22,7 @@ use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
     RecordedWorkloads, RestoreTarget, Restorer, UnitProgress, UnitState, Withdrawal, devices_of,
     drains, kept_back, not_ready, recorded_names, recorded_workloads, requesters, restorable,
-    untainted, untainted_line, withdraw,
+    untainted_line, withdraw,
 };
 use crate::decide::others::others;
 use crate::engine::rule_lifecycle::release;
@@ -118,12 +118,9 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     let owners = args.owners(&withdrawal, &rules, &live).await;
     let has_others = !owners.is_empty();
     let slices = &view.snapshot().slices;
-    args.agree(
-        &action(&drain, &withdrawal),
-        (&units, slices),
-        owners,
-        context,
-    )?;
+    let lines = units.iter().map(|unit| unit_line(unit, slices));
+    let lines = lines.collect();
+    args.agree(&action(&drain, &withdrawal), lines, owners, context)?;
     let stored = live.rules()?;
     let mut changer = Changer::new(&stored, args.change.change(), context).by(user);
     keep(&withdrawal, &drain, &mut changer).await?;
@@ -238,7 +235,7 @@ impl RestoreArgs {
     fn agree(
         &self,
         action: &str,
-        (units, slices): (&[UnitState], &[ResourceSlice]),
+        units: Vec<String>,
         owners: Vec<String>,
         context: &Context,
     ) -> Result<(), Failure> {
@@ -251,23 +248,28 @@ impl RestoreArgs {
             context.printer.note(action);
             return Ok(());
         };
-        let lines = units.iter().map(|unit| {
-            let stage = match &unit.progress {
-                UnitProgress::Draining => "pods are being evicted, possibly by another run",
-                UnitProgress::Waiting => "not started",
-                UnitProgress::Blocked => "blocked",
-                UnitProgress::Idle => "idle",
-                UnitProgress::Held => "drained, except for pods that the drain does not evict",
-                UnitProgress::Reversed(why) => why,
-            };
-            // Pods may run on these devices, whatever the stage was.
-            let left = untainted_line(&untainted(&unit.name, &unit.rules, slices));
-            let left = left.map_or_else(String::new, |line| format!("; {line}"));
-            format!("  unit {}: {stage}{left}", unit.name)
-        });
-        introduce(&lines.chain(theirs).collect::<Vec<_>>(), context);
+        introduce(
+            &units.into_iter().chain(theirs).collect::<Vec<_>>(),
+            context,
+        );
         ask(&question, self.change.change().dry_run, context).map(drop)
     }
+}
+
+/// How far the unit is, for the question.
+fn unit_line(unit: &UnitState, slices: &[ResourceSlice]) -> String {
+    let stage = match &unit.progress {
+        UnitProgress::Draining => "pods are being evicted, possibly by another run",
+        UnitProgress::Waiting => "not started",
+        UnitProgress::Blocked => "blocked",
+        UnitProgress::Idle => "idle",
+        UnitProgress::Held => "drained, except for pods that the drain does not evict",
+        UnitProgress::Reversed(why) => why,
+    };
+    // Pods may run on these devices, whatever the stage was.
+    let left = untainted_line(&unit.name, &unit.rules, slices);
+    let left = left.map_or_else(String::new, |line| format!("; {line}"));
+    format!("  unit {}: {stage}{left}", unit.name)
 }
 
 /// What is done to the drain, as a question without its mark.

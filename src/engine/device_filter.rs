@@ -179,17 +179,7 @@ fn any(
 }
 
 fn names(selector: &DeviceSelector, entry: &DeviceEntry<'_>) -> bool {
-    let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
-    is(
-        selector.driver.as_ref().map(|name| name.as_str()),
-        entry.key.driver,
-    ) && is(
-        selector.pool.as_ref().map(|name| name.as_str()),
-        entry.key.pool,
-    ) && is(
-        selector.device.as_ref().map(|name| name.as_str()),
-        entry.key.device,
-    )
+    selector.has_names(entry.key.driver, entry.key.pool, entry.key.device)
 }
 
 fn is_reserved_for(claim: &ResourceClaim, pod: &NamespacedName) -> bool {

@@ -150,20 +150,6 @@ fn vague(
 /// Whether the rule selects the device as far as names say; what selects by anything else may.
 #[must_use]
 pub fn may_select(rule: &DeviceTaintRule, device: &DeviceId) -> bool {
-    let Some(selector) = &rule.selector else {
-        return true;
-    };
-    let driver = selector
-        .driver
-        .as_ref()
-        .is_none_or(|driver| *driver == device.driver);
-    let pool = selector
-        .pool
-        .as_ref()
-        .is_none_or(|pool| *pool == device.pool);
-    let name = selector
-        .device
-        .as_ref()
-        .is_none_or(|name| *name == device.device);
-    driver && pool && name
+    let selector = rule.selector.as_ref();
+    selector.is_none_or(|selector| selector.has_names_of(device))
 }

@@ -102,6 +102,27 @@ pub struct DeviceSelector {
     pub unknown_fields: Vec<String>,
 }
 
+impl DeviceSelector {
+    /// Whether the driver, pool and device that are given are these; class and expressions are left out of account.
+    #[must_use]
+    pub fn has_names(&self, driver: &str, pool: &str, device: &str) -> bool {
+        self.driver
+            .as_ref()
+            .is_none_or(|name| name.as_str() == driver)
+            && self.pool.as_ref().is_none_or(|name| name.as_str() == pool)
+            && self
+                .device
+                .as_ref()
+                .is_none_or(|name| name.as_str() == device)
+    }
+
+    /// As [`DeviceSelector::has_names`], for the names of this device.
+    #[must_use]
+    pub fn has_names_of(&self, id: &DeviceId) -> bool {
+        self.has_names(id.driver.as_str(), id.pool.as_str(), id.device.as_str())
+    }
+}
+
 impl From<DeviceId> for DeviceSelector {
     /// That of the one device, by its names.
     fn from(id: DeviceId) -> Self {

@@ -9,8 +9,7 @@ use super::reference::ObjectReference;
 use super::time::Time;
 use crate::assess::DeviceBasis;
 use crate::decide::drain::{
-    DrainState, UnitProgress, UnitStage, UnitState, devices_of, requesters, untainted,
-    untainted_line,
+    DrainState, UnitProgress, UnitStage, UnitState, devices_of, requesters, untainted_line,
 };
 use crate::engine::holders::holders;
 use crate::model::RuleMetadata;
@@ -91,14 +90,15 @@ fn of_unit(unit: &UnitState, basis: &DeviceBasis<'_>) -> DrainUnit {
     }
     // Of a reversed unit, the reason is named already.
     let left = match &unit.progress {
-        UnitProgress::Reversed(_) => Vec::new(),
+        UnitProgress::Reversed(_) => None,
         UnitProgress::Waiting
         | UnitProgress::Draining
         | UnitProgress::Blocked
         | UnitProgress::Idle
-        | UnitProgress::Held => untainted(&unit.name, &unit.rules, &basis.reading.snapshot.slices),
+        | UnitProgress::Held => {
+            untainted_line(&unit.name, &unit.rules, &basis.reading.snapshot.slices)
+        }
     };
-    let left = untainted_line(&left);
     let is_open = left.is_some();
     messages.extend(left.map(|line| format!("{line}; to taint them, run the same command again")));
     let knows_usage = basis.knows_usage();

@@ -94,8 +94,7 @@ pub fn scope(named: &[String]) -> Option<String> {
 
 /// The devices that are published for this unit, a node, and that the drain selects but none of these `rules` of the
 /// unit does. Empty for units of another kind.
-#[must_use]
-pub fn untainted(unit: &str, rules: &[DeviceTaintRule], slices: &[ResourceSlice]) -> Vec<DeviceId> {
+fn untainted(unit: &str, rules: &[DeviceTaintRule], slices: &[ResourceSlice]) -> Vec<DeviceId> {
     let scopes: BTreeSet<&str> = rules
         .iter()
         .filter_map(|rule| rule.metadata.annotation(RuleMetadata::DRAIN_SCOPE))
@@ -114,14 +113,20 @@ pub fn untainted(unit: &str, rules: &[DeviceTaintRule], slices: &[ResourceSlice]
     let mut devices: Vec<DeviceId> = published_on(slices, unit).into_iter().collect();
     devices.retain(|id| {
         let mut rules = rules.iter().filter_map(|rule| rule.selector.as_ref());
-        scopes.iter().any(|scope| matches(scope, id)) && !rules.any(|one| matches(one, id))
+        scopes.iter().any(|scope| scope.has_names_of(id)) && !rules.any(|one| one.has_names_of(id))
     });
     devices
 }
 
-/// The sentence about devices that are not tainted; none if there are none.
+/// That devices of this unit are not tainted, which are published for it and selected by the drain; absent if there are
+/// none, and for units other than nodes.
 #[must_use]
-pub fn untainted_line(devices: &[DeviceId]) -> Option<String> {
+pub fn untainted_line(
+    unit: &str,
+    rules: &[DeviceTaintRule],
+    slices: &[ResourceSlice],
+) -> Option<String> {
+    let devices = untainted(unit, rules, slices);
     let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
     let are = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| {
@@ -133,38 +138,19 @@ pub fn untainted_line(devices: &[DeviceId]) -> Option<String> {
     })
 }
 
-fn matches(selector: &DeviceSelector, id: &DeviceId) -> bool {
-    let DeviceSelector {
-        driver,
-        pool,
-        device,
-        ..
-    } = selector;
-    driver.as_ref().is_none_or(|driver| *driver == id.driver)
-        && pool.as_ref().is_none_or(|pool| *pool == id.pool)
-        && device.as_ref().is_none_or(|device| *device == id.device)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::decide::testing::{named, selector};
     use crate::error::ExitStatus;
     use crate::model::NodeName;
-    use crate::report::testing::{device, published, slice, slice_of};
+    use crate::report::testing::{device, device_state, published, slice, slice_of};
 
     fn state<'a>(id: &str, node: &'a NodeName, published: bool) -> DeviceState<'a> {
         DeviceState {
-            id: device(id),
             node: Some(node),
             published,
-            device: None,
-            allocations: 0,
-            administrative: 0,
-            taints: Vec::new(),
-            claims: Vec::new(),
-            admin_claims: Vec::new(),
-            consumers: Vec::new(),
+            ..device_state(device(id))
         }
     }
 
@@ -235,16 +221,13 @@ mod tests {
         ];
         assert_eq!(names("node-7", &all), none);
         assert_eq!(names("node-8", &[rule("gpu-0", Some("*"))]), none);
-        let lines: Vec<Option<String>> = [0, 1, 2]
-            .map(|count| [device("gpu-1"), device("gpu-2")][..count].to_vec())
-            .map(|devices| untainted_line(&devices))
-            .into();
-        assert_eq!(lines[0], None);
+        let line = |scope| untainted_line("node-7", &[rule("gpu-0", scope)], &slices);
+        assert_eq!(line(None), None);
         assert_eq!(
-            lines[1].as_deref(),
+            line(Some("gpu.example.com/*/*")).as_deref(),
             Some("1 device of the node is not tainted by this drain: gpu.example.com/node-7/gpu-1")
         );
-        let several = lines[2].as_deref().unwrap_or_default();
+        let several = line(Some("*")).unwrap_or_default();
         assert!(several.starts_with("2 devices of the node are not tainted"));
     }
 

@@ -10,7 +10,7 @@ use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
     RecordedWorkloads, Unit, UnitFacts, UnitPod, pods_of, recorded_names, recorded_states,
-    restart_states, rule_state, tainted_since, untainted, untainted_line, workload_states,
+    restart_states, rule_state, tainted_since, untainted_line, workload_states,
     workloads_of_waiting, workloads_to_record,
 };
 use crate::engine::holders::holders;
@@ -92,7 +92,6 @@ impl UnitObserver<'_> {
             })
             .map(|holder| holder.claim.name.clone())
             .collect();
-        let untainted = untainted(&self.unit.name, rules, &view.snapshot().slices);
         Ok(UnitFacts {
             now: Some(view.now),
             rules: rules_now,
@@ -103,7 +102,7 @@ impl UnitObserver<'_> {
             unschedulable,
             busy: BTreeSet::new(),
             unread: unknown,
-            untainted: untainted_line(&untainted),
+            untainted: untainted_line(&self.unit.name, rules, &view.snapshot().slices),
             is_idle: false,
             not_idle: Vec::new(),
             terminating: BTreeMap::new(),
