@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::impact::ImpactReport;
-use crate::assess::{Basis, DeviceBasis, Guard, Limits, Wholes};
+use crate::assess::{Assessed, Basis, DeviceBasis, DisruptionFacts, Guard, Limits, Wholes};
 use crate::engine::{self, Impact, ProposedTaint, Selection};
 use crate::model::{DeviceId, DriverName, Uid};
 
@@ -59,7 +59,8 @@ impl<'a> Basis<'a> {
             guards: &[],
             wholes: Wholes::default(),
         };
-        let agreed = ImpactReport::new(&impact, self, &limits).assessment;
+        let disruption_facts = DisruptionFacts::of(&impact, self);
+        let agreed = Assessed::new(&impact, &disruption_facts, self, &limits).assessment;
         report.assessment.totals.pods = agreed.totals.pods;
         report.assessment.consent = agreed.consent;
     }

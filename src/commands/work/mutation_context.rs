@@ -157,9 +157,8 @@ impl MutationContext {
         proposed: &[ProposedTaint],
         guards: &[Guard],
     ) -> Result<ImpactReport, Failure> {
-        // On the heap: it reads many lists, more than once in what some commands do.
-        let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
-        Ok(view.report(proposed, guards))
+        self.report_keeping(proposed, guards, &BTreeSet::new())
+            .await
     }
 
     /// As [`MutationContext::report`], where pods that are `kept` are not evicted although NoExecute would evict them: they
@@ -170,6 +169,7 @@ impl MutationContext {
         guards: &[Guard],
         kept: &BTreeSet<Uid>,
     ) -> Result<ImpactReport, Failure> {
+        // On the heap: it reads many lists, more than once in what some commands do.
         let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
         let mut report = view.report(proposed, guards);
         if !kept.is_empty() {
