@@ -72,25 +72,28 @@ impl DeviceNodes {
     #[must_use]
     pub fn next_checks(&self, health: &BTreeMap<NodeName, NodeHealth>) -> Vec<String> {
         const SHOWN: usize = 3;
-        let is = |what: NodeHealth| move |node: &&NodeName| health.get(*node) == Some(&what);
-        let answers =
-            |node: &&NodeName| !is(NodeHealth::Gone)(node) && !is(NodeHealth::NotReady)(node);
-        let names = |nodes: Vec<&NodeName>| -> Option<String> {
-            let names: Vec<String> = nodes.into_iter().map(ToString::to_string).collect();
+        let (mut ready, mut not_ready, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+        for node in self.0.keys() {
+            match health.get(node) {
+                Some(NodeHealth::Ready) | None => ready.push(node),
+                Some(NodeHealth::NotReady) => not_ready.push(node),
+                Some(NodeHealth::Gone) => gone.push(node),
+            }
+        }
+        let names = |nodes: &[&NodeName]| -> Option<String> {
+            let names: Vec<String> = nodes.iter().map(ToString::to_string).collect();
             (!names.is_empty()).then(|| few(&names))
         };
-        let gone = names(self.0.keys().filter(is(NodeHealth::Gone)).collect()).map(|nodes| {
+        let gone = names(&gone).map(|nodes| {
             format!(
                 "note: no kubelet can confirm that it released the devices, because the Node object does \
                  not exist: {nodes}"
             )
         });
-        let not_ready = names(self.0.keys().filter(is(NodeHealth::NotReady)).collect());
-        let not_ready = not_ready.map(|nodes| {
+        let not_ready = names(&not_ready).map(|nodes| {
             format!("note: not Ready, so the kubelet may not confirm that it released the devices: {nodes}")
         });
-        let ready: Vec<&NodeName> = self.0.keys().filter(answers).collect();
-        let others = names(ready.iter().skip(SHOWN).copied().collect());
+        let others = names(ready.get(SHOWN..).unwrap_or_default());
         let more = others.map(|others| format!("next: the same on {others}"));
         ready
             .into_iter()

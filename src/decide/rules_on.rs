@@ -395,10 +395,8 @@ impl RuleWords<'_> {
     ) -> Result<(), Failure> {
         let words = self.words();
         // Beside DRIVER/POOL/DEVICE, a word is the key of a taint.
-        let is_by_path = self
-            .others
-            .iter()
-            .any(|word| word.matches('/').count() == 2);
+        let named = devices_among(&self.others);
+        let is_by_path = named.is_ok_and(|(devices, _)| !devices.is_empty());
         let is_word_number = !is_by_path && words.iter().any(|word| !rules.contains(word));
         let is_by_number = !self.filters.identities.is_empty() || is_word_number;
         let changed = identities

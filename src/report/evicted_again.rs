@@ -105,13 +105,15 @@ fn by_number(pods: &[&EvictedPod], of: &EvictedWorkload<'_>) -> Vec<EvictedOutco
     for (later, pod) in pods.iter().rev().enumerate() {
         let younger = of.younger(pod.eviction_time);
         let goes_on = pod.after_eviction.is_of_a_workload_that_goes_on();
-        let well_after = pods.iter().rev().take(later);
-        let well_after = well_after.filter(|other| is_well_after(other, pod)).count();
+        let well_after = || {
+            let later = pods.iter().rev().take(later);
+            later.filter(|other| is_well_after(other, pod)).count()
+        };
         let outcome = match younger {
             // All pods that it wants were there before.
             Some(0) if goes_on => EvictedOutcome::ScaledDown,
             // Pods that were evicted together do not replace each other: it may have been scaled down since.
-            Some(younger) if goes_on && later >= younger && well_after < younger => {
+            Some(younger) if goes_on && later >= younger && well_after() < younger => {
                 EvictedOutcome::Unknown
             }
             // From the last to the first: a pod was replaced if enough of its workload were evicted after it.

@@ -39,9 +39,10 @@ pub fn parts_by_device(
             continue;
         }
         let devices = slice.devices.iter();
-        let devices = devices.map(|device| (slice.id_of(device), consumption(device)));
+        let devices = devices.map(|device| (device, consumption(device)));
         // A device without counters is no part, and has none.
         let drawing = devices.filter(|(_, consumed)| !consumed.is_empty());
+        let drawing = drawing.map(|(device, consumed)| (slice.id_of(device), consumed));
         pools.entry(key).or_default().extend(drawing);
     }
     let mut parts: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
