@@ -115,20 +115,10 @@ mod tests {
 
     fn state(node: &NodeName, allocations: usize, administrative: usize) -> DeviceState<'_> {
         DeviceState {
-            id: DeviceId {
-                driver: "gpu.example.com".into(),
-                pool: "node-7".into(),
-                device: "gpu-0".into(),
-            },
             node: Some(node),
-            published: true,
-            device: None,
             allocations,
             administrative,
-            taints: Vec::new(),
-            claims: Vec::new(),
-            admin_claims: Vec::new(),
-            consumers: Vec::new(),
+            ..testing::device_state(testing::device("gpu-0"))
         }
     }
 

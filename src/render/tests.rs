@@ -556,16 +556,8 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
     let (rule, slice) = ("drain-gpu-1".into(), "node-7-x".into());
     let node = "node-7".into();
     let free = |name| DeviceState {
-        id: testing::device(name),
         node: Some(&node),
-        published: true,
-        device: None,
-        allocations: 0,
-        administrative: 0,
-        taints: Vec::new(),
-        claims: Vec::new(),
-        admin_claims: Vec::new(),
-        consumers: Vec::new(),
+        ..testing::device_state(testing::device(name))
     };
     let taint = |origin| DeviceTaint {
         origin,

@@ -220,16 +220,10 @@ mod tests {
     fn titles(missing: &[Kind], parts: &Parts) -> Vec<String> {
         let (one, two) = (NodeName::from("node-1"), NodeName::from("node-2"));
         let state = |name, node, allocations| DeviceState {
-            id: testing::device(name),
             node,
             published: node.is_some(),
-            device: None,
             allocations,
-            administrative: 0,
-            taints: Vec::new(),
-            claims: Vec::new(),
-            admin_claims: Vec::new(),
-            consumers: Vec::new(),
+            ..testing::device_state(testing::device(name))
         };
         let states = [
             state("gpu-9", None, 1),

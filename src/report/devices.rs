@@ -401,18 +401,7 @@ mod tests {
         };
         let mut states = crate::engine::devices(&reading.snapshot, &semantics).devices;
         if states.is_empty() {
-            states.push(DeviceState {
-                id: testing::device("gpu-0"),
-                node: None,
-                published: true,
-                device: None,
-                allocations: 0,
-                administrative: 0,
-                taints: Vec::new(),
-                claims: Vec::new(),
-                admin_claims: Vec::new(),
-                consumers: Vec::new(),
-            });
+            states.push(testing::device_state(testing::device("gpu-0")));
         }
         DeviceReport::new(&states, &[], &basis)
     }

@@ -210,11 +210,11 @@ fn replaced(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::order::{BudgetState, Harm};
     use crate::decide::drain::pod_class::PodClass;
+    use crate::decide::drain::testing::unit_pod;
     use crate::error::ExitStatus;
     use crate::report::plan;
-    use crate::report::testing::pod as running;
+    use crate::report::testing::{device_state, pod as running};
 
     fn device(name: &str) -> DeviceId {
         DeviceId {
@@ -239,16 +239,7 @@ mod tests {
     }
 
     fn pod(name: &str, class: PodClass) -> UnitPod {
-        let pod = running("team-a", name);
-        UnitPod {
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            class,
-            harm: Harm::of(&pod, class, BudgetState::Allows),
-            is_terminating: false,
-            grace_period_end: None,
-            workload: None,
-        }
+        unit_pod(&running("team-a", name), class)
     }
 
     fn planned() -> PlanFile {
@@ -340,16 +331,8 @@ mod tests {
         let states: Vec<DeviceState<'_>> = ids
             .iter()
             .map(|id| DeviceState {
-                id: id.clone(),
                 node: (id.device.as_str() != "c").then_some(&node),
-                published: true,
-                device: None,
-                allocations: 0,
-                administrative: 0,
-                taints: Vec::new(),
-                claims: Vec::new(),
-                admin_claims: Vec::new(),
-                consumers: Vec::new(),
+                ..device_state(id.clone())
             })
             .collect();
         let mut file = planned();

@@ -161,8 +161,8 @@ fn evicted_or<'a>(means: Means, why: String) -> Departure<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::order::{BudgetState, Harm};
     use crate::decide::drain::pod_class::PodClass;
+    use crate::decide::drain::testing::unit_pod;
     use crate::report::testing::{name, pod as running};
 
     const ONGOING: RestartProgress = RestartProgress::Ongoing {
@@ -171,15 +171,9 @@ mod tests {
     };
 
     fn web() -> UnitPod {
-        let pod = running("team-a", "web-1");
         UnitPod {
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            class: PodClass::Replicated,
-            harm: Harm::of(&pod, PodClass::Replicated, BudgetState::Allows),
-            is_terminating: false,
-            grace_period_end: None,
             workload: Some("web".into()),
+            ..unit_pod(&running("team-a", "web-1"), PodClass::Replicated)
         }
     }
 

@@ -319,9 +319,9 @@ mod tests {
 
     use super::*;
     use crate::assess::ClaimReplacement;
-    use crate::decide::drain::order::{BudgetState, Harm};
     use crate::decide::drain::restart::{RestartBlocker, RestartProgress, RestartState};
     use crate::decide::drain::restart_plan::PlannedRestart;
+    use crate::decide::drain::testing::unit_pod;
     use crate::report::testing::{device, name, pod as running};
 
     fn limits() -> UnitLimits {
@@ -335,16 +335,7 @@ mod tests {
     }
 
     fn pod(name: &str, class: PodClass) -> UnitPod {
-        let pod = running("team-a", name);
-        UnitPod {
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            class,
-            harm: Harm::of(&pod, class, BudgetState::Allows),
-            is_terminating: false,
-            grace_period_end: None,
-            workload: None,
-        }
+        unit_pod(&running("team-a", name), class)
     }
 
     fn replacements(placeable: &[Option<bool>], at_most_together: usize) -> Replacements {

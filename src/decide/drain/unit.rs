@@ -69,6 +69,7 @@ pub fn units(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::device_state;
     use crate::model::NodeName;
 
     fn device(pool: &str, name: &str) -> DeviceId {
@@ -81,16 +82,8 @@ mod tests {
 
     fn state<'a>(id: &DeviceId, node: Option<&'a NodeName>) -> DeviceState<'a> {
         DeviceState {
-            id: id.clone(),
             node,
-            published: true,
-            device: None,
-            allocations: 0,
-            administrative: 0,
-            taints: Vec::new(),
-            claims: Vec::new(),
-            admin_claims: Vec::new(),
-            consumers: Vec::new(),
+            ..device_state(id.clone())
         }
     }
 

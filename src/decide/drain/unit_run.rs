@@ -616,10 +616,10 @@ fn done(end: UnitEnd, facts: &UnitFacts) -> UnitStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::order::{BudgetState, Harm};
     use crate::decide::drain::pod_class::PodClass;
     use crate::decide::drain::recorded_workloads::RecordedWorkload;
     use crate::decide::drain::restart::RestartProgress;
+    use crate::decide::drain::testing::unit_pod;
     use crate::report::testing::pod as running;
 
     fn seconds(seconds: u64) -> Duration {
@@ -637,15 +637,9 @@ mod tests {
     }
 
     fn pod(name: &str, class: PodClass, workload: Option<&str>) -> UnitPod {
-        let pod = running("team-a", name);
         UnitPod {
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            class,
-            harm: Harm::of(&pod, class, BudgetState::Allows),
-            is_terminating: false,
-            grace_period_end: None,
             workload: workload.map(Uid::from),
+            ..unit_pod(&running("team-a", name), class)
         }
     }
 

@@ -453,8 +453,8 @@ mod tests {
     use super::*;
     use crate::decide::drain::facts::RuleState;
     use crate::decide::drain::means::Means;
-    use crate::decide::drain::order::{BudgetState, Harm};
     use crate::decide::drain::pod_class::{Inclusions, PodClass};
+    use crate::decide::drain::testing::unit_pod;
     use crate::decide::drain::unit_run::UnitLimits;
     use crate::report::testing::pod;
 
@@ -471,17 +471,10 @@ mod tests {
     fn facts(pods: usize) -> UnitFacts {
         let pods = (0..pods).map(|number| {
             let name = format!("a-pod-with-a-name-that-is-rather-long-for-a-pod-{number}");
-            let pod = pod("a-namespace-with-a-long-name", &name);
-            let class = PodClass::Replicated;
-            UnitPod {
-                name: pod.name.clone(),
-                uid: pod.uid.clone(),
-                class,
-                harm: Harm::of(&pod, class, BudgetState::Allows),
-                is_terminating: false,
-                grace_period_end: None,
-                workload: None,
-            }
+            unit_pod(
+                &pod("a-namespace-with-a-long-name", &name),
+                PodClass::Replicated,
+            )
         });
         UnitFacts {
             now: None,

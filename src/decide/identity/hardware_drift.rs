@@ -141,6 +141,7 @@ fn compare(noted: &NotedHardware, driver: &DriverName, device: &Device) -> Hardw
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::device_state;
     use crate::model::AttributeValue;
 
     type Attributes<'a> = &'a [(&'a str, &'a str)];
@@ -185,16 +186,9 @@ mod tests {
             .iter()
             .zip(&devices)
             .map(|((name, _), device)| DeviceState {
-                id: id(name),
-                node: None,
                 published: device.is_some(),
                 device: device.as_ref(),
-                allocations: 0,
-                administrative: 0,
-                taints: Vec::new(),
-                claims: Vec::new(),
-                admin_claims: Vec::new(),
-                consumers: Vec::new(),
+                ..device_state(id(name))
             })
             .collect();
         identity(&noted, &id("d/p/0"), &states)

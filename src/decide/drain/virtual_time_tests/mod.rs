@@ -12,8 +12,8 @@ use jiff::Timestamp;
 
 use crate::decide::drain::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
 use crate::decide::drain::means::Means;
-use crate::decide::drain::order::{BudgetState, Harm};
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
+use crate::decide::drain::testing::unit_pod;
 use crate::decide::drain::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
 use crate::engine::testing::{is_whole, tries};
 use crate::model::{Pod, Reading, Uid};
@@ -331,13 +331,10 @@ impl Simulation {
             ..running("team-a", &format!("pod-{}", pod.number))
         };
         UnitPod {
-            name: shown.name.clone(),
             uid: uid(pod),
-            class,
-            harm: Harm::of(&shown, class, BudgetState::Allows),
             is_terminating: matches!(pod.state, State::Terminating(_)),
-            grace_period_end: None,
             workload: Some(key(pod.workload)),
+            ..unit_pod(&shown, class)
         }
     }
 
