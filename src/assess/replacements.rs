@@ -83,15 +83,9 @@ impl Replacements {
             .iter()
             .map(|reallocation| ClaimReplacement::new(reallocation, replacement))
             .collect();
-        // Of whom it is not known, they may find a place beside all others.
-        let open = claims.iter().filter(|claim| claim.placeable.is_none());
-        let at_most = replacement.joint_bound.at_most.saturating_add(open.count());
         let available = replacement.available.as_ref();
-        let possible = claims.iter().filter(|claim| claim.placeable != Some(false));
         Self {
-            // Claims that are open may be among those of the bound already, and the bound looks at fewer conditions
-            // than the answer for one claim does.
-            at_most_together: at_most.min(possible.count()),
+            at_most_together: at_most_together(replacement.joint_bound.at_most, &claims),
             claims,
             available: available
                 .map(|available| AvailableDevices::new(available, &replacement.incomplete_pools)),
@@ -243,6 +237,19 @@ impl Replacements {
             .collect();
         format!("; not checked: {}", beyond.join(", "))
     }
+}
+
+/// How many of the claims can be placed at once at most, where so many can by a `bound` that looks at fewer conditions than
+/// the answer for one claim does.
+fn at_most_together(bound: usize, claims: &[ClaimReplacement]) -> usize {
+    let with = |is_meant: fn(Option<bool>) -> bool| {
+        let meant = claims.iter().filter(|claim| is_meant(claim.placeable));
+        meant.count()
+    };
+    // Of whom it is not known, they may find a place beside all others, or be among those of the bound already.
+    let open = with(|placeable| placeable.is_none());
+    let possible = with(|placeable| placeable != Some(false));
+    bound.saturating_add(open).min(possible)
 }
 
 /// That the claims cannot be placed, with what there is for each of their requests.
@@ -478,6 +485,16 @@ mod tests {
             unknown: BTreeSet::new(),
             requests: vec![request(Some(2), number)],
             not_modelled: vec![UnmodelledTerm::SeveralDevices],
+        }
+    }
+
+    #[test]
+    fn no_more_claims_are_placed_at_once_than_by_themselves() {
+        let placeable = [Some(false), Some(false), Some(true), Some(true), None];
+        let claims = placeable.iter().zip(0..);
+        let claims: Vec<_> = claims.map(|(it, number)| claim(number, *it)).collect();
+        for (bound, expected) in [(0, 1), (1, 2), (2, 3), (5, 3)] {
+            assert_eq!(at_most_together(bound, &claims), expected, "{bound}");
         }
     }
 

@@ -113,6 +113,11 @@ mod tests {
             kept_back(&[], &devices),
             ["1 device not published by a driver: gpu.example.com/node-7/gpu-0"]
         );
+        let away = DeviceRelease {
+            is_published: false,
+            ..released(NodeSchedulability::Open)
+        };
+        assert_eq!(kept_back(&[away], &devices), kept_back(&[], &devices));
         let (rule, slice) = (ObjectName::from("other"), ObjectName::from("slice"));
         for (origin, expected) in [
             (Origin::Rule(&rule), "tainted by rule other"),

@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
 
-use super::capacity::{is_left, taken};
+use super::capacity::{is_left, taken, takes_all};
 use super::cluster_state::ClusterState;
 use super::completeness::Range;
 use super::counters::AvailableCounters;
 use super::demand::Choice;
 use super::pool::{Pool, PoolStatus, is_for};
 use super::usage::Usage;
-use crate::model::{Device, SliceNodes};
+use crate::model::SliceNodes;
 
 /// Whether a device is one that is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,14 +156,6 @@ pub(super) fn reached(place: u32, state: &ClusterState<'_>) -> Candidacy {
     }
 }
 
-/// Whether the choice takes the device with all of its capacities, however much that is: they need not be decoded.
-fn is_whole(choice: &Choice<'_>, device: &Device) -> bool {
-    let mut terms = device.terms.iter();
-    choice.terms.capacity.is_empty()
-        && !device.allow_multiple_allocations
-        && terms.all(|terms| terms.policies.is_empty())
-}
-
 /// Whether nobody has the device, or enough of it is left.
 pub(super) fn is_free(
     choice: &Choice<'_>,
@@ -176,7 +168,7 @@ pub(super) fn is_free(
     if !choice.terms.admin_access && usage.is_held(at.identity) {
         return Candidacy::No;
     }
-    let left = if is_whole(choice, at.device) {
+    let left = if takes_all(&choice.terms.capacity, at.device) {
         Ok(true)
     } else {
         taken(&choice.terms.capacity, at.device).and_then(|taken| {

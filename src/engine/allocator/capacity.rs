@@ -50,6 +50,14 @@ pub(super) fn taken<'a>(
     Ok(Some(taken))
 }
 
+/// Whether all capacities of `device` are taken, however much that is: they need not be decoded.
+pub(super) fn takes_all(asked: &RequestedCapacity, device: &Device) -> bool {
+    let mut terms = device.terms.iter();
+    asked.is_empty()
+        && !device.allow_multiple_allocations
+        && terms.all(|terms| terms.policies.is_empty())
+}
+
 /// Whether so much is left of every capacity of `device`, where `used` says how much of each is in use.
 ///
 /// Upstream: `CmpRequestOverCapacity`, from where it adds.
@@ -193,5 +201,31 @@ fn in_units(amount: Amount, unit: Amount) -> Amount {
         whole
     } else {
         whole.saturating_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::published;
+    use crate::model::DeviceTerms;
+
+    #[test]
+    fn all_is_taken_of_a_device_that_is_not_shared_if_nothing_is_asked_for() {
+        let nothing = RequestedCapacity::new();
+        let plain = published("gpu-0", &[]);
+        assert!(takes_all(&nothing, &plain));
+        let some = [("memory".into(), "40Gi".into())].into();
+        assert!(!takes_all(&some, &plain));
+        let mut shared = plain.clone();
+        shared.allow_multiple_allocations = true;
+        assert!(!takes_all(&nothing, &shared));
+        let mut portioned = plain;
+        let policies = [("memory".into(), CapacityPolicy::default())];
+        portioned.terms = Some(Box::new(DeviceTerms {
+            policies: policies.into_iter().collect(),
+            ..DeviceTerms::default()
+        }));
+        assert!(!takes_all(&nothing, &portioned));
     }
 }
