@@ -1,6 +1,6 @@
 //! What follows from verdicts for people.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::basis::Basis;
 use super::completeness::ReportCompleteness;
@@ -9,13 +9,17 @@ use super::disruption_facts::DisruptionFacts;
 use super::evidence::HazardEvidence;
 use super::guard::{GuardOutcome, Limits, Measured};
 use super::impact_facts::ImpactFacts;
+use super::open_parts::open_parts_warning;
 use super::pod::PodAssessment;
+use super::possible_hardware;
 use super::recurring::RecurringWorkloads;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::totals::{Tally, Totals};
 use crate::engine::Impact;
-use crate::model::{Effect, Gap, Kind};
+use crate::engine::open_parts::open_parts;
+use crate::engine::unpublished_devices::may_be_same_hardware;
+use crate::model::{DeviceId, Effect, Gap, Kind, Warning};
 
 /// What follows from verdicts, and what decisions are made on.
 ///
@@ -39,6 +43,10 @@ pub struct Assessment {
     pub siblings: Vec<Sibling>,
     /// The workloads whose terminating pods have replacements that are evicted too, by kind and name.
     pub recurring: BTreeSet<String>,
+    /// The partitions of each selected device on which pods can still be scheduled.
+    pub open_parts: BTreeMap<DeviceId, BTreeSet<DeviceId>>,
+    /// What to know of other devices of the same hardware, which the taints do not select.
+    pub hardware_warnings: Vec<Warning>,
 }
 
 impl Assessment {
@@ -98,6 +106,12 @@ impl<'a> Assessed<'a> {
             .map(|rule| rule.proposed.taint.effect.clone())
             .collect();
         effects.dedup();
+        let selected: BTreeSet<&DeviceId> =
+            impact.devices.iter().map(|device| &device.id).collect();
+        let snapshot = &basis.reading.snapshot;
+        let open_parts = open_parts(snapshot, &selected, basis.semantics);
+        let possible = may_be_same_hardware(snapshot, selected.iter().copied(), None);
+        let possible = possible_hardware::warning(&selected, &possible);
         let assessment = Assessment {
             facts: ImpactFacts::of(impact, &pods, &completeness, basis),
             guards: guards.map(|guard| guard.evaluate(&measured)).collect(),
@@ -105,6 +119,11 @@ impl<'a> Assessed<'a> {
             replacements: disruption_facts.replacements.clone(),
             siblings: disruption_facts.siblings.clone(),
             recurring: RecurringWorkloads::of(impact, basis.reading).all(),
+            hardware_warnings: possible
+                .into_iter()
+                .chain(open_parts_warning(&open_parts))
+                .collect(),
+            open_parts,
             effects,
             totals,
         };

@@ -46,7 +46,6 @@ pub use evidence::do_not_disrupt;
 pub use guard::{AvailabilityFloor, Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
 pub use hazard::{Finding, Hazard};
 pub use impact_facts::{DeviceFacts, ImpactFacts, PodFacts};
-pub use open_parts::open_parts_warning;
 pub use outcome::Outcome;
 pub use plan::PlanUnit;
 pub use pod::PodAssessment;

@@ -55,6 +55,8 @@ pub struct PlannedChange<'a> {
 pub struct ImpactLines {
     /// The answer in a few lines, with what it lacks.
     pub summary: Vec<String>,
+    /// What to know of other devices of the same hardware.
+    pub hardware: Vec<String>,
     /// What it lacks.
     pub unknown: Vec<String>,
     /// The workloads that are hit worst, with their risks.
@@ -69,7 +71,9 @@ impl PlannedChange<'_> {
             None => self.lines.summary.clone(),
             Some(Drains::ByTaint(lines)) => [lines.as_slice(), &self.lines.summary].concat(),
             // The report is that of a NoExecute taint: who is hit is the same, and how is not.
-            Some(Drains::ByEviction(lines, _)) => [lines.as_slice(), &self.lines.unknown].concat(),
+            Some(Drains::ByEviction(lines, _)) => {
+                [lines.as_slice(), &self.lines.hardware, &self.lines.unknown].concat()
+            }
         }
     }
 
@@ -364,7 +368,7 @@ mod tests {
     use crate::assess::Limits;
     use crate::decide::testing::{named, rule};
     use crate::error::ExitStatus;
-    use crate::model::{Affects, DeviceSelector, Effect, Gap};
+    use crate::model::{Affects, DeviceSelector, Effect, Gap, Warning};
     use crate::output::wrap::hanging;
     use crate::report::ImpactReport;
     use crate::report::impact::saved;
@@ -384,6 +388,7 @@ mod tests {
 
     static NO_LINES: ImpactLines = ImpactLines {
         summary: Vec::new(),
+        hardware: Vec::new(),
         unknown: Vec::new(),
         worst: Vec::new(),
     };
@@ -391,6 +396,7 @@ mod tests {
     fn lines_of(report: &ImpactReport) -> ImpactLines {
         ImpactLines {
             summary: report.summary_lines(),
+            hardware: report.hardware_lines(),
             unknown: report.unknown_lines(),
             worst: report.worst_lines(None),
         }
@@ -423,6 +429,32 @@ mod tests {
             what: what.to_owned(),
             why: "access denied".to_owned(),
             affects,
+        }
+    }
+
+    #[test]
+    fn other_devices_of_the_same_hardware_are_named_whatever_removes_the_pods() {
+        let mut report = report();
+        report.assessment.hardware_warnings = vec![Warning {
+            code: "partitions-not-tainted",
+            message: "2 partitions are not tainted".to_owned(),
+            fix: None,
+        }];
+        let lines = lines_of(&report);
+        let own = || vec!["Drain fw".to_owned()];
+        for drains in [
+            None,
+            Some(Drains::ByTaint(own())),
+            Some(Drains::ByEviction(own(), BTreeSet::new())),
+        ] {
+            let change = PlannedChange {
+                lines: &lines,
+                drains: drains.as_ref(),
+                ..change(&report)
+            };
+            let shown = change.summary_lines();
+            let found = shown.iter().filter(|line| line.starts_with("2 partitions"));
+            assert_eq!(found.count(), 1, "{shown:?}");
         }
     }
 

@@ -240,6 +240,7 @@ impl Pipeline<'_> {
             previewed: &previewed.as_ref().unwrap_or(&report).assessment.facts,
             lines: &ImpactLines {
                 summary: report.summary_lines(),
+                hardware: report.hardware_lines(),
                 unknown: report.unknown_lines(),
                 worst: report.worst_lines(proposal.preview_command().as_deref()),
             },

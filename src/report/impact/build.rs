@@ -1,6 +1,6 @@
 //! Construction of an impact report from verdicts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
@@ -19,14 +19,12 @@ use super::view::{
     AllocatedDevice, Cause, Counts, Device, ImpactReport, Pod, Selector, Summary, TaintImpact,
     UsedClaim, Workload,
 };
+use crate::assess::defects;
 use crate::assess::{
     Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
     ReportCompleteness, TaintCounts, recurring_warning,
 };
-use crate::assess::{defects, open_parts_warning, possible_hardware};
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
-use crate::engine::open_parts::open_parts;
-use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
 };
@@ -61,9 +59,6 @@ impl ImpactReport {
             .map(Budget::new)
             .collect();
         let mut devices = devices(impact, &proposed);
-        let selected: BTreeSet<_> = impact.devices.iter().map(|device| &device.id).collect();
-        let snapshot = &basis.reading.snapshot;
-        let open = open_parts(snapshot, &selected, basis.semantics);
         // A pod or claim that was not read may keep any device: then of none it is said when it becomes free.
         let holders = [CountSubject::Pods, CountSubject::Allocated];
         if holders
@@ -73,7 +68,7 @@ impl ImpactReport {
             note_freed(&mut devices, &pods, Time(basis.now));
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
-            note_open_parts(&mut devices, &open);
+            note_open_parts(&mut devices, &assessed.assessment.open_parts);
             if assessed.assessment.totals.has_unknown_ends() {
                 note_unknown_ends(&mut devices, &basis.reading.snapshot, impact, basis.now);
             }
@@ -84,9 +79,7 @@ impl ImpactReport {
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
-        let possible = may_be_same_hardware(snapshot, selected.iter().copied(), None);
-        defects.extend(possible_hardware::warning(&selected, &possible));
-        defects.extend(open_parts_warning(&open));
+        defects.extend_from_slice(&assessed.assessment.hardware_warnings);
         // This defect comes with any rule, so that it concerns only a preview that proposes one.
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;

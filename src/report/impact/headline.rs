@@ -7,7 +7,7 @@ use crate::assess::Totals;
 use crate::model::{Count, NamespacedName};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
-use crate::report::metadata::{Affects, Incomplete};
+use crate::report::metadata::{Affects, Incomplete, Warning};
 use crate::report::policy::Violation;
 use crate::report::time::Time;
 
@@ -43,8 +43,16 @@ impl ImpactReport {
     pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = headline(self);
         lines.extend(self.assessment.replacements.together_line());
+        lines.extend(self.hardware_lines());
         lines.extend(self.unknown_lines());
         lines
+    }
+
+    /// What to know of other devices of the same hardware, a line each.
+    #[must_use]
+    pub fn hardware_lines(&self) -> Vec<String> {
+        let warnings = self.assessment.hardware_warnings.iter();
+        warnings.map(|it| Warning::from(it).line()).collect()
     }
 
     /// What the answer lacks, a line each.
