@@ -25,7 +25,9 @@ pub fn open_parts_warning(open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>) -> Opti
             if parts.len() == 1 { "is" } else { "are" },
             few(&names)
         ),
-        fix: Some("taint partitions too: `add` and `preview` with --with-partitions".to_owned()),
+        fix: Some(
+            "`add`, `preview` and `drain` include partitions with --with-partitions".to_owned(),
+        ),
     })
 }
 
