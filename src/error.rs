@@ -88,8 +88,8 @@ impl ExitStatus {
             Self::Usage => "usage: the command line is invalid",
             Self::Unchanged => "unchanged, only with --error-unchanged",
             Self::Refused => {
-                "refused, and nothing was changed: a guard tripped, a confirmation is missing, or the impact is \
-                 larger than in --expect; or a device is not safe to pull"
+                "refused, and nothing was changed: for example, a guard tripped, a confirmation is missing, the \
+                 impact does not match --expect, or no plan meets the limits; or a device is not safe to pull"
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met (timeout, pods evicted again, an \
@@ -98,8 +98,9 @@ impl ExitStatus {
                  it; make-room removes its rules"
             }
             Self::Incomplete => {
-                "the report is incomplete (with --strict or -o name) or not confirmed by the \
-                 controller (with --publish); or one of several clusters gave no report"
+                "the report is incomplete (with --strict or -o name), plan cannot compare costs, the \
+                 controller does not confirm the report (with --publish), or one of several clusters gave no \
+                 report"
             }
             Self::TryAgain => {
                 "temporary error: the network, a busy or failing server, or a concurrent change; the same \

@@ -375,7 +375,7 @@ hazards! {
         of: All,
         after: MadeAgain,
         reads: [Taints],
-        meaning: "is also evicted by another rule or by a driver's taint",
+        meaning: "is evicted by another rule or by a driver's taint",
         find: evidence::foreign_taint,
     }
 }

@@ -86,12 +86,13 @@ fn guards() -> String {
         .collect();
     format!(
         "A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or\n\
-         'devices.selected>=50%'. A guard trips if the comparison is true, or if the\nvalue is \
-         unknown. With --abort-if or in a policy, it ends the command, which\nchanges nothing and \
-         exits with code 4; a drain that has begun drains no further\nnode and exits with code 5. \
-         With --pause-if, a drain waits until the guard no\nlonger trips. `plan --keep-available` \
-         is the opposite: its comparison must be\ntrue.\n\nSignals:\n{signals}\nOperators: > >= < \
-         <= == !=\n"
+         'devices.selected>=50%'. A guard trips if the comparison is true, or may be\ntrue because \
+         the value is unknown.\n\nIf a guard of --abort-if or of a policy trips, the command \
+         changes nothing and\nexits with code 4. Only a drain that has begun is different: it \
+         starts no\nfurther unit (device, node or pool), and exits with code 5. If a guard of\n\
+         --pause-if trips, a drain waits until the guard no longer trips, at most for\n\
+         --timeout. The comparison of `plan --keep-available` is the opposite of a guard:\nit \
+         must be true.\n\nSignals:\n{signals}\nOperators: > >= < <= == !=\n"
     )
 }
 
@@ -102,7 +103,7 @@ driver, pool or device. The name of a driver selects all its devices:
 
   gpu.example.com/node-7/gpu-0   one device
   'gpu.example.com/node-7/*'     all devices of a pool
-  '*/node-7/*'                   all pools of that name, whatever the driver
+  '*/node-7/*'                   all devices of all pools named node-7
   gpu.example.com                all devices of a driver
 
 A DEVICE can also be a hardware ID that the driver publishes: a UUID, a serial

@@ -20,7 +20,7 @@ pub(super) fn versions() -> String {
         ("rules taint unpublished devices", |it| {
             it.reaches_unpublished
         }),
-        ("extended resources: evicts pods", |it| {
+        ("extended-resource pods evicted", |it| {
             it.evicts_extended_resources
         }),
         ("rules select by class and CEL", |it| {
@@ -60,10 +60,12 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str(
-        "\n\nUnpublished devices are allocated, but no ResourceSlice lists them.\n\nThe \
-        feature gate DRAWorkloadResourceClaims has existed since 1.36, and is off\nby default. With \
-        it, a reservation for a PodGroup counts for all its pods. If it\nis enabled, add \
-        --feature-gates DRAWorkloadResourceClaims=true.\n",
+        "\n\nUnpublished devices are allocated, but no ResourceSlice lists them. If a rule\nhas no \
+        deviceSelector, some versions evict the pods of all published devices,\nand some block \
+        the allocation of all devices. For old reservedFor entries, see\nthe last known \
+        defect.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
+        off\nby default. With it, a reservation for a PodGroup counts for all its pods. If it\nis \
+        enabled, add --feature-gates DRAWorkloadResourceClaims=true.\n",
     );
     text.push_str(&defects());
     text
@@ -120,7 +122,7 @@ mod tests {
             newest_first(["yes", "yes", "yes", "yes", "yes", "-", "-"])
         );
         assert_eq!(
-            line("extended resources"),
+            line("extended-resource pods"),
             newest_first(["yes", "-", "-", "-", "-", "-", "-"])
         );
     }

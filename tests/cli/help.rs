@@ -183,15 +183,16 @@ fn exit_codes_are_explained() {
       1  error, such as a missing permission or object; a retry would fail again
       2  usage: the command line is invalid
       3  unchanged, only with --error-unchanged
-      4  refused, and nothing was changed: a guard tripped, a confirmation is
-         missing, or the impact is larger than in --expect; or a device is not safe
-         to pull
+      4  refused, and nothing was changed: for example, a guard tripped, a
+         confirmation is missing, the impact does not match --expect, or no plan
+         meets the limits; or a device is not safe to pull
       5  the wait ended before its condition was met (timeout, pods evicted again,
          an unfinished drain, devices that another pod got, or an unconfirmed device
          release); a change made by the same command stays, unless --on-timeout or
          --on-abort undid it; make-room removes its rules
-      6  the report is incomplete (with --strict or -o name) or not confirmed by the
-         controller (with --publish); or one of several clusters gave no report
+      6  the report is incomplete (with --strict or -o name), plan cannot compare
+         costs, the controller does not confirm the report (with --publish), or one
+         of several clusters gave no report
      75  temporary error: the network, a busy or failing server, or a concurrent
          change; the same command can be run again, and completes what is missing
     130  interrupted (SIGINT)
@@ -238,7 +239,7 @@ fn hazards_are_explained() {
                              NoExecute toleration without tolerationSeconds
     claim-stays-allocated    replacements are evicted again: they use the same
                              claim, which stays allocated
-    foreign-taint            is also evicted by another rule or by a driver's taint
+    foreign-taint            is evicted by another rule or by a driver's taint
 
     JSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.
     [exit status: 0]
@@ -261,12 +262,15 @@ fn subcommands_are_explained() {
 fn guards_are_explained() {
     assert_snapshot!(devicetaint("help guards").shown(), @"
     A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or
-    'devices.selected>=50%'. A guard trips if the comparison is true, or if the
-    value is unknown. With --abort-if or in a policy, it ends the command, which
-    changes nothing and exits with code 4; a drain that has begun drains no further
-    node and exits with code 5. With --pause-if, a drain waits until the guard no
-    longer trips. `plan --keep-available` is the opposite: its comparison must be
-    true.
+    'devices.selected>=50%'. A guard trips if the comparison is true, or may be
+    true because the value is unknown.
+
+    If a guard of --abort-if or of a policy trips, the command changes nothing and
+    exits with code 4. Only a drain that has begun is different: it starts no
+    further unit (device, node or pool), and exits with code 5. If a guard of
+    --pause-if trips, a drain waits until the guard no longer trips, at most for
+    --timeout. The comparison of `plan --keep-available` is the opposite of a guard:
+    it must be true.
 
     Signals:
       pods.evicted          pods evicted now or later; % of the non-terminating pods

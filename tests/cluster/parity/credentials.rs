@@ -198,8 +198,8 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "kubectl prompts for a name and a password; API servers have had neither since 1.19, so \
-                  this program sends an anonymous request, and the server decides",
+            why: "kubectl prompts for a name and a password; API servers have not accepted passwords \
+                  since 1.19, so this program sends an anonymous request, and the server decides",
         },
     },
     Case {

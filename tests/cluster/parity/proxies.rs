@@ -163,7 +163,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`proxy-url` together with `HTTPS_PROXY` and `NO_PROXY=*`: it wins over both",
+        what: "`proxy-url` together with `HTTPS_PROXY` and `NO_PROXY=*`: `proxy-url` wins",
         make: |stage, setup| {
             setup.cluster["server"] = json!(stage.name());
             setup.cluster["proxy-url"] = json!(format!("http://{}", stage.tunnel.address));

@@ -140,7 +140,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a server without a scheme",
+        what: "a server URL without a scheme",
         make: |stage, setup| setup.cluster["server"] = json!(stage.witness.address.to_string()),
         expected: Differs {
             kubectl: Outcome::Refused,
@@ -187,7 +187,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "the same with `--request-timeout=0`",
+        what: "a server that accepts the connection and sends no response, with `--request-timeout=0`",
         make: |_, setup| {
             setup.cluster["server"] = json!(silent());
             setup.flag("--request-timeout=0");
