@@ -75,7 +75,7 @@ fn hazards() -> String {
     let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
     let hazards: String = Hazard::ALL.into_iter().map(line).collect();
     format!(
-        "What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
+        "What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod;\nwhere a line has no subject, the pod is the subject.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
     )
 }
 
@@ -86,12 +86,15 @@ fn guards() -> String {
         .collect();
     format!(
         "A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or\n\
-         'devices.selected>=50%'. A guard trips if the comparison is true, or if the\nvalue is \
-         unknown. With --abort-if or in a policy, it ends the command, which\nchanges nothing and \
-         exits with code 4; a drain that has begun drains no further\nnode and exits with code 5. \
-         With --pause-if, a drain waits until the guard no\nlonger trips. `plan --keep-available` \
-         is the opposite: its comparison must be\ntrue.\n\nSignals:\n{signals}\nOperators: > >= < \
-         <= == !=\n"
+         'devices.selected>=50%'. QUANTITY is a whole number, or a percentage if the\n\
+         signal has a % in the list. A guard trips if the comparison is true, or if it\n\
+         may be true because the value is unknown. With --abort-if or in a policy, a\n\
+         guard that trips ends the command, which changes nothing and exits with code 4.\n\
+         Only a drain that has begun ends with code 5, and drains no further unit. With\n\
+         --pause-if, a drain waits until the guard no longer trips. The guard of\n\
+         `plan --keep-available` is the opposite: its comparison must be true.\n\n\
+         Signals (`the same drivers` are those of the selected devices):\n{signals}\n\
+         Operators: > >= < <= == !=\n"
     )
 }
 
@@ -102,7 +105,7 @@ driver, pool or device. The name of a driver selects all its devices:
 
   gpu.example.com/node-7/gpu-0   one device
   'gpu.example.com/node-7/*'     all devices of a pool
-  '*/node-7/*'                   all pools of that name, whatever the driver
+  '*/node-7/*'                   all devices of every pool with this name
   gpu.example.com                all devices of a driver
 
 A DEVICE can also be a hardware ID that the driver publishes: a UUID, a serial
@@ -115,7 +118,7 @@ number, a PCI or MAC address, with or without the name of its attribute:
 
 Several names select every device that matches one of them; the same applies
 to several hardware IDs. A name together with a hardware ID, --where or --node
-selects the devices that match both.
+selects the devices that match all of these.
 
 --driver, --pool and --device are another way to write DRIVER/POOL/DEVICE;
 --all-devices selects every device. Quote arguments that contain `*`.
@@ -130,7 +133,7 @@ RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
 
   a hardware ID   rules that taint exactly this device, or record this ID;
                   `list`, `describe`, `wait`: also rules on its partitions
-  DEVICE KEY      the rule that taints exactly these devices with this key;
+  DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;
                   KEY may end in `-`, as in `kubectl taint`
 
 -l selects rules by labels.

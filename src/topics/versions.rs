@@ -39,7 +39,7 @@ pub(super) fn versions() -> String {
     // The first column is as wide as its longest row, so that the table fits 80 columns.
     let mut text = format!(
         "Device taints have existed since Kubernetes {}. A version without a patch\nnumber is treated \
-         like its first release, a version newer than {} like {last}.\n\n{:31}",
+         like its first release, and a version newer than {} like\n{last}.\n\n{:31}",
         Semantics::OLDEST,
         Semantics::NEWEST,
         ""
@@ -60,9 +60,14 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str(
-        "\n\nUnpublished devices are allocated, but no ResourceSlice lists them.\n\nThe \
-        feature gate DRAWorkloadResourceClaims has existed since 1.36, and is off\nby default. With \
-        it, a reservation for a PodGroup counts for all its pods. If it\nis enabled, add \
+        "\n\nUnpublished devices are allocated, but no ResourceSlice lists them. `extended\n\
+        resources` is about pods that use devices through extended resources.\n\
+        `no deviceSelector` is about a rule without one: it evicts the pods of all\n\
+        published devices, or blocks new pods on all devices. `old reservedFor` is\n\
+        about outdated entries in the reservedFor of a claim (see the known defects).\n\n\
+        The feature gate DRAWorkloadResourceClaims has existed since 1.36, and is off\n\
+        by default. With it, a claim that is reserved for a PodGroup is reserved for all\n\
+        pods of the group. If the gate is enabled in your cluster, add\n\
         --feature-gates DRAWorkloadResourceClaims=true.\n",
     );
     text.push_str(&defects());
