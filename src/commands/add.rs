@@ -50,8 +50,9 @@ use crate::report::rules::ObjectList;
 /// controller reports in the rule's status how many pods NoExecute would evict.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as
-/// uuid=GPU-18db… or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. Any other argument with = or : is a
-/// TAINT. PREFIX/NAME is a TAINT if another argument is a DEVICE.
+/// uuid=GPU-18db… or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a
+/// hardware ID is a TAINT. An argument PREFIX/NAME, such as example.com/maintenance, is a TAINT if another
+/// argument is a DEVICE.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
@@ -84,7 +85,7 @@ pub(super) struct AddArgs {
     ///
     /// Only with --node, --where and similar flags. All ResourceSlices of the pools must be published and
     /// readable; otherwise, one rule per device is created. A rule for a pool or driver also taints devices
-    /// that are published there later.
+    /// that this pool or driver publishes later.
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) collapse: bool,
 
@@ -94,8 +95,9 @@ pub(super) struct AddArgs {
 
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
-    /// A script can name its run, and select its rules with `-l devicetaint.dev/batch=NAME`. `remove
-    /// --batch NAME` selects nothing, but protects rules outside batch NAME: they need confirmation or --others.
+    /// A script can give the rules of one run a batch name, and then select them with
+    /// `-l devicetaint.dev/batch=NAME`. `remove --batch NAME` selects nothing, but protects rules outside batch
+    /// NAME: they need confirmation or --others.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 

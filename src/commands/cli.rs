@@ -33,10 +33,11 @@ use crate::output::{Printer, Repeated};
 
 /// Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 ///
-/// A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device and does
-/// not tolerate the taint. Evictions ignore PodDisruptionBudgets, and are immediate unless a
-/// toleration has tolerationSeconds. This plugin shows the affected pods in advance,
-/// with the same logic as the device-taint-eviction controller.
+/// DRA (Dynamic Resource Allocation) is the Kubernetes API for devices such as GPUs. A DeviceTaintRule
+/// with effect NoExecute evicts every pod that uses a selected device and does not tolerate the rule's
+/// taint. These evictions ignore PodDisruptionBudgets, and are immediate unless a matching toleration
+/// has tolerationSeconds. This plugin shows the affected pods in advance, with the same logic as the
+/// device-taint-eviction controller of Kubernetes.
 ///
 /// kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod
 /// devices`.

@@ -52,7 +52,7 @@ enum What {
 #[derive(clap::Args, Debug)]
 struct InstallArgs {
     /// Directory to install to, which must be in PATH; default: the plugin's directory
-    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    #[arg(long, value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
 
     /// Overwrite an existing file even if its content differs
@@ -173,7 +173,7 @@ fn own_folder(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
     let found = folders.iter().find(|folder| folder.join(&file).is_file());
     found.cloned().ok_or_else(|| {
         Failure::usage(format!("no folder in PATH contains {file}"))
-            .hint("choose a folder: completion install --dir FOLDER")
+            .hint("choose a directory: completion install --dir DIRECTORY")
     })
 }
 
@@ -197,5 +197,5 @@ fn unwritable(file: &Path, error: &io::Error) -> Failure {
         ExitStatus::Failed,
         format!("cannot write {}: {error}", file.display()),
     );
-    failure.hint("choose another folder in PATH: completion install --dir FOLDER")
+    failure.hint("choose another directory in PATH: completion install --dir DIRECTORY")
 }

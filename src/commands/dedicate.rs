@@ -40,11 +40,11 @@ use crate::report::rules::ObjectList;
 
 /// Dedicate devices to the claims of some namespaces
 ///
-/// Creates, in this order: a MutatingAdmissionPolicy that adds the toleration of the taint dedicated=NAME
-/// to every new claim in these namespaces; a ValidatingAdmissionPolicy that rejects this toleration, and
-/// wildcard tolerations (without a key), in all other namespaces; and the rules that taint the devices. The
-/// same command run again completes an interrupted one. Claims keep the devices that they hold, unless
-/// --evict is set.
+/// Creates, in this order: a MutatingAdmissionPolicy that adds a toleration of the taint dedicated=NAME to
+/// every new claim in the namespaces of --to or --namespace-selector; a ValidatingAdmissionPolicy that rejects
+/// this toleration, and wildcard tolerations (without a key), in all other namespaces except those of --allow;
+/// and the rules that taint the devices. The same command run again completes an interrupted one. The taint has
+/// effect NoSchedule: claims keep the devices that they hold. With --evict, the taint has effect NoExecute.
 ///
 /// With --policy none, only the rules are created: claims have to tolerate the taint themselves, and any
 /// claim may do so.
@@ -94,7 +94,7 @@ pub(super) struct DedicateArgs {
 
     /// Name of the dedication; default: the namespace of a single --to
     ///
-    /// It is the value of the taint, and part of the names of the policies.
+    /// The name is the value of the taint, and part of the names of the policies.
     #[arg(long, help_heading = "Dedication", hide_short_help = true)]
     name: Option<String>,
 
@@ -161,6 +161,8 @@ pub(super) struct DedicateArgs {
     ticket: Option<String>,
 
     /// Print the objects: json, yaml or name
+    ///
+    /// Default: a line for each change, or YAML with --mode advise.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Change")]
     output: Option<String>,
 

@@ -77,7 +77,7 @@ Examples:
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Lower {
-    /// Block no new pods, and evict none
+    /// Block no new pods, and evict no pods
     #[value(name = "None")]
     None,
     /// Only block new pods

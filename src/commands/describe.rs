@@ -38,7 +38,7 @@ pub(super) struct DescribeArgs {
     /// Show past evictions of the rules: pods, times, and replacements
     ///
     /// The history is read from pods, their owners, and events; servers keep events for an hour by default.
-    /// The report names what is no longer available.
+    /// The report names the parts that are no longer available.
     #[arg(long)]
     history: bool,
 
@@ -54,7 +54,7 @@ Examples:
   # Why has the eviction not finished?
   kubectl devicetaint describe drain-node-7
 
-  # The rule that taints these devices
+  # The rule that taints exactly this device with this key
   kubectl devicetaint describe gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance";
 

@@ -35,9 +35,9 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 
 /// List devices with their taints, claims and pods
 ///
-/// Lists the devices that match the DEVICE arguments and all flags, grouped by node, with counts; `help
-/// selectors` describes how several arguments are combined. The names in the first column can be used as arguments of `preview`. --namespace
-/// shows only devices allocated to claims in that namespace.
+/// Lists the devices that match the DEVICE arguments and all flags, grouped by node, with counts for each
+/// node. `help selectors` describes how several arguments are combined. The names in the column DEVICE can be
+/// used as arguments of `preview`. With --namespace, shows only devices allocated to claims in that namespace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {

@@ -33,7 +33,7 @@ use crate::naming::nearest::nearest;
 use crate::render::Format;
 use crate::report::plan;
 
-/// Drain devices node by node, within PodDisruptionBudgets
+/// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
 /// First taints all devices with NoSchedule, so that no replacement is placed on a device that is drained
 /// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start
@@ -46,7 +46,7 @@ use crate::report::plan;
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Pods of DaemonSets (without
 /// --include-daemonsets) and pods that use devices only with admin access (adminAccess: true), such as
-/// monitors, stay, unless NoExecute is set.
+/// monitors, stay. Effect NoExecute (--force or --by taint) can evict these pods, too.
 ///
 /// Without --accept-unplaceable, the drain begins only if other devices are available for every claim. If a
 /// unit is not done within --timeout, the command names what remains and exits with code 5; the taints
@@ -76,15 +76,15 @@ pub(super) struct DrainArgs {
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Devices that consume counters of the same counter set share hardware.
+    /// Devices that consume counters of the same counter set share hardware, such as the partitions of a GPU.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
     /// Drain the units of this plan, in its order
     ///
-    /// A file from `plan -o json` or `-o yaml`; `-` reads stdin. Refused if the plan is of another cluster,
-    /// was modified, or is outdated: other hardware, other devices on its nodes, or pods that it does not
-    /// list.
+    /// A file from `plan -o json` or `-o yaml`; `-` reads stdin. The drain is refused if the plan is of another
+    /// cluster, was modified, or is outdated. A plan is outdated if the hardware or the devices on its nodes
+    /// have changed, or if pods would be evicted that it does not list.
     #[arg(long, value_name = "FILE", help_heading = "Devices", conflicts_with_all = ["targets", "nodes", "unit", "with_partitions"])]
     plan: Option<String>,
 
@@ -123,7 +123,7 @@ pub(super) struct DrainArgs {
 
     /// After --grace, set NoExecute, which ignores budgets
     ///
-    /// NoExecute then evicts the pods that the Eviction API did not.
+    /// NoExecute then evicts the pods that the Eviction API has not evicted.
     #[arg(long, help_heading = "Drain")]
     force: bool,
 
@@ -203,8 +203,8 @@ pub(super) struct DrainArgs {
 
     /// Pause before a unit while this is true, such as 'workloads.recovering>0'
     ///
-    /// --pause-if and --abort-if are evaluated before each unit, for its pods. If --abort-if then trips, or
-    /// if a pause is longer than --timeout, the drain ends with code 5. Repeatable.
+    /// --pause-if and --abort-if are evaluated before each unit, for the pods of this unit. If --abort-if trips
+    /// in a drain that has begun, or if a pause is longer than --timeout, the drain ends with code 5. Repeatable.
     #[arg(
         long,
         value_name = "GUARD",
@@ -247,9 +247,10 @@ pub(super) struct DrainArgs {
 
     /// When a unit is idle, query the kubelets of its nodes, through debug pods of this image
     ///
-    /// The image's entry point must be this program. With this flag, a unit is done only when these kubelets hold none of
-    /// its devices, and no other device on the same hardware. The unit is then reported as safe to pull. Needs permission to
-    /// create, get and delete pods, and to get pods/log.
+    /// The image's entry point must be this program. With this flag, a unit is done only when these kubelets
+    /// hold none of its devices, and no other device on the same hardware. The unit is then reported as safe
+    /// to pull, that is, to remove from the machine. Needs permission to create, get and delete pods, and to
+    /// get pods/log.
     #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
     debug_image: Option<String>,
 

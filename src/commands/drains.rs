@@ -18,10 +18,11 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 
 /// Show drains, their units, and what holds their devices
 ///
-/// STAGE is waiting (no pod was evicted yet), draining, blocked (pods could not be evicted, their workloads
-/// are not ready again, or their node has devices that the drain does not taint), idle (drained), held
-/// (drained, except for pods that the drain does not evict or that came later) or reversed (a rule was
-/// removed or weakened, by another user or program or by --on-abort deescalate).
+/// STAGE of a unit is `waiting` before its first pod is evicted, and `draining` while its pods are evicted. It
+/// is `blocked` if pods could not be evicted, if their workloads are not ready again, or if their node has
+/// devices that the drain does not taint. It is `idle` if the unit is drained, and `held` if it is drained
+/// except for pods that the drain does not evict or that came later. It is `reversed` if a rule was removed or
+/// no longer blocks new pods, because of another user or program or of --on-abort deescalate.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

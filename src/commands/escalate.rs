@@ -35,13 +35,13 @@ use crate::render::Format;
 
 /// Raise a rule's effect: block new pods, or evict running ones
 ///
-/// Computes the current impact, applies the guards, and asks for confirmation. A rule that another user or
+/// Computes the current impact, evaluates the guards, and asks for confirmation. A rule that another user or
 /// program changes meanwhile is left unchanged, and the difference is printed. For rules that this plugin
-/// did not create, the question names the owner.
+/// did not create, the confirmation question names the owner.
 ///
 /// --confirm-pods, --expect and --abort-if apply to the pods of all rules of the command, including rules
-/// that an interrupted run has already changed. A dry run is refused if the real run would be, and prints
-/// the question without asking it.
+/// that an interrupted run has already changed. A dry run is refused if the real run would be refused. It
+/// prints the confirmation question, and does not wait for an answer.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("timeout", |arg| arg.help("With --wait, how long to wait; with --for, how long to retry restoring the effect; such as 30s")))]
 pub(super) struct EscalateArgs {
@@ -59,19 +59,19 @@ pub(super) struct EscalateArgs {
 
     /// With --to NoSchedule: restore effect None after this time, such as 10m
     ///
-    /// Not with NoExecute: evicted pods do not come back. The command waits for this time, and then
+    /// Not with NoExecute: an eviction cannot be undone. The command waits for this time, and then
     /// restores effect None; on Ctrl-C, SIGTERM or SIGHUP, it restores None at once. A rule that another
     /// user or program changed meanwhile is left unchanged; the exit code is then 5, unless the effect is
-    /// None. If the server cannot be reached, the command retries for --timeout. If the command was killed,
-    /// `list` and `describe` show the effect as expired when the time is over. The same command run again
-    /// restarts the time; without --for, it makes NoSchedule permanent.
+    /// None. If the server cannot be reached, the command retries for --timeout. If the command is killed,
+    /// the effect stays; `list` and `describe` show it as expired when the time is over. To restart the time,
+    /// run the same command again; to make NoSchedule permanent, run it without --for.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     lasts: Option<Duration>,
 
     /// Proceed even if a device name now refers to other hardware
     ///
     /// `add` records the hardware of a device on its rule. Without this flag, nothing is changed if the
-    /// device name now refers to other hardware, or if the hardware has another name.
+    /// device name now refers to other hardware, or if the hardware now has another device name.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_identity_change: bool,
 

@@ -36,16 +36,20 @@ use crate::report::explain::{
     explain_unread_pod,
 };
 
-/// Explain why a pod is evicted or waits, what uses a device, what a rule selects
+/// Explain why a pod is evicted or waits, what uses a device, or what a rule selects
 ///
-/// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a waiting
-/// pod, shows how many devices match each request, and what excludes the others. The steps that lead
-/// to the outcome are claims and requests, devices and their pools, taints and their times, and tolerations.
-/// `-o wide` shows them with objects and fields, at most eight of each type in one place
-/// (all: `-o json`). At the end, it lists changes that would lead to another outcome.
+/// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a pod that
+/// waits for devices, shows how many devices match each request, and what excludes the other devices. For a
+/// device, shows its taints, claims and pods, and the pending claims that could get it. For a rule, shows which
+/// devices its selector matches, and what happens to their pods.
 ///
-/// To explain a proposed taint, add DEVICE and TAINT, or -f. For the taint of an existing rule, add --rule,
-/// as in `preview`.
+/// For a pod, `-o wide` adds the steps that lead to the outcome, with their objects and fields: claims and
+/// requests, devices and their pools, taints and their times, and tolerations. At most eight steps of each type
+/// are shown in one place; `-o json` has all steps. After the steps, `-o wide` lists changes that would lead to
+/// another outcome.
+///
+/// To explain the effect of a proposed taint, add DEVICE and TAINT, or -f, as in `preview`. To explain the
+/// effect of an existing rule, add --rule.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {

@@ -36,14 +36,16 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// List rules with their devices, pods and creators
 ///
 /// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; for
-/// effect None, the pods that NoExecute would evict. In parentheses are pods that are terminating, that
-/// stay, or that use partitions of the devices. EVICTING is the controller's condition: `no (terminating)`
-/// if it reports no evictions, but pods are still terminating; `stale` if it is for an earlier generation of
-/// the rule; `yes (stale)` if it reports evictions, but no pod is left; and `(recurring)` if replacements
-/// for terminating pods are evicted too.
+/// effect None, the pods that NoExecute would evict. In parentheses are further pods: those that are
+/// terminating, that stay, or that use partitions of the devices.
 ///
-/// With -o json and yaml, `items` has the rules as in the cluster, and `ruleSummaries` has DEVICES, PODS
-/// and EVICTING of each.
+/// EVICTING shows whether the controller reports evictions in the rule's condition: `yes` or `no`. `no
+/// (terminating)`: it reports none, but pods are still terminating. `stale`: the condition is for an earlier
+/// generation of the rule. `yes (stale)`: the controller reports evictions, but no pod is left to evict.
+/// `(recurring)` is added if replacements for terminating pods are evicted too.
+///
+/// With -o json and yaml, `items` has the rules as stored in the cluster, and `ruleSummaries` has DEVICES,
+/// PODS and EVICTING of each rule.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {

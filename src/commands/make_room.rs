@@ -38,10 +38,11 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// Evict pods so that a pending pod gets their devices
 ///
 /// Finds the pods on one node whose eviction costs least and frees devices for all claims of the pending
-/// pod. A set of pods costs less if it violates no PodDisruptionBudget, and still less if also no grace
-/// period is longer than 10s. Sets that violate budgets need --force. Among sets that are equal in
-/// both respects, the number of pods decides, then the highest priority, the sum of priorities, the number
-/// of claimed devices, and the number of pods without a controller. CPU and memory are not compared.
+/// pod. A set of pods costs less if its eviction violates no PodDisruptionBudget, and still less if, in
+/// addition, no grace period is longer than 10s. Sets that violate budgets need --force. Among sets that are
+/// equal in both respects, the number of pods decides, then the highest priority, the sum of priorities, the
+/// number of claimed devices, and the number of pods without a controller. The command does not check whether
+/// the node has enough CPU and memory for the pending pod, or whether its affinity to other pods is satisfied.
 ///
 /// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims
 /// of the pending pod must tolerate this taint, unless --without-toleration is set. Pods with
@@ -51,8 +52,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// Exits with code 0 if the pod is scheduled, 1 if no eviction helps, 4 if refused, and 5 if another pod
 /// got the devices or on timeout.
 ///
-/// For --expect, add `-o json` to the `preview` command that --dry-run prints after "to see all", if it
-/// prints one. The RoomReport that make-room writes is not accepted.
+/// --expect needs a report from `preview`; the RoomReport that make-room writes is not accepted. If --dry-run
+/// prints a `preview` command after "to see all", add `-o json` to this command to get such a report.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {

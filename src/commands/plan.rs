@@ -37,11 +37,12 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Changes nothing. Chooses among the selected devices: --count devices, --nodes complete nodes, or
-/// --per-pool devices of each pool, so that evicting their pods costs least. A set costs less if it
-/// violates no PodDisruptionBudget, and still less if also no grace period is longer than 10s. Among sets
-/// that are equal in both respects, hazards other than no-replacement decide (the most severe first), then the
-/// numbers of evicted pods, of claimed devices, and of pods without a controller.
+/// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least. The
+/// size of the set is a number of devices (--count), of whole nodes (--nodes), or of devices of each pool
+/// (--per-pool). A set costs less if the evictions violate no PodDisruptionBudget, and still less if, in
+/// addition, no evicted pod has a grace period of more than 10s. Among sets that are equal in both respects,
+/// hazards other than no-replacement decide (see `help hazards`; the most severe first), then the numbers of
+/// evicted pods, of claimed devices, and of pods without a controller.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the chosen set is
 /// optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file for
@@ -64,7 +65,7 @@ pub(super) struct PlanArgs {
 
     /// Choose this many nodes, each with all of its devices
     ///
-    /// Only nodes with selected devices are considered.
+    /// A node is considered if at least one of its devices is selected.
     #[arg(long, value_name = "N", help_heading = "Plan")]
     nodes: Option<usize>,
 
@@ -95,7 +96,8 @@ pub(super) struct PlanArgs {
 
     /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
     ///
-    /// The exit code is also 4 if the value is unknown. Repeatable; for the list of signals: `help guards`.
+    /// The exit code is also 4 if this may be true because the value is unknown. Repeatable; for the list of
+    /// signals, such as pods.evicted: `help guards`.
     #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
     abort_if: Vec<String>,
 
@@ -111,7 +113,7 @@ Examples:
   # The two devices of this driver that cost least to drain
   kubectl devicetaint plan gpu.example.com --count 2
 
-  # Two nodes, in different zones, so that 4 devices remain allocatable
+  # Two nodes, in different zones, so that at least 4 devices stay allocatable
   kubectl devicetaint plan gpu.example.com --nodes 2 --spread zone \\
     --keep-available 'devices.available>=4'
 

@@ -40,12 +40,12 @@ use crate::report::policy::Violation;
 /// Show which pods a taint would evict, and when
 ///
 /// Changes nothing, except with --publish. Previews a proposed taint (DEVICE and TAINT), or the taint of a
-/// rule (--rule, -f). Effect None is previewed as NoExecute: the controller counts the pods of such a rule
-/// in the same way. Effect NoSchedule evicts no pods.
+/// rule (--rule, -f). Effect None is previewed as NoExecute: the device-taint-eviction controller of
+/// Kubernetes counts the pods of such a rule in the same way. Effect NoSchedule evicts no pods.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db…
-/// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. Any other argument with = or : is a TAINT. PREFIX/NAME
-/// is a TAINT if another argument is a DEVICE.
+/// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a
+/// TAINT. An argument PREFIX/NAME, such as example.com/maintenance, is a TAINT if another argument is a DEVICE.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
@@ -73,7 +73,8 @@ pub(super) struct PreviewArgs {
 
     /// Exit with code 4 if this is true: 'pods.evicted>20'
     ///
-    /// The exit code is also 4 if the value is unknown. Repeatable; for the list of signals: `help guards`.
+    /// The exit code is also 4 if this may be true because the value is unknown. Repeatable; for the list of
+    /// signals, such as pods.evicted: `help guards`.
     #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
     abort_if: Vec<String>,
 

@@ -43,12 +43,13 @@ use crate::report::rule_lifecycle::release_lines;
 
 /// Delete rules, and show which devices become schedulable again
 ///
-/// Selects rules by name, by devices and KEY- (as in `kubectl taint`), by labels, by expiry (at the
-/// server's time), or all rules.
+/// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), by expiry
+/// (--expired, by the server's clock), or all rules (--all). --node, --where and similar flags need a KEY: they
+/// select the rules that taint exactly one of the matching devices with this KEY.
 ///
 /// Asks for confirmation for more than one rule, and for rules that another user or program created or
 /// changed. If stdin is not a terminal, the command is refused without --yes (several rules) or --others
-/// (rules of others).
+/// (rules of other users and programs).
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
@@ -69,8 +70,8 @@ pub(super) struct RemoveArgs {
     /// Do not ask for confirmation
     ///
     /// If stdin is not a terminal, required for more than one rule, for --all, and for a rule that records
-    /// an unconfirmed device release. A `wait` records that a node has not confirmed the release of a
-    /// device; see `podresources check`. Rules of other users and programs need --others.
+    /// an unconfirmed device release: `wait` records on the rule that a node has not confirmed the release of
+    /// a device (see `podresources check`). Rules of other users and programs need --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
@@ -107,7 +108,9 @@ pub(super) struct RemoveArgs {
     #[arg(long, help_heading = "Wait")]
     wait: bool,
 
-    /// With --wait, how long, such as 30s
+    /// With --wait, how long to wait
+    ///
+    /// A duration such as 30s or 10m.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
     timeout: Duration,
 

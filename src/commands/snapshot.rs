@@ -28,8 +28,8 @@ use crate::report::snapshot::SnapshotAccount;
 /// removed, and so are device attributes and CEL expressions, except expressions that use only
 /// device.driver and device.allowMultipleAllocations. A preview of the file does not know whether a claim
 /// can be reallocated if the claim has constraints, or if an expression of the claim or its DeviceClass was
-/// removed. Not replaced are times, taints with their values, and the names of drivers, of the namespaces
-/// default and kube-*, and of system-* PriorityClasses.
+/// removed. Some data is not replaced: times, taints with their values, and the names of drivers, of the
+/// namespaces default and kube-*, and of system-* PriorityClasses.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {

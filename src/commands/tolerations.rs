@@ -24,10 +24,10 @@ use crate::report::tolerations::TolerationReport;
 
 /// Print the toleration for a taint, or the claims that tolerate it
 ///
-/// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device with all its taints. Without --who,
-/// prints YAML, also for -o table (the default) and wide, or JSON with -o json; -o markdown, html and name
-/// need --who. The printed toleration always has an effect: a toleration without an effect applies to
-/// scheduling only, and NoExecute still evicts its pods.
+/// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device, which stands for all of its taints.
+/// Without --who, prints JSON with -o json, and YAML with -o table (the default), wide and yaml; -o markdown,
+/// html and name need --who. The printed toleration always has an effect: a toleration without an effect
+/// applies to scheduling only, and a NoExecute taint still evicts its pods.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TolerationsArgs {
@@ -35,7 +35,7 @@ pub(super) struct TolerationsArgs {
     #[arg(value_name = "RULE|TAINT|DEVICE", add = Values::RulesOrDevices)]
     target: String,
 
-    /// What to print: a claim, a template, or only the toleration (snippet)
+    /// What to print: `claim`, `template`, or only the toleration (`snippet`)
     #[arg(
         long = "for",
         value_enum,

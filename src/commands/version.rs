@@ -22,13 +22,14 @@ use crate::report::{VersionReport, schema};
 
 /// Show the versions of the plugin and the server
 ///
-/// For the plugin: its build, the supported versions of Kubernetes with their known defects, and the API
-/// version of its reports. -o json and yaml add the behavior of each version, and the kinds of reports. For
-/// the server: its version, and the API version of each resource.k8s.io resource that it serves.
+/// For the plugin, shows its build, the supported versions of Kubernetes with their known defects, and the
+/// API version of its reports. -o json and yaml add the behavior of each Kubernetes version, and the kinds of
+/// reports. For the server, shows its version, and the API version of each resource.k8s.io resource that it
+/// serves.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct VersionArgs {
-    /// Show only the client version, without a cluster
+    /// Show only the versions of the plugin, without contacting a cluster
     #[arg(long)]
     client: bool,
 

@@ -53,8 +53,8 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// With --for evicted, waits until every pod that the rules evict has ended, and until the controller's
 /// condition reports completion for the rule's current generation. A terminating pod has not ended. Pods
 /// that tolerate the taint stay, and are listed. With --for idle, waits until the devices, their partitions
-/// and devices of other drivers on the same hardware are unallocated. The rules must then block new pods, but need not
-/// evict pods.
+/// and devices of other drivers on the same hardware are unallocated. For this, the rules must block new pods
+/// (NoSchedule or NoExecute), but need not evict pods.
 ///
 /// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command
 /// lists what remains and exits with code 5. It also exits with code 5 if a pod was force-deleted, or
@@ -66,8 +66,8 @@ pub(super) struct WaitArgs {
     /// taint
     ///
     /// A hardware ID without KEY selects the rules that taint exactly this device or one of its partitions,
-    /// and the rules that record this ID. A device is DRIVER/POOL/DEVICE. KEY can also be KEY=VALUE or
-    /// KEY:EFFECT, and may end in `-`.
+    /// and the rules that record this ID. A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and
+    /// KEY:EFFECT are also accepted. Each of these may end in `-`, as in `kubectl taint`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
@@ -117,7 +117,7 @@ pub(super) struct WaitArgs {
     #[arg(long)]
     ignore_not_found: bool,
 
-    /// One of table, wide, json, yaml, markdown and name
+    /// Output format: table, wide, json, yaml, markdown or name
     #[arg(short, long, hide_possible_values = true, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     output: Format,
 
@@ -130,7 +130,7 @@ pub(super) struct WaitArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Until all pods are gone, terminating ones too
+  # Until all evicted pods are gone, terminating ones too
   kubectl devicetaint wait drain-node-7 --for evicted --timeout 10m
 
   # Until no pod uses the devices
@@ -143,7 +143,7 @@ Examples:
   kubectl devicetaint wait drain-node-7 --for evicted --via-debug node-7 \\
     --debug-image registry.example.com/kubectl-devicetaint:0.1.0
 
-  # Until the evicted workloads are ready again, even if the rule was removed
+  # Until workloads of evicted pods are ready again, even if the rule is removed
   kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m \\
     --ignore-not-found
 

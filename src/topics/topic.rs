@@ -75,7 +75,7 @@ fn hazards() -> String {
     let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
     let hazards: String = Hazard::ALL.into_iter().map(line).collect();
     format!(
-        "What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
+        "What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod;\nwhere a line has no subject, the pod is the subject.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
     )
 }
 
@@ -86,13 +86,14 @@ fn guards() -> String {
         .collect();
     format!(
         "A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or\n\
-         'devices.selected>=50%'. A guard trips if the comparison is true, or may be\ntrue because \
+         'devices.selected>=50%'. QUANTITY is a whole number, or a percentage if the\nsignal has \
+         a % in the list. A guard trips if the comparison is true, or may be\ntrue because \
          the value is unknown.\n\nIf a guard of --abort-if or of a policy trips, the command \
          changes nothing and\nexits with code 4. Only a drain that has begun is different: it \
          starts no\nfurther unit (device, node or pool), and exits with code 5. If a guard of\n\
          --pause-if trips, a drain waits until the guard no longer trips, at most for\n\
          --timeout. The comparison of `plan --keep-available` is the opposite of a guard:\nit \
-         must be true.\n\nSignals:\n{signals}\nOperators: > >= < <= == !=\n"
+         must be true.\n\nSignals (`the same drivers` are those of the selected devices):\n{signals}\nOperators: > >= < <= == !=\n"
     )
 }
 
@@ -116,7 +117,7 @@ number, a PCI or MAC address, with or without the name of its attribute:
 
 Several names select every device that matches one of them; the same applies
 to several hardware IDs. A name together with a hardware ID, --where or --node
-selects the devices that match both.
+selects the devices that match all of these.
 
 --driver, --pool and --device are another way to write DRIVER/POOL/DEVICE;
 --all-devices selects every device. Quote arguments that contain `*`.
@@ -131,7 +132,7 @@ RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
 
   a hardware ID   rules that taint exactly this device, or record this ID;
                   `list`, `describe`, `wait`: also rules on its partitions
-  DEVICE KEY      the rule that taints exactly these devices with this key;
+  DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;
                   KEY may end in `-`, as in `kubectl taint`
 
 -l selects rules by labels.

@@ -9,10 +9,11 @@ fn help_of_the_program() {
     assert_snapshot!(devicetaint("--help").shown(), @r"
     Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 
-    A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device and does not
-    tolerate the taint. Evictions ignore PodDisruptionBudgets, and are immediate unless a toleration has
-    tolerationSeconds. This plugin shows the affected pods in advance, with the same logic as the
-    device-taint-eviction controller.
+    DRA (Dynamic Resource Allocation) is the Kubernetes API for devices such as GPUs. A DeviceTaintRule
+    with effect NoExecute evicts every pod that uses a selected device and does not tolerate the rule's
+    taint. These evictions ignore PodDisruptionBudgets, and are immediate unless a matching toleration
+    has tolerationSeconds. This plugin shows the affected pods in advance, with the same logic as the
+    device-taint-eviction controller of Kubernetes.
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
 
@@ -27,10 +28,10 @@ fn help_of_the_program() {
       remove        Delete rules, and show which devices become schedulable again
       list          List rules with their devices, pods and creators
       describe      Show rules, their conditions, and what each pod is waiting for
-      explain       Explain why a pod is evicted or waits, what uses a device, what a rule selects
+      explain       Explain why a pod is evicted or waits, what uses a device, or what a rule selects
       wait          Wait for evictions, idle devices, or recovered workloads
       devices       List devices with their taints, claims and pods
-      drain         Drain devices node by node, within PodDisruptionBudgets
+      drain         Drain devices or nodes one by one, within PodDisruptionBudgets
       restore       Undo a drain: make its devices schedulable again
       make-room     Evict pods so that a pending pod gets their devices
       dedicate      Dedicate devices to the claims of some namespaces
@@ -103,7 +104,8 @@ fn short_help_of_preview() {
           --sort-by <ORDER>  Sort pods by severity, time, namespace or workload
           --by <WHAT>        One table per workload, namespace, node, device or claim; `pod` lists every
                              pod
-      -o, --output <FORMAT>  One of table, wide, json, yaml, markdown, html and name [default: table]
+      -o, --output <FORMAT>  Output format: table, wide, json, yaml, markdown, html or name [default:
+                             table]
           --strict           Exit with code 6 when the report is incomplete
 
     Examples:
@@ -204,7 +206,8 @@ fn exit_codes_are_explained() {
 #[test]
 fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
-    What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod.
+    What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod;
+    where a line has no subject, the pod is the subject.
 
     pdb-violated             its eviction violates a PodDisruptionBudget; taint
                              evictions ignore budgets

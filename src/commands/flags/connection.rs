@@ -46,7 +46,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(short, long, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
 
-    /// Server name to verify in the API server's certificate; default: the host in its address
+    /// Server name to verify in the API server's certificate; default: the host in the server's address
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) tls_server_name: Option<String>,
 
@@ -94,7 +94,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) as_user_extra: Vec<String>,
 
-    /// How long the server may send no data, such as 30s or 1m; 0 means no limit [default: 30s]
+    /// How long to wait for more data from the server, such as 30s or 1m; 0 means no limit [default: 30s]
     #[arg(long, global = true, value_name = "DURATION", value_parser = parse_request_timeout)]
     pub(crate) request_timeout: Option<Timeout>,
 
@@ -107,16 +107,16 @@ pub(crate) struct ConnectionArgs {
     pub(crate) proxy_url: Option<String>,
 
     /// File with kubectl's preferences; only credentialPluginPolicy and credentialPluginAllowlist
-    /// are used
+    /// are used [default: $KUBERC, else ~/.kube/kuberc]
     #[arg(long, global = true, value_name = "FILENAME")]
     pub(crate) kuberc: Option<PathBuf>,
 
     /// Directory for cached discovery data, shared with kubectl [default: $KUBECACHEDIR, else
     /// ~/.kube/cache]
-    #[arg(long, global = true, value_name = "FOLDER")]
+    #[arg(long, global = true, value_name = "DIRECTORY")]
     pub(crate) cache_dir: Option<PathBuf>,
 
-    /// Show each request with its bytes and time
+    /// Show each request with its bytes and time; all values of LEVEL above 0 have this effect
     #[arg(short, long, alias = "v", global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
     pub(crate) verbosity: u8,
 }

@@ -63,8 +63,8 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Additional attribute that identifies hardware, besides built-in ones such as uuid
     ///
-    /// An argument NAME=VALUE, such as slot=3, then selects devices and is not a taint; new rules record this
-    /// attribute. Repeatable.
+    /// With `--identity-attribute slot`, for example, the argument slot=3 selects devices and is not a taint,
+    /// and new rules record the attribute slot of their device. Repeatable.
     #[arg(
         long = "identity-attribute",
         value_name = "NAME",
@@ -80,7 +80,7 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Devices that consume counters of the same counter set share hardware.
+    /// Devices that consume counters of the same counter set share hardware, such as the partitions of a GPU.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 }

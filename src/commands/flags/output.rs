@@ -53,7 +53,7 @@ impl From<Color> for ColorChoice {
 /// How a report is printed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct OutputArgs {
-    /// One of table, wide, json, yaml, markdown and name
+    /// Output format: table, wide, json, yaml, markdown or name
     #[arg(short, long, hide_possible_values = true, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Format,
 
@@ -75,7 +75,7 @@ impl OutputArgs {
 /// How a report is printed that can be a page of its own.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PageArgs {
-    /// One of table, wide, json, yaml, markdown, html and name
+    /// Output format: table, wide, json, yaml, markdown, html or name
     ///
     /// html is a single file for tickets and reviews: it loads no other files, and works without
     /// scripts.

@@ -14,8 +14,8 @@ pub(crate) struct RuleArgs {
     ///
     /// A hardware ID without KEY selects the rules that taint exactly this device (in `wait`, `describe` and
     /// `list`, also those that taint one of its partitions), and the rules that record this ID. Rules that
-    /// taint more devices, such as a pool, are not selected. A device is DRIVER/POOL/DEVICE. KEY can also be
-    /// KEY=VALUE or KEY:EFFECT, and may end in `-`.
+    /// taint more devices, such as a pool, are not selected. A device is DRIVER/POOL/DEVICE. Instead
+    /// of KEY, KEY=VALUE and KEY:EFFECT are also accepted. Each of these may end in `-`, as in `kubectl taint`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

@@ -19,17 +19,17 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse unless exactly N pods would be evicted
     ///
-    /// Required in addition to --yes, unless --expect is set, if pods in kube-system or in several namespaces
-    /// would be evicted, or if every device of every driver is tainted. Pods that use devices only with admin
-    /// access are ignored when namespaces are counted. If N is wrong, the error has the right number. If an
-    /// interrupted run has already changed rules, N is the maximum.
+    /// With --yes, this flag or --expect is required if pods in kube-system or in several namespaces would be
+    /// evicted, or if every device of every driver is tainted. Pods that use devices only with admin access
+    /// are ignored when namespaces are counted. If N is wrong, the error message shows the right number. If
+    /// an interrupted run has already changed rules, N is the maximum.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
     /// Refuse if the impact is larger than in this report
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest
-    /// (hardware:…). With a file, the command is refused if taints differ, if a pod would be evicted that
+    /// (hardware:…). With a file, the command is refused if the taints differ, if a pod would be evicted that
     /// is not evicted in the file, if a pod would be evicted earlier than in the file, or if data that
     /// decides which pods are evicted was read for the file and cannot be read now. With sha256:…, the
     /// command is refused at any difference in taints, devices selected by name, pods or outcomes, even if
@@ -41,7 +41,8 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse if this is true, such as 'pods.evicted>20'
     ///
-    /// Also refuses if the value is unknown. Repeatable; for the list of signals: `help guards`.
+    /// Also refuses if this may be true because the value is unknown. Repeatable; for the list of signals, such
+    /// as pods.evicted: `help guards`.
     #[arg(long, value_name = "GUARD", add = Values::Guards)]
     abort_if: Vec<String>,
 

@@ -11,7 +11,8 @@ use crate::naming::duration::parse_duration;
 pub(crate) struct WaitingArgs {
     /// Wait until all evicted pods have ended
     ///
-    /// If --timeout is too short for the last eviction, the command is refused before anything is changed.
+    /// If --timeout is too short for the last eviction, for example because of a long tolerationSeconds, the
+    /// command is refused before anything is changed.
     #[arg(long)]
     pub(crate) wait: bool,
 
