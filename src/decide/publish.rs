@@ -323,7 +323,7 @@ pub fn check(
         return Err(Failure::new(
             ExitStatus::Incomplete,
             format!(
-                "no controller responded within {}s: {silent}",
+                "no controller responded within {}s; rules without a response: {silent}",
                 patience.as_secs()
             ),
         )
@@ -336,8 +336,8 @@ pub fn check(
         let failure = Failure::new(
             ExitStatus::Incomplete,
             format!(
-                "not compared with the controller, because some numbers of this preview are unknown: \
-                {uncompared}"
+                "rules not compared with the controller, because some numbers of this preview are \
+                unknown: {uncompared}"
             ),
         );
         let gaps = facts.gaps.iter();
@@ -555,18 +555,19 @@ mod tests {
             (
                 Some(("1 pod", 0)),
                 Some("1 pod"),
-                Some("no controller responded within 15s: p"),
+                Some("no controller responded within 15s; rules without a response: p"),
             ),
             (
                 None,
                 Some("1 pod"),
-                Some("no controller responded within 15s: p"),
+                Some("no controller responded within 15s; rules without a response: p"),
             ),
             (
                 Some(("1 pod", 1)),
                 None,
                 Some(
-                    "not compared with the controller, because some numbers of this preview are unknown: p",
+                    "rules not compared with the controller, because some numbers of this preview \
+                    are unknown: p",
                 ),
             ),
         ] {
