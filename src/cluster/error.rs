@@ -372,7 +372,8 @@ impl ClusterError {
                 vec!["test the plugin with `kubectl auth whoami`, which runs it in the same way".to_owned()]
             }
             Self::PluginRefused { .. } => vec![
-                "kubectl rejects it too: show the preferences with `kubectl kuberc view`, or use \
+                "kubectl does not run this plugin either: show the preferences with `kubectl \
+                kuberc view`, or use \
                  another file with --kuberc or KUBERC".to_owned(),
             ],
             Self::Preferences { .. } => {
@@ -406,8 +407,8 @@ impl ClusterError {
             ],
             // Before other denials: without credentials, no role would help.
             Self::Forbidden { .. } if self.is_anonymous() => vec![
-                "the request was anonymous: it carried no token or certificate that the server \
-                 accepts (Kubernetes 1.19 and later accept no passwords): log in again; to show your \
+                "the request was anonymous, because it carried no token or certificate that the \
+                server accepts (Kubernetes 1.19 and later accept no passwords): log in again; to show your \
                  user: `kubectl auth whoami`".to_owned(),
             ],
             Self::Forbidden {
@@ -428,7 +429,8 @@ impl ClusterError {
             }
             Self::NotServed { advice, .. } => vec![advice.clone()],
             Self::Incomplete { .. } => vec![
-                "try again; if it persists, check the proxy (proxy-url, HTTPS_PROXY): it may cut responses short".to_owned(),
+                "try again; if the error persists, check the proxy (proxy-url, HTTPS_PROXY), \
+                which may cut responses short".to_owned(),
             ],
             Self::Flag { .. }
             | Self::FlagMissing { .. }

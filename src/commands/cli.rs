@@ -172,8 +172,10 @@ fn contexts(
     }
     if let Clusters::One(why) = profile.clusters {
         return Err(
-            Failure::usage(format!("only one --context is allowed: {why}"))
-                .hint("`preview`, `list` and `devices` accept several to read live clusters once"),
+            Failure::usage(format!("only one --context is allowed: {why}")).hint(
+                "`preview`, `list` and `devices` accept several contexts, to read live \
+                clusters once",
+            ),
         );
     }
     if let Some(flag) = connection.names_one_server() {

@@ -79,7 +79,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "KUBERNETES_SERVICE_PORT",
-        meaning: "Port of that API server",
+        meaning: "Port of the API server at KUBERNETES_SERVICE_HOST",
     },
     Variable {
         name: "NO_COLOR",
@@ -103,15 +103,15 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "http_proxy",
-        meaning: "The same as HTTP_PROXY, which takes precedence",
+        meaning: "Proxy for http API servers; HTTP_PROXY takes precedence",
     },
     Variable {
         name: "https_proxy",
-        meaning: "The same as HTTPS_PROXY, which takes precedence",
+        meaning: "Proxy for https API servers; HTTPS_PROXY takes precedence",
     },
     Variable {
         name: "no_proxy",
-        meaning: "The same as NO_PROXY, which takes precedence",
+        meaning: "Hosts that are reached without a proxy; NO_PROXY takes precedence",
     },
 ];
 

@@ -194,8 +194,8 @@ impl DevicesArgs {
         if shown < usize::from(rows) {
             return Ok((report, None));
         }
-        let hint = "one line per device: `kubectl devicetaint devices --summary=false`; devices of \
-            one node: --node NODE";
+        let hint = "for one line per device: `kubectl devicetaint devices --summary=false`; for \
+            the devices of one node: --node NODE";
         let report = report.with_lines(DeviceLines::Nodes);
         Ok((report, Some(hint.to_owned())))
     }

@@ -380,7 +380,7 @@ fn refuse_misspelled(targets: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     let failure = Failure::usage(format!("{first} is neither a device nor a subcommand"));
-    Err(failure.hint(format!("to see drains: drain {STATUS}")))
+    Err(failure.hint(format!("to see drains: kubectl devicetaint drain {STATUS}")))
 }
 
 /// The subcommand that shows drains.
@@ -416,7 +416,7 @@ impl DrainArgs {
         let lines = events::begin_beside(target, "drain", lines, context).await?;
         if self.targets.is_empty() && self.nodes.is_empty() && self.plan.is_none() {
             return Err(Failure::usage("no devices selected")
-                .hint("name devices, or add --node NODE or --plan FILE"));
+                .hint("specify devices, or add --node NODE or --plan FILE"));
         }
         refuse_misspelled(&self.targets)?;
         let request = self.request()?;

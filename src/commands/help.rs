@@ -63,8 +63,9 @@ fn of_command(
         };
         let found = command.find_subcommand_mut(subcommand);
         let found = found.ok_or_else(|| {
-            Failure::usage(format!("{name} has no subcommand {subcommand:?}"))
-                .hint(format!("to list them: kubectl devicetaint help {name}"))
+            Failure::usage(format!("{name} has no subcommand {subcommand:?}")).hint(format!(
+                "to list the subcommands: kubectl devicetaint help {name}"
+            ))
         })?;
         return Ok(examples::shown(&found.render_long_help().to_string()));
     }

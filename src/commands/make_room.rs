@@ -476,7 +476,8 @@ impl RoomWork<'_> {
             None => tokio::select! {
                 removed = &mut removal => return removed.map(|()| None),
                 signal = signals.next() => {
-                    context.printer.note("removing the rules first; interrupt again to leave them");
+                    context.printer.note("removing the rules first; interrupt again to leave the \
+                        rules in place");
                     signal
                 }
             },

@@ -371,7 +371,7 @@ async fn tell_released(
         Err(_) if blocking.is_empty() => return,
         Err(failure) => {
             return changer.note(format!(
-                "unknown whether devices are schedulable again: {failure}"
+                "cannot tell whether the devices are schedulable again: {failure}"
             ));
         }
     };

@@ -311,7 +311,7 @@ impl Restored<'_> {
             if kept.is_empty() {
                 return Ok(());
             }
-            let what = "the rules are removed, but devices cannot be allocated";
+            let what = "the rules are removed, but some devices cannot be allocated";
             self.wait(kept, what, &mut progress).await?;
         }
     }
@@ -347,7 +347,7 @@ impl Restored<'_> {
                     .note(&format!("{count} that had pods on the devices {are} ready"));
                 return Ok(());
             }
-            let what = "the devices can be allocated, but workloads are not ready";
+            let what = "the devices can be allocated, but some workloads are not ready";
             self.wait(left, what, &mut progress).await?;
         }
     }

@@ -358,7 +358,7 @@ impl WaitArgs {
         let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
         for name in gone {
             context.printer.note(&format!(
-                "no rule {name:?}: waiting for all pods that have a taint eviction event"
+                "rule {name} not found: waiting for all pods that have a taint eviction event"
             ));
             found.rules.push(gone_rule(&name));
         }

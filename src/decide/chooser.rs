@@ -290,8 +290,8 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
                 ),
             );
         }
-        [..] => {
-            let failure = Failure::usage("more than one taint");
+        [first, second, ..] => {
+            let failure = Failure::usage(format!("more than one taint: {first} and {second}"));
             return Err(meant_as_hardware(&taints, failure));
         }
     };
@@ -368,12 +368,15 @@ fn no_such_taint(
         .iter()
         .filter(|rule| rule.selector.as_ref() == Some(selector));
     let others: Vec<String> = on_devices
-        .map(|rule| format!("{} ({})", rule.taint, rule.name))
+        .map(|rule| format!("{} (rule {})", rule.taint, rule.name))
         .collect();
     if others.is_empty() {
         failure.hint("list the rules with `kubectl devicetaint list`")
     } else {
-        failure.detail(format!("these devices have: {}", others.join(", ")))
+        failure.detail(format!(
+            "other taints on these devices: {}",
+            others.join(", ")
+        ))
     }
 }
 
@@ -644,10 +647,10 @@ mod tests {
             failure.to_string(),
             format!("no rule taints {GPU} with example.com/other")
         );
-        assert!(
-            failure.details()[0]
-                .contains("these devices have: example.com/maintenance:NoSchedule (drain)")
-        );
+        assert!(failure.details()[0].contains(
+            "other taints on these devices: example.com/maintenance:NoSchedule \
+            (rule drain)"
+        ));
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub fn refuse_deleted(
 pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
     if before.uid != after.uid {
         return vec![format!(
-            "it was deleted and recreated, as {} on {}",
+            "it was deleted and recreated, with taint {} and selector {}",
             after.taint,
             selected(after)
         )];
@@ -86,7 +86,7 @@ pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> 
     } else if old.time_added != new.time_added {
         let time = |rule: &DeviceTaintRule| match rule.taint.time_added {
             Some(time) => time.to_string(),
-            None => "an unknown time".to_owned(),
+            None => "unknown".to_owned(),
         };
         lines.push(format!(
             "its timeAdded was {}, and is now {}",
@@ -143,7 +143,7 @@ fn sets_something(before: &DeviceTaintRule, after: &DeviceTaintRule) -> bool {
 fn selected(rule: &DeviceTaintRule) -> String {
     match &rule.selector {
         Some(selector) => device::format(selector),
-        None => "none (no selector)".to_owned(),
+        None => "none".to_owned(),
     }
 }
 
@@ -194,11 +194,11 @@ pub fn is_still_there(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRu
 /// That another rule has the name of the one that was to be deleted, and was left alone.
 #[must_use]
 pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Option<String> {
-    let (name, taint, devices) = (&found.name, &found.taint, selected(found));
+    let (name, taint, selector) = (&found.name, &found.taint, selected(found));
     (found.uid != decided_on.uid).then(|| {
         format!(
-            "rule {name} was deleted and recreated, as {taint} on {devices}; the new rule is \
-            unchanged"
+            "rule {name} was deleted and recreated, with taint {taint} and selector {selector}; \
+            the new rule was not changed"
         )
     })
 }
@@ -206,7 +206,7 @@ pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Optio
 /// What to do about a rule that is so different by now that the same command would not change it.
 #[must_use]
 pub fn look_first(name: &str) -> String {
-    format!("review it first: kubectl devicetaint describe {name}")
+    format!("review the rule first: kubectl devicetaint describe {name}")
 }
 
 #[cfg(test)]
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(made_anew(&decided_on, &decided_on), None);
         let told = made_anew(&decided_on, &changed).unwrap();
         assert!(
-            told.contains("recreated, as example.com/maintenance:NoExecute"),
+            told.contains("recreated, with taint example.com/maintenance:NoExecute"),
             "{told}"
         );
         assert!(!is_still_there(&decided_on, None));
@@ -330,7 +330,7 @@ mod tests {
             ),
             (
                 |rule| rule.taint.time_added = Some(Timestamp::UNIX_EPOCH),
-                "its timeAdded was an unknown time, and is now 1970-01-01T00:00:00Z",
+                "its timeAdded was unknown, and is now 1970-01-01T00:00:00Z",
             ),
             (
                 |rule| {
@@ -344,7 +344,7 @@ mod tests {
             ),
             (
                 |rule| rule.selector = None,
-                "its selector was gpu.example.com/node-7/gpu-0, and is now none (no selector)",
+                "its selector was gpu.example.com/node-7/gpu-0, and is now none",
             ),
             (
                 |rule| rule.metadata.labels.clear(),
@@ -364,8 +364,8 @@ mod tests {
             ),
             (
                 |rule| rule.uid = "another".into(),
-                "it was deleted and recreated, as example.com/maintenance:None on \
-                 gpu.example.com/node-7/gpu-0",
+                "it was deleted and recreated, with taint example.com/maintenance:None and \
+                selector gpu.example.com/node-7/gpu-0",
             ),
         ];
         for (change, said) in changes {

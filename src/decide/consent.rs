@@ -97,7 +97,7 @@ impl PlannedChange<'_> {
         lines.extend(self.lines.worst.iter().map(indented));
         if self.assessment.facts.evicted().next().is_some() {
             let command = see_all(self.proposed);
-            lines.extend(command.map(|command| format!("  to see all: {command}")));
+            lines.extend(command.map(|command| format!("  to see all affected pods: {command}")));
         }
         lines
     }
@@ -308,7 +308,8 @@ fn refuse_unknown(approval: &Approval<'_>, assessment: &Assessment) -> Result<()
         return Ok(());
     }
     let refused = Failure::refused(
-        "the report is incomplete, so more pods may be evicted; nothing was changed",
+        "the data is incomplete, so more pods may be evicted than this command counts; nothing \
+        was changed",
     );
     Err(unknown.into_iter().fold(refused, Failure::detail))
 }
@@ -328,7 +329,8 @@ fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Re
         return Ok(());
     }
     Err(Failure::refused(format!(
-        "--confirm-pods is {confirmed}, but {pods} would be evicted; nothing was changed"
+        "--confirm-pods is {confirmed}, but the number of pods that would be evicted is {pods}; \
+        nothing was changed"
     )))
 }
 
@@ -345,7 +347,7 @@ pub fn expected(
     let named = |problem: String| format!("--expect {name}: {problem}");
     if let Some(digest) = Expectation::with_digest(name) {
         return digest.map_err(|why| {
-            Failure::usage(named(why)).hint(format!("for a file of that name: ./{name}"))
+            Failure::usage(named(why)).hint(format!("for a file of that name: --expect ./{name}"))
         });
     }
     match read() {
@@ -357,7 +359,7 @@ pub fn expected(
         .hint("create a new report, and review it: `preview … -o json`")),
         Err(UnreadableExpectation::Unread(why)) => Err(Failure::usage(named(why))),
         Err(UnreadableExpectation::NoReport(why)) => {
-            Err(Failure::usage(named(why)).hint("create one with `preview … -o json`"))
+            Err(Failure::usage(named(why)).hint("create a report with `preview … -o json`"))
         }
     }
 }
@@ -502,7 +504,8 @@ mod tests {
         assert!(lines[0].ends_with("None → NoExecute"), "{lines:?}");
         assert_eq!(
             lines.last().unwrap(),
-            "  to see all: kubectl devicetaint preview gpu.example.com/node-7/gpu-0 'gpu.example.com/*/*' example.com/maintenance:NoExecute"
+            "  to see all affected pods: kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \
+            'gpu.example.com/*/*' example.com/maintenance:NoExecute"
         );
         let many = vec![two[0].clone(); PASTED + 1];
         assert_eq!(see_all(&many), None);
@@ -853,7 +856,10 @@ mod tests {
         assert!(matches!(expected(digest, none), Ok(Expectation::Marked(_))));
         let failure = expected("sha256:0", none).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Usage);
-        assert_eq!(failure.hints(), ["for a file of that name: ./sha256:0"]);
+        assert_eq!(
+            failure.hints(),
+            ["for a file of that name: --expect ./sha256:0"]
+        );
         let facts = report().assessment.facts;
         let whole = Expectation::Whole(facts.clone());
         assert_eq!(expected("a.json", || Ok(facts)).unwrap(), whole);

@@ -86,15 +86,18 @@ impl DeviceNodes {
         };
         let gone = names(&gone).map(|nodes| {
             format!(
-                "note: no kubelet can confirm that it released the devices, because the Node object does \
-                 not exist: {nodes}"
+                "note: on nodes whose Node object does not exist, no kubelet can confirm that it \
+                released the devices: {nodes}"
             )
         });
         let not_ready = names(&not_ready).map(|nodes| {
-            format!("note: not Ready, so the kubelet may not confirm that it released the devices: {nodes}")
+            format!(
+                "note: on nodes that are not Ready, the kubelet may be unable to confirm that \
+                it released the devices: {nodes}"
+            )
         });
         let others = names(ready.get(SHOWN..).unwrap_or_default());
-        let more = others.map(|others| format!("next: the same on {others}"));
+        let more = others.map(|others| format!("next: run the same check on {others}"));
         ready
             .into_iter()
             .take(SHOWN)
@@ -124,7 +127,8 @@ impl DeviceNodes {
         (!names.is_empty()).then(|| Warning {
             code: "nodes-not-ready",
             message: format!(
-                "not Ready: {}; until the kubelet reports again, the API does not show pods there as ended",
+                "nodes that are not Ready: {}; until their kubelets report again, the API does \
+                not show pods on these nodes as ended",
                 few(&names)
             ),
             fix: None,
@@ -200,7 +204,7 @@ mod tests {
         );
         let many = places(&[("a", 1), ("b", 1), ("c", 1), ("d", 1)]);
         let mut expected: Vec<String> = ["a", "b", "c"].map(line).into();
-        expected.push("next: the same on d".to_owned());
+        expected.push("next: run the same check on d".to_owned());
         assert_eq!(many.next_checks(&ready), expected);
         assert!(places(&[]).next_checks(&ready).is_empty());
     }
@@ -218,15 +222,17 @@ mod tests {
             [
                 "next: before you pull a device, run on c: \
                  kubectl devicetaint podresources check --node c",
-                "note: not Ready, so the kubelet may not confirm that it released the devices: b",
-                "note: no kubelet can confirm that it released the devices, because the Node object \
-                 does not exist: a",
+                "note: on nodes that are not Ready, the kubelet may be unable to confirm that it \
+                released the devices: b",
+                "note: on nodes whose Node object does not exist, no kubelet can confirm that it \
+                released the devices: a",
             ]
         );
         let warning = places.silent(&health).expect("of b");
         assert_eq!(
             warning.message,
-            "not Ready: b; until the kubelet reports again, the API does not show pods there as ended"
+            "nodes that are not Ready: b; until their kubelets report again, the API does not \
+            show pods on these nodes as ended"
         );
         assert_eq!(places.silent(&BTreeMap::new()), None);
     }

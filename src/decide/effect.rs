@@ -27,7 +27,7 @@ pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<ProposedRu
     for DeviceTaintRule { name, taint, .. } in rules {
         if is_less(to, &taint.effect) {
             return Err(Failure::usage(format!(
-                "rule {name} has effect {}, which is more than {to}; nothing was changed",
+                "rule {name} has effect {}, which is higher than {to}; nothing was changed",
                 taint.effect
             ))
             .hint(format!(
@@ -72,7 +72,7 @@ pub fn downgrade(rule: &DeviceTaintRule, to: &Effect) -> Result<Downgrade, Failu
     }
     if is_less(effect, to) {
         return Err(Failure::usage(format!(
-            "rule {} has effect {effect}, which is less than {to}; nothing was changed",
+            "rule {} has effect {effect}, which is lower than {to}; nothing was changed",
             rule.name
         ))
         .hint("to raise the effect, use `escalate`"));
@@ -117,10 +117,10 @@ impl Revert {
             }
             Self::Gone => format!("rule {name} is gone"),
             Self::Otherwise(effect) => {
-                format!("rule {name} now has effect {effect}, and was not changed")
+                format!("rule {name} was not reverted: it now has effect {effect}")
             }
             Self::TakenOver(what) => {
-                format!("rule {name} was not changed: {what}")
+                format!("rule {name} was not reverted: {what}")
             }
         }
     }
@@ -157,7 +157,7 @@ fn is_less(left: &Effect, right: &Effect) -> bool {
 #[must_use]
 pub fn too_old_for_none(failure: Failure) -> Failure {
     failure.hint(
-        "effect None needs Kubernetes 1.35; on older versions, `remove` the rule or use \
+        "effect None needs Kubernetes 1.35 or later; on older versions, `remove` the rule or use \
         --to NoSchedule",
     )
 }
@@ -210,7 +210,8 @@ mod tests {
     fn one_rule_that_does_more_keeps_all_from_being_escalated() {
         let rules = [named("a", "None"), named("b", "NoExecute")];
         let failure = escalate(&rules, &Effect::NoSchedule).unwrap_err();
-        insta::assert_snapshot!(failure, @"rule b has effect NoExecute, which is more than NoSchedule; nothing was changed");
+        insta::assert_snapshot!(failure, @"rule b has effect NoExecute, which is higher than \
+            NoSchedule; nothing was changed");
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
     if !names.first().is_some_and(is_name) {
         return Err(
             Failure::usage(format!("{kind} is a type without a name")).hint(format!(
-                "use {kind}/NAME; for a pod or a rule named {kind}, pod/{kind} or rule/{kind}"
+                "use {kind}/NAME; for a pod or a rule named {kind}, use pod/{kind} or rule/{kind}"
             )),
         );
     }
@@ -285,7 +285,7 @@ pub fn neither(name: &str, devices: &[DeviceId], reading: &Reading) -> Failure {
     } else {
         failure.hint(format!("did you mean {}?", similar.join(" or ")))
     };
-    failure.hint("to explain by type: pod/NAME -n NAMESPACE, device/DRIVER/POOL/DEVICE, rule/NAME")
+    failure.hint("specify the type: pod/NAME -n NAMESPACE, device/DRIVER/POOL/DEVICE or rule/NAME")
 }
 
 /// What somebody who typed `name` without a type may have meant, with its type: the one device of that name, pods of

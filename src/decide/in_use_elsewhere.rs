@@ -73,8 +73,8 @@ fn warning(
     Some(Warning {
         code: "allocated-through-another-driver",
         message: format!(
-            "rule {}: the hardware of its devices is also allocated as {}; the rule evicts no pod that uses \
-             this hardware under another name",
+            "rule {}: the hardware of its devices is also allocated under other device names: {}; \
+            the rule does not evict pods that use only these names",
             rule.name,
             few(&others)
         ),

@@ -312,7 +312,7 @@ fn escalation(
 
 fn whom_is_not_known(command: &str, unknown: &[String]) -> NextStep {
     let why = format!(
-        "impact unknown: `{command}` will ask for confirmation ({})",
+        "the impact is unknown, so `{command}` will ask for confirmation ({})",
         unknown.join("; ")
     );
     NextStep::Refused(why, Vec::new())

@@ -108,8 +108,8 @@ impl Owner {
     pub fn sets_back(&self, name: &str) -> Option<String> {
         match self {
             Self::GitOps { program, unit } => Some(format!(
-                "rule {name} is applied by {program} ({unit}), which will revert the change: \
-                 change it there, or pause it there"
+                "rule {name} is applied by {program} ({unit}), which will revert this change: \
+                make the change there, or pause reconciliation there first"
             )),
             Self::Helm { release } => Some(format!(
                 "rule {name} is part of {}, whose next upgrade will revert the change",
@@ -242,7 +242,7 @@ mod tests {
         );
         let argo = with_label(rule("None"), "argocd.argoproj.io/instance", "rack-4");
         insta::assert_snapshot!(owner(&argo).sets_back("drain").unwrap(), @"rule drain is applied \
-            by Argo CD (application rack-4), which will revert the change: change it there, or \
-            pause it there");
+            by Argo CD (application rack-4), which will revert this change: make the \
+            change there, or pause reconciliation there first");
     }
 }

@@ -244,8 +244,9 @@ pub enum Drains {
 fn of_dedication(rule: &DeviceTaintRule) -> Option<String> {
     let name = rule.metadata.labels.get(RuleMetadata::DEDICATION)?;
     Some(format!(
-        "rule {} is part of dedication {name}, whose policies keep the effect {}: to change both, \
-         use `kubectl devicetaint dedicate` with --overwrite",
+        "rule {} is part of dedication {name}: this command does not change the policies, which \
+        keep effect {}; to change the rule and the policies, use `kubectl devicetaint \
+        dedicate` with --overwrite",
         rule.name, rule.taint.effect
     ))
 }
@@ -530,7 +531,7 @@ mod tests {
         };
         let preview = Proposal::preview(&[draft]);
         assert_eq!(preview.open_names(), ["preview"]);
-        assert_eq!(preview.action, "Make 1 rule with effect None");
+        assert_eq!(preview.action, "Create 1 rule with effect None");
         assert!(preview.is_idle() && !preview.is_done());
         assert_eq!((preview.changed().len(), preview.waits()), (0, None));
     }

@@ -27,7 +27,8 @@ pub fn previews(
         return Err(Failure::new(
             ExitStatus::Failed,
             format!(
-                "--publish needs Kubernetes 1.35 or later; {} has neither effect None nor the controller's condition",
+                "--publish needs Kubernetes 1.35 or later; Kubernetes {} has neither effect None \
+                nor the condition with the pod counts of the controller",
                 semantics.version
             ),
         )
@@ -77,7 +78,7 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
 /// What asking the controller by so many rules is, as the beginning of a question.
 #[must_use]
 pub fn publication(rules: usize) -> String {
-    format!("Make {} with effect None", counted(rules, "rule"))
+    format!("Create {} with effect None", counted(rules, "rule"))
 }
 
 /// Whether the rule of the draft's name is an earlier preview, which may be taken away.
@@ -259,19 +260,21 @@ impl ControllerAnswer {
     pub fn line(&self) -> String {
         let rule = &self.rule;
         match (&self.condition, self.agrees()) {
-            (Some(condition), Some(true)) => format!("{rule} agrees: {}", condition.message),
+            (Some(condition), Some(true)) => format!("rule {rule} agrees: {}", condition.message),
             (Some(condition), Some(false)) => format!(
-                "{rule} differs: the controller reports {:?} ({} {}), this preview {:?}",
+                "rule {rule} differs: the controller reports {:?} ({} {}), but this preview \
+                expects {:?}",
                 condition.message,
                 condition.status,
                 condition.reason,
                 self.expected.as_deref().unwrap_or_default()
             ),
             (Some(condition), None) => format!(
-                "{rule} is not compared, because some numbers of this preview are unknown: {}",
+                "rule {rule} is not compared, because some numbers of this preview are unknown; \
+                the controller reports: {}",
                 condition.message
             ),
-            (None, _) => format!("{rule}: no controller responded"),
+            (None, _) => format!("rule {rule}: no controller responded"),
         }
     }
 }
@@ -320,7 +323,7 @@ pub fn check(
         return Err(Failure::new(
             ExitStatus::Incomplete,
             format!(
-                "no controller responded within {}s: {silent}",
+                "no controller responded within {}s; rules without a response: {silent}",
                 patience.as_secs()
             ),
         )
@@ -333,8 +336,8 @@ pub fn check(
         let failure = Failure::new(
             ExitStatus::Incomplete,
             format!(
-                "not compared with the controller, because some numbers of this preview are unknown: \
-                {uncompared}"
+                "rules not compared with the controller, because some numbers of this preview are \
+                unknown: {uncompared}"
             ),
         );
         let gaps = facts.gaps.iter();
@@ -505,18 +508,19 @@ mod tests {
         let differs = ControllerAnswer::new("r", 1, Some(&other), Some("1 pod"));
         assert_eq!(
             differs.line(),
-            r#"r differs: the controller reports "2 pods" (False NoEffect), this preview "1 pod""#
+            r#"rule r differs: the controller reports "2 pods" (False NoEffect), but this preview expects "1 pod""#
         );
         let silent = ControllerAnswer::new("r", 1, None, Some("1 pod"));
-        assert_eq!(silent.line(), "r: no controller responded");
+        assert_eq!(silent.line(), "rule r: no controller responded");
         let unknown = ControllerAnswer::new("r", 1, Some(&other), None);
         assert_eq!(unknown.agrees(), None);
         assert_eq!(
             unknown.line(),
-            "r is not compared, because some numbers of this preview are unknown: 2 pods"
+            "rule r is not compared, because some numbers of this preview are unknown; the \
+            controller reports: 2 pods"
         );
         let same = ControllerAnswer::new("r", 1, Some(&other), Some("2 pods"));
-        assert_eq!(same.line(), "r agrees: 2 pods");
+        assert_eq!(same.line(), "rule r agrees: 2 pods");
     }
 
     #[test]
@@ -551,18 +555,19 @@ mod tests {
             (
                 Some(("1 pod", 0)),
                 Some("1 pod"),
-                Some("no controller responded within 15s: p"),
+                Some("no controller responded within 15s; rules without a response: p"),
             ),
             (
                 None,
                 Some("1 pod"),
-                Some("no controller responded within 15s: p"),
+                Some("no controller responded within 15s; rules without a response: p"),
             ),
             (
                 Some(("1 pod", 1)),
                 None,
                 Some(
-                    "not compared with the controller, because some numbers of this preview are unknown: p",
+                    "rules not compared with the controller, because some numbers of this preview \
+                    are unknown: p",
                 ),
             ),
         ] {

@@ -102,9 +102,9 @@ pub fn may_ask(
         Audience::Terminal => Ok(QuestionOutcome::Ask),
         Audience::DryRun => Ok(QuestionOutcome::Told(match answering_flags(question) {
             Some(flags) => {
-                format!("without --dry-run, this asks for confirmation, or needs {flags}")
+                format!("without --dry-run, this command asks for confirmation, or needs {flags}")
             }
-            None => format!("without --dry-run, this needs {CONFIRMATION}"),
+            None => format!("without --dry-run, this command needs {CONFIRMATION}"),
         })),
         Audience::NoTerminal => Err(no_terminal(question, cluster)),
     }
@@ -129,10 +129,13 @@ fn answering_flags(question: &Question) -> Option<String> {
 
 fn no_terminal(question: &Question, cluster: &str) -> Failure {
     let Some(flags) = answering_flags(question) else {
-        return Failure::refused(format!("this needs {CONFIRMATION}; nothing was changed"));
+        return Failure::refused(format!(
+            "this command needs {CONFIRMATION}; nothing was changed"
+        ));
     };
     let failure = Failure::refused(format!(
-        "this needs confirmation, and stdin is not a terminal: add {flags}; nothing was changed"
+        "this command needs confirmation, and stdin is not a terminal: add {flags}; nothing was \
+        changed"
     ));
     match question {
         Question::Yes { .. } => failure.detail(format!("question: {}", question.prompt(cluster))),
@@ -252,7 +255,8 @@ mod tests {
         );
         let told = may_ask(&question, Audience::DryRun, "prod-eu").unwrap();
         assert!(
-            matches!(told, QuestionOutcome::Told(text) if text.contains("without --dry-run, this needs"))
+            matches!(told, QuestionOutcome::Told(text) if text.contains("without --dry-run, this \
+                command needs"))
         );
         let refused = may_ask(&question, Audience::NoTerminal, "prod-eu").unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Refused);
@@ -289,7 +293,8 @@ mod tests {
             may_ask(&defect, Audience::Terminal, "prod-eu").unwrap(),
             QuestionOutcome::Ask
         );
-        let told = "without --dry-run, this asks for confirmation, or needs --accept-known-defects"
+        let told = "without --dry-run, this command asks for confirmation, or needs \
+            --accept-known-defects"
             .to_owned();
         assert_eq!(
             may_ask(&defect, Audience::DryRun, "prod-eu").unwrap(),
@@ -311,7 +316,7 @@ mod tests {
         assert_eq!(
             may_ask(&yes, Audience::DryRun, "prod-eu").unwrap(),
             QuestionOutcome::Told(
-                "without --dry-run, this asks for confirmation, or needs --yes".to_owned()
+                "without --dry-run, this command asks for confirmation, or needs --yes".to_owned()
             )
         );
     }

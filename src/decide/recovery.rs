@@ -234,7 +234,7 @@ impl Recovery {
             .collect();
         let lost = match &lost[..] {
             [] => String::new(),
-            lost => format!("; without recovery: {}", lost.join(" and ")),
+            lost => format!("; will not recover: {}", lost.join(" and ")),
         };
         let without_pods = match &self.without_pods[..] {
             [] => String::new(),
@@ -445,7 +445,7 @@ mod tests {
         );
         assert_eq!(
             bare(2).line(),
-            "2 pods evicted, no workload is recovering; without recovery: 2 pods"
+            "2 pods evicted, no workload is recovering; will not recover: 2 pods"
         );
         assert_eq!(bare(0).line(), "0 pods evicted, all workloads recovered");
     }

@@ -191,7 +191,9 @@ impl OnDevices<'_> {
                     None => failure.to_string(),
                 };
                 notes.extend(unknown);
-                notes.push(format!("{failure} now: selecting the rules that record it"));
+                notes.push(format!(
+                    "{failure}; selecting the rules that record this hardware"
+                ));
                 Vec::new()
             }
         };
@@ -349,10 +351,10 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
     match &wider[..] {
         [] => failure.hint("list the rules with `kubectl devicetaint list`"),
         [name] => failure.hint(format!(
-            "to select the rule that also taints other devices, name it: {name}"
+            "to select the rule that also taints other devices, use its name: {name}"
         )),
         names => failure.hint(format!(
-            "to select a rule that also taints other devices, name one of these: {}",
+            "to select a rule that also taints other devices, use one of these names: {}",
             names.join(", ")
         )),
     }
@@ -378,7 +380,7 @@ pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Resul
         rules.len(),
         told.join(", ")
     ))
-    .hint("choose one, or add the KEY of its taint"))
+    .hint("name one of these rules, or add the KEY of its taint"))
 }
 
 impl RuleWords<'_> {
@@ -406,7 +408,10 @@ impl RuleWords<'_> {
             None => Ok(()),
             Some(warning) => Err(Failure::new(ExitStatus::Failed, warning.message.clone())
                 .hint("to wait for the devices that the rules select now, name the rules")
-                .hint("for this hardware, first add a rule for the device that it is now")),
+                .hint(
+                    "to wait for this hardware, first add a rule for the device name under which \
+                    it is published now",
+                )),
         }
     }
 
@@ -683,7 +688,7 @@ mod tests {
         let (names, notes) = found_in(&reading, &[UUID], SiblingRules::Selected).unwrap();
         assert_eq!(names, ["one"]);
         assert!(
-            notes[0].starts_with("several drivers on node-7 publish "),
+            notes[0].starts_with("several drivers on node node-7 publish "),
             "{notes:?}"
         );
         let failure = found_in(&reading, &[UUID], SiblingRules::Noted).unwrap_err();
@@ -702,8 +707,8 @@ mod tests {
         }
         reading.snapshot.claims.push(claim);
         let found = |targets: &[&str]| found_in(&reading, targets, SiblingRules::Selected);
-        let note =
-            "not compared: 1 allocated device that is not published: mig.example.com/node-7/away";
+        let note = "1 allocated device that is not published cannot be compared: \
+            mig.example.com/node-7/away";
         let (names, notes) = found(&["0000:17:00.0"]).unwrap();
         assert_eq!(names, ["one"]);
         assert_eq!(notes, [note]);
@@ -714,7 +719,7 @@ mod tests {
             notes,
             [
                 note,
-                "no published device matches now: selecting the rules that record it"
+                "no published device matches; selecting the rules that record this hardware"
             ]
         );
         let (names, _) = found(&["serial=1423", "serial=777"]).unwrap();
@@ -745,7 +750,7 @@ mod tests {
         );
         assert_eq!(
             failure.hints()[0],
-            "to select the rule that also taints other devices, name it: pool"
+            "to select the rule that also taints other devices, use its name: pool"
         );
         let failure = found(&["GPU-77"]).unwrap_err();
         assert_eq!(failure.to_string(), "no device with GPU-77");

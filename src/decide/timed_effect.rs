@@ -81,7 +81,8 @@ pub fn propose(
     let unknown = rules.iter().find(|rule| rank(&rule.taint.effect).is_none());
     if let Some(rule) = unknown.filter(|_| term.is_some()) {
         return Err(Failure::usage(format!(
-            "rule {} has effect {}, which this version does not know and --for could not restore; nothing was changed",
+            "rule {} has effect {}, which this version of the plugin does not know, so --for \
+            could not restore this effect; nothing was changed",
             rule.name, rule.taint.effect
         )));
     }
@@ -159,8 +160,8 @@ impl TimedRule {
         if self.run.is_some() && last != self.run.as_deref() {
             let user = found.metadata.annotation(RuleMetadata::CHANGED_BY);
             return Some(match user {
-                Some(user) => format!("it was changed by another run of {user}"),
-                None => "it was changed by another run".to_owned(),
+                Some(user) => format!("it was changed by another run of this plugin, by {user}"),
+                None => "it was changed by another run of this plugin".to_owned(),
             });
         }
         (found.metadata.effect_expires() != Some(self.until))
@@ -276,7 +277,7 @@ pub fn warnings(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<Warning> {
                 "rule {name} still has effect NoSchedule, which expired at {at}: the command that set this \
                  effect did not restore None"
             ),
-            fix: Some(format!("to lower it: {}", deescalation([name.as_str()]))),
+            fix: Some(format!("to lower the effect: {}", deescalation([name.as_str()]))),
         })
     });
     warnings.collect()
@@ -413,13 +414,19 @@ mod tests {
         let key = found(&|rule| rule.taint.key = "a/b".to_owned());
         assert_eq!(key, taken("it now has taint a/b:NoSchedule"));
         let theirs = note(RuleMetadata::CHANGED_BY_RUN, "theirs");
-        assert_eq!(found(&theirs), taken("it was changed by another run"));
+        assert_eq!(
+            found(&theirs),
+            taken("it was changed by another run of this plugin")
+        );
         let bobs = note(RuleMetadata::CHANGED_BY, "bob");
         let of_bob = found(&|rule| {
             theirs(rule);
             bobs(rule);
         });
-        assert_eq!(of_bob, taken("it was changed by another run of bob"));
+        assert_eq!(
+            of_bob,
+            taken("it was changed by another run of this plugin, by bob")
+        );
         let later = note(RuleMetadata::EFFECT_EXPIRES, "2036-01-01T00:00:00Z");
         assert_eq!(found(&later), taken("its expiry was changed"));
         let unnoted = found(&|rule| {
@@ -427,7 +434,10 @@ mod tests {
                 .annotations
                 .remove(RuleMetadata::CHANGED_BY_RUN);
         });
-        assert_eq!(unnoted, taken("it was changed by another run"));
+        assert_eq!(
+            unnoted,
+            taken("it was changed by another run of this plugin")
+        );
         let without_run = TimedRule { run: None, ..timed };
         assert_eq!(without_run.found(Some(&raised)), Revert::GiveBack);
     }
@@ -536,7 +546,7 @@ mod tests {
         assert!(warnings[0].message.contains("still has effect NoSchedule"));
         assert_eq!(
             warnings[1].fix.as_deref(),
-            Some("to lower it: kubectl devicetaint deescalate earlier --to None")
+            Some("to lower the effect: kubectl devicetaint deescalate earlier --to None")
         );
         assert_eq!(
             next_line(&rules, now()).as_deref(),

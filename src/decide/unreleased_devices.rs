@@ -416,7 +416,7 @@ pub fn warnings(
         message: device.line(),
         fix: Some(match reader {
             RecordReader::Api => format!(
-                "before it is used again, check it on the node: {}",
+                "before the device is used again, check it on its node: {}",
                 check_on(device.node())
             ),
             RecordReader::Kubelet(flags) => format!(

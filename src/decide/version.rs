@@ -86,8 +86,8 @@ fn copied_tolerations(semantics: &Semantics, reading: &Reading) -> Option<Warnin
     (!semantics.copies_tolerations && claims.any(is_copied)).then(|| Warning {
         code: "copied-tolerations",
         message: format!(
-            "allocations have tolerations, although Kubernetes {} does not copy tolerations to them: a newer \
-             version did, and these tolerations are applied",
+            "allocations have tolerations, although Kubernetes {} does not copy tolerations to \
+            them: a newer version copied them, and they still apply",
             semantics.version
         ),
         fix: None,

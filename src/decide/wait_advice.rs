@@ -37,7 +37,7 @@ pub fn ways_on(
              kubectl devicetaint wait {rules} --for evicted"
         ));
         lines.push(format!(
-            "to stop them: kubectl devicetaint deescalate {rules} --to None"
+            "to stop the evictions: kubectl devicetaint deescalate {rules} --to None"
         ));
     }
     for name in names.iter().filter(|name| !evicts(name)) {
@@ -126,12 +126,12 @@ pub fn ended(
         UnreachableGoal::Replaced(name) => {
             let rule = seen.iter().find(|rule| rule.name == *name);
             let now = rule.map_or_else(String::new, |rule| {
-                format!(" as {}{}", rule.taint, by_whom(before, rule))
+                format!(" with taint {}{}", rule.taint, by_whom(before, rule))
             });
             failed(format!(
                 "rule {name} was deleted during the wait, and recreated{now}"
             ))
-            .hint("evicted pods stay evicted; to wait for the new rule, run this again")
+            .hint("evicted pods stay evicted; to wait for the new rule, run the same command again")
         }
         UnreachableGoal::Changed(name) => {
             let was = before.iter().find(|rule| rule.name == *name);
@@ -145,7 +145,7 @@ pub fn ended(
                 .chain(whom.map(|who| format!("changed by {who}")))
                 .fold(failure, Failure::detail)
                 .detail("pods are not evicted from devices that the rule no longer taints")
-                .hint("to wait for the rule as it is now, run this again")
+                .hint("to wait for the rule as it is now, run the same command again")
         }
         UnreachableGoal::Harmless { rule, effect } => {
             let failure = failed(format!(
@@ -208,7 +208,7 @@ pub struct UnreleasedLine<'a> {
 pub fn not_seen_released(left: &[UnreleasedLine<'_>]) -> Failure {
     let failure = Failure::new(
         ExitStatus::TimedOut,
-        "not released: the nodes of the devices have not confirmed the release",
+        "the nodes of the devices have not confirmed that the devices are released",
     );
     let failure = left.iter().fold(failure, |failure, left| {
         failure.detail(format!("left: {}", left.message))
@@ -260,7 +260,8 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
 #[must_use]
 pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     format!(
-        "the last eviction is due in {}, at {}: with --settle {}s, --timeout {}s ends earlier",
+        "the last eviction is due in {}, at {}: with --settle {}s, this is later than --timeout \
+        {}s allows",
         human_duration(
             shortfall
                 .until_last
@@ -328,7 +329,7 @@ mod tests {
             [
                 "the rules keep effect NoExecute, so evictions continue; to keep waiting: \
                  kubectl devicetaint wait a b --for evicted",
-                "to stop them: kubectl devicetaint deescalate a b --to None",
+                "to stop the evictions: kubectl devicetaint deescalate a b --to None",
             ]
         );
         assert_eq!(
@@ -336,7 +337,7 @@ mod tests {
             [
                 "rule a keeps effect NoExecute, so evictions continue; to keep waiting: \
                  kubectl devicetaint wait a --for evicted",
-                "to stop them: kubectl devicetaint deescalate a --to None",
+                "to stop the evictions: kubectl devicetaint deescalate a --to None",
                 "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
             ]
         );
@@ -414,7 +415,10 @@ mod tests {
         let gone = ended(&UnreachableGoal::Gone("a".into()), &before, &[]);
         assert_eq!(gone.to_string(), "rule a was deleted during the wait");
         let replaced = ended(&UnreachableGoal::Replaced("a".into()), &before, &eased);
-        assert!(replaced.to_string().contains("recreated as"), "{replaced}");
+        assert!(
+            replaced.to_string().contains("recreated with taint"),
+            "{replaced}"
+        );
     }
 
     #[test]
@@ -466,8 +470,8 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(
             failure.to_string(),
-            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z: with --settle 10s, --timeout \
-             25s ends earlier; nothing was changed"
+            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z: with --settle 10s, this is \
+            later than --timeout 25s allows; nothing was changed"
         );
         assert_eq!(
             failure.hints(),

@@ -58,7 +58,8 @@ pub enum KubeletError {
         limit: Duration,
     },
     /// It is asked too often, by others too.
-    #[error("the kubelet at {} is overloaded, and rejected this request for {}s", path.display(), seconds(*limit))]
+    #[error("the kubelet at {} is overloaded, and rejected every attempt of this request for \
+        {}s", path.display(), seconds(*limit))]
     Busy {
         /// Which.
         path: PathBuf,
@@ -171,7 +172,8 @@ impl KubeletError {
                 "try again: the kubelet may have just restarted"
             }
             Self::NotServed { .. } => {
-                "check the kubelet's version and feature gates: this call is newer, or disabled"
+                "check the kubelet's version and feature gates: the kubelet may be too old for \
+                this call, or have it disabled"
             }
             Self::NoPod { .. } => {
                 "run this on the pod's node, which `kubectl get pod -o wide` shows: a kubelet lists only \

@@ -96,7 +96,7 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     assert_snapshot!(devices("--columns model, gpu.example.com").shown(), @r"
     [stderr]
     error: --columns has an empty attribute name
-    hint: use --columns model,memory
+    hint: specify names, such as --columns model,memory
     [exit status: 2]
     ");
     assert_snapshot!(devices("--attribute model==L40S").shown(), @r#"
@@ -362,7 +362,7 @@ fn attributes_have_columns_and_unknown_ones_get_the_nearest() {
     [stderr]
     error: no attribute or capacity modle
     hint: did you mean model?
-    hint: show all of them with --show-attributes
+    hint: show all attributes and capacities with --show-attributes
     [exit status: 1]
     ");
     let run = devices("gpu.example.com/node-7/gpu-0 --show-attributes -o json");

@@ -568,7 +568,7 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     [stderr]
     error: no pod twicee uses a device, and rule twicee does not exist
     hint: did you mean pod/dev/twice or pod/ml/twice?
-    hint: to explain by type: pod/NAME -n NAMESPACE, device/DRIVER/POOL/DEVICE, rule/NAME
+    hint: specify the type: pod/NAME -n NAMESPACE, device/DRIVER/POOL/DEVICE or rule/NAME
     [exit status: 1]
     ");
 }

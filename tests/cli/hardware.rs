@@ -183,8 +183,8 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
         assert_eq!(listed.stderr.contains(away), is_told, "{line}: {listed:#?}");
     }
     // The rule on the GPU evicts nobody, and the card is in use all the same.
-    let in_use =
-        "rule gpu: the hardware of its devices is also allocated as vfio.example.com/node-7/card";
+    let in_use = "rule gpu: the hardware of its devices is also allocated under other device names: \
+        vfio.example.com/node-7/card";
     for line in ["list", "list gpu", "describe gpu"] {
         let told = run(&folder, line);
         assert!(told.stderr.contains(in_use), "{line}: {told:#?}");
@@ -307,7 +307,7 @@ fn an_unpublished_device_elsewhere_does_not_keep_an_address_from_being_found() {
     );
     let folder = Folder::new().with("cluster.json", list.to_string());
     let note =
-        "not compared: 1 allocated device that is not published: mig.example.com/node-1/mig-0";
+        "1 allocated device that is not published cannot be compared: mig.example.com/node-1/mig-0";
     for line in [
         "devices 0000:17:00.0",
         "list 0000:17:00.0",
@@ -354,7 +354,8 @@ fn a_uuid_that_drivers_of_one_node_share_is_read_as_all_of_its_devices() {
         let run = run(&folder, &format!("{line} {UUID}"));
         assert_eq!(run.code, 0, "{line}: {}", run.shown());
         assert!(
-            run.stderr.contains("several drivers on node-7 publish"),
+            run.stderr
+                .contains("several drivers on node node-7 publish"),
             "{line}: {}",
             run.shown()
         );

@@ -256,7 +256,7 @@ fn subcommands_are_explained() {
     assert_snapshot!(devicetaint("help drain nothing").shown(), @r#"
     [stderr]
     error: drain has no subcommand "nothing"
-    hint: to list them: kubectl devicetaint help drain
+    hint: to list the subcommands: kubectl devicetaint help drain
     [exit status: 2]
     "#);
 }

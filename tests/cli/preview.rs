@@ -44,7 +44,7 @@ fn one_device_is_asked_about_without_a_taint() {
     The last evicted pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
-    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
     ");
 }
@@ -55,7 +55,7 @@ fn several_devices_are_one_question() {
     2 pods in 2 namespaces would be evicted now.
     The last evicted pod is gone after about 30s, at full grace period; then both devices are free.
     [stderr]
-    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
     ");
 }
@@ -137,7 +137,7 @@ fn whole_driver_is_one_segment() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     The last evicted pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then, unless pods from other devices are scheduled to them; not free: 1 (a pod stays), 1 (no pod of its claim is known); not known to be free: 4 (its own pod may be recreated and scheduled to it again).
     [stderr]
-    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
     ");
 }
@@ -169,7 +169,7 @@ fn a_taint_without_its_effect_behind_other_choices_is_told_as_that() {
     assert_snapshot!(preview("--pod research/notebook-anna example.com/x").shown(), @r#"
     [stderr]
     error: "example.com/x" is a taint without an effect, or an incomplete device
-    hint: for a taint, add an effect: example.com/x:NoExecute, or NoSchedule or None
+    hint: for a taint, add an effect (NoExecute, NoSchedule or None): example.com/x:NoExecute
     hint: for devices: 'example.com/x/*' or '*/example.com/x'
     [exit status: 2]
     "#);
@@ -177,7 +177,7 @@ fn a_taint_without_its_effect_behind_other_choices_is_told_as_that() {
     [stderr]
     error: no driver or hardware ID maintenance
     hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
-    hint: to use it as a taint, add an effect: maintenance:NoExecute
+    hint: to use maintenance as a taint, add an effect: maintenance:NoExecute
     [exit status: 1]
     ");
     assert_snapshot!(preview("UUID=GPU-1").shown(), @"
@@ -218,7 +218,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     The last evicted pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then, unless pods from other devices are scheduled to them; not free: 1 (a pod stays), 1 (no pod of its claim is known); not known to be free: 4 (its own pod may be recreated and scheduled to it again).
     [stderr]
-    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
     [exit status: 0]
     ");
@@ -469,7 +469,7 @@ fn manifest_that_would_taint_everything_is_refused() {
     ");
     assert_snapshot!(folder.devicetaint(&line("class")).shown(), @"
     [stderr]
-    error: rule wide selects only by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint every device
+    error: rule wide selects only by the fields deviceClassName or selectors, which Kubernetes 1.35 and later drop: the rule would taint every device
     hint: set a driver, a pool or a device in spec.deviceSelector
     hint: to preview a taint on every device: --all-devices
     [exit status: 2]
@@ -629,7 +629,7 @@ fn tripped_guard_leaves_one_json_document_on_stdout() {
     [{"count":3,"expression":"pods.evicted>2","totalCount":null,"tripped":true}]
     "#);
     assert_snapshot!(run.stderr, @"
-    warning: no taint specified: assumes one that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     error: guard tripped: pods.evicted>2
     ");
 }
@@ -818,12 +818,12 @@ fn question_about_nothing_or_two_things_is_a_usage_error() {
     ");
     assert_snapshot!(preview("--rule node-6-firmware a:NoExecute").shown(), @r"
     [stderr]
-    error: a taint cannot be combined with --rule, which has its own
+    error: a taint cannot be combined with --rule: a rule has its own taint
     [exit status: 2]
     ");
     assert_snapshot!(preview("-f examples/rule.yaml a:NoExecute").shown(), @r"
     [stderr]
-    error: a taint cannot be combined with --filename, which has its own
+    error: a taint cannot be combined with --filename: a rule has its own taint
     [exit status: 2]
     ");
     assert_snapshot!(preview("gpu.example.com --pool node-7").shown(), @"

@@ -50,7 +50,8 @@ pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
 pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
     let everywhere = "in kube-apiserver, kube-scheduler and kube-controller-manager";
     match minor.map(|found| found.minor) {
-        Some(0..=32) => "upgrade the cluster: rules need Kubernetes 1.33 or later".to_owned(),
+        Some(0..=32) => "upgrade the cluster: DeviceTaintRules need Kubernetes 1.33 or \
+            later".to_owned(),
         // One feature gate covers taints and rules until 1.34; 1.35 has a second one for rules.
         Some(33 | 34) => format!(
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
@@ -79,7 +80,9 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
 fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
     let version = match minor.map(|found| found.minor) {
         Some(0..=31) => {
-            return "upgrade the cluster: they need Kubernetes 1.32 or later, and --runtime-config of kube-apiserver".to_owned();
+            return "upgrade the cluster: these policies need Kubernetes 1.32 or later, and \
+                --runtime-config of kube-apiserver"
+                .to_owned();
         }
         Some(32 | 33) => "v1alpha1",
         Some(34 | 35) => "v1beta1",

@@ -304,7 +304,7 @@ async fn expired_page_begins_the_list_again() {
     assert!(
         notices
             .iter()
-            .any(|notice| notice.contains("restarting it")),
+            .any(|notice| notice.contains("reading it again")),
         "{notices:?}"
     );
 }

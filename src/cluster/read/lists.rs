@@ -126,7 +126,7 @@ impl Listing<'_> {
         match self.pages(PROTOBUF, None, start).await {
             Err(AttemptFailure::Broken(reason) | AttemptFailure::Dropped(reason)) => {
                 self.client.notice(&format!(
-                    "no complete list of {} ({reason}), reading it in pages",
+                    "no complete list of {} ({reason}); reading it in pages",
                     self.version.kind.plural()
                 ));
                 self.paged(PROTOBUF, start).await
@@ -148,7 +148,7 @@ impl Listing<'_> {
         for _ in 1..ATTEMPTS {
             match self.pages(accept, Some(PAGE), &start).await {
                 Err(AttemptFailure::Expired) => self.client.notice(&format!(
-                    "the list of {} changed too much while it was read, restarting it",
+                    "the list of {} changed too much while it was read; reading it again",
                     self.version.kind.plural()
                 )),
                 result => return result.map_err(|failure| self.error(failure)),

@@ -70,7 +70,10 @@ pub(crate) fn server_time(live: &Live) -> Result<Timestamp, Failure> {
     live.client.server_time().ok_or_else(|| {
         Failure::new(
             ExitStatus::Failed,
-            format!("{} sends no Date header", live.client.server()),
+            format!(
+                "{} sends no Date header, so the time is unknown",
+                live.client.server()
+            ),
         )
     })
 }

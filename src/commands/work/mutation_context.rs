@@ -144,7 +144,7 @@ impl MutationContext {
         }
         match mutation.report(&proposed, &[]).await {
             Ok(report) => report.summary_lines().into_iter().fold(
-                failure.detail(format!("impact of {to} now:")),
+                failure.detail(format!("impact of effect {to} now:")),
                 |failure, line| failure.detail(format!("  {line}")),
             ),
             Err(_) => failure,

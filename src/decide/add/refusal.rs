@@ -25,11 +25,14 @@ pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
         } else {
             "finalizers"
         };
-        failure.detail(format!("waiting for {noun} {}", holders.join(", ")))
+        failure.detail(format!(
+            "the deletion waits for {noun} {}",
+            holders.join(", ")
+        ))
     };
     failure.hint(format!(
-        "wait for the deletion, then add it again: \
-         kubectl devicetaint wait {name} --for deleted --ignore-not-found"
+        "to wait for the deletion: kubectl devicetaint wait {name} --for deleted \
+        --ignore-not-found; then run the same command again"
     ))
 }
 
@@ -87,7 +90,8 @@ pub(super) fn refuse_other_bonds(draft: &RuleDraft, rule: &DeviceTaintRule) -> R
                     rule.name
                 ),
             )
-            .hint("`add` sets them only on new rules; to set them: kubectl apply -f"));
+            .hint("`add` sets them only on new rules; to set them on this rule: kubectl apply -f \
+                FILE"));
         }
     }
     Ok(())
@@ -100,7 +104,7 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
         return Err(Failure::new(
             ExitStatus::Failed,
             format!(
-                "effect None needs Kubernetes 1.35 or later; {} does not have it",
+                "effect None needs Kubernetes 1.35 or later; Kubernetes {} does not have it",
                 semantics.version
             ),
         )
@@ -121,7 +125,8 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
             "every device"
         };
         return Err(Failure::usage(format!(
-            "rule {name} selects by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint {consequence}"
+            "rule {name} selects by the fields deviceClassName or selectors, which Kubernetes \
+            1.35 and later drop: the rule would taint {consequence}"
         ))
         .hint("set a driver, a pool or a device in spec.deviceSelector"));
     }
@@ -133,7 +138,7 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
         "rule {name} has unknown fields, so its impact is unknown: {}",
         unknown.join(", ")
     ))
-    .hint("correct them, or use `kubectl create -f`, which lets the server validate them"))
+    .hint("correct these fields, or use `kubectl create -f`, which lets the server validate them"))
 }
 
 /// Fields of the spec that may change what it does, in a way that was not looked at.

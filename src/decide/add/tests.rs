@@ -178,7 +178,7 @@ fn nothing_is_added_to_a_rule_that_is_being_deleted() {
     insta::assert_snapshot!(failure, @"rule drain is being deleted; nothing was changed");
     assert_eq!(
         failure.details()[0],
-        "waiting for finalizer example.com/hold"
+        "the deletion waits for finalizer example.com/hold"
     );
 }
 

@@ -25,7 +25,8 @@ pub fn refuse_wide(manifests: &[DeviceTaintRule], semantics: &Semantics) -> Resu
         return Err(wide(
             manifest,
             if narrowed {
-                "selects only by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint every device"
+                "selects only by the fields deviceClassName or selectors, which Kubernetes 1.35 \
+                and later drop: the rule would taint every device"
             } else {
                 "has an empty spec.deviceSelector: it would taint every device"
             },

@@ -66,7 +66,8 @@ impl SharedNumber {
         let AmbiguousNumber { hardware, devices } = &self.number;
         let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
         format!(
-            "several drivers on {} publish {hardware}, so all of these devices are selected: {}",
+            "several drivers on node {} publish {hardware}, so all of these devices are selected: \
+            {}",
             self.node,
             few(&names)
         )
@@ -174,7 +175,7 @@ impl AmbiguousNumber {
             NamedBy::Rules(rules) => self.with_rules(failure, rules),
         };
         failure.hint(format!(
-            "to see them: kubectl devicetaint devices {}",
+            "to see these devices: kubectl devicetaint devices {}",
             names.join(" ")
         ))
     }

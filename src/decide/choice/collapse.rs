@@ -60,7 +60,7 @@ pub fn collapsed(
     if notes.is_empty() {
         notes.push(
             "--collapse: devices are still listed one by one, because they are not all devices of \
-             a completely known pool or driver"
+            a pool or driver whose devices are all known"
                 .to_owned(),
         );
     }

@@ -49,6 +49,6 @@ pub fn not_compared(unpublished: &[DeviceId]) -> Option<String> {
     let count = counted(names.len(), "allocated device");
     let names = (!names.is_empty()).then(|| few(&names))?;
     Some(format!(
-        "not compared: {count} that {verb} not published: {names}"
+        "{count} that {verb} not published cannot be compared: {names}"
     ))
 }

@@ -501,7 +501,7 @@ impl DeviceFilter {
         let mend = if self.typed.expressions.is_empty() && self.class.is_none() {
             "compare with a value of the same type, such as 3, 580.12 or 40Gi"
         } else {
-            "make it optional with has(…) or .?x.orValue(…)"
+            "make the attribute optional with has(…) or .?x.orValue(…)"
         };
         failure.hint(if limit.takes_skip_errors() {
             format!("{mend}, or skip these devices: --skip-errors")
@@ -733,8 +733,10 @@ mod tests {
         assert_eq!(found.devices.len(), 1);
         assert_eq!(
             found.notes,
-            ["not compared: 1 allocated device that is not published: \
-                 gpu.example.com/node-7/gone"]
+            [
+                "1 allocated device that is not published cannot be compared: \
+                gpu.example.com/node-7/gone"
+            ]
         );
         // Whether a condition on attributes holds is not known of what is not published.
         let with = "device.attributes['gpu.example.com'].pciBusID == '0'";
@@ -786,7 +788,8 @@ mod tests {
         let (uuid, address) = (("uuid", "GPU-1"), ("pciBusID", "0"));
         let note = |number: &str| {
             format!(
-                "several drivers on node-7 publish {number}, so all of these devices are selected: \
+                "several drivers on node node-7 publish {number}, so all of these devices are \
+                selected: \
                  gpu.example.com/node-7/gpu-0, vfio.example.com/node-7/gpu-0"
             )
         };
@@ -879,7 +882,7 @@ mod tests {
             hint,
             format!(
                 "instead of uuid=GPU-1, name one of these devices, or all of them: {first} {second}\n\
-                 to see them: kubectl devicetaint devices {first} {second}"
+                 to see these devices: kubectl devicetaint devices {first} {second}"
             )
         );
         let named = [crate::decide::testing::selector("gpu-1")];

@@ -63,35 +63,39 @@ fn ways_to(kind: &str, argument: &str) -> Vec<String> {
     let meant = word(name);
     let way = match kind {
         "node" => format!(
-            "its devices, and the impact of a taint on them: \
-             `kubectl devicetaint devices --node {meant}`, \
-             `kubectl devicetaint preview --node {meant}`"
+            "to show its devices: `kubectl devicetaint devices --node {meant}`; to preview a \
+            taint on them: `kubectl devicetaint preview --node {meant}`"
         ),
         "resourceclaim" => format!(
-            "its pods, and the impact of a taint on its devices: \
-             `kubectl devicetaint preview --claim {meant}`"
+            "to show its pods and the impact of a taint on its devices: `kubectl devicetaint \
+            preview --claim {meant}`"
         ),
         "deviceclass" => format!(
-            "the devices that it selects: \
-            `kubectl devicetaint devices --class {meant}`"
+            "to list the devices that it selects: `kubectl devicetaint devices --class {meant}`"
         ),
-        "resourceslice" => {
-            "list devices, to explain one of them: `kubectl devicetaint devices`".to_owned()
-        }
+        "resourceslice" => "to list devices, and then explain one of them: `kubectl devicetaint \
+        devices`"
+            .to_owned(),
         "resourceclaimtemplate" => {
-            "explain a pod that it generates a claim for: `kubectl devicetaint explain pod/NAME`"
+            "to explain a pod that has a claim from this template: `kubectl devicetaint explain \
+            pod/NAME`"
                 .to_owned()
         }
         "namespace" => {
-            format!("its pods by their labels: `kubectl devicetaint explain -l LABELS -n {meant}`")
+            format!(
+                "to explain its pods by their labels: `kubectl devicetaint explain -l LABELS \
+                -n {meant}`"
+            )
         }
-        _ => "its pods by their labels: `kubectl devicetaint explain -l LABELS -n NAMESPACE`"
+        _ => "to explain its pods by their labels: `kubectl devicetaint explain -l LABELS -n \
+            NAMESPACE`"
             .to_owned(),
     };
     let mut ways = vec![way];
     if !name.contains('/') && !of_type.contains('.') {
         ways.push(format!(
-            "for pod {name} in namespace {of_type}: `kubectl devicetaint explain pod/{argument}`"
+            "to explain pod {name} in namespace {of_type}: `kubectl devicetaint explain \
+            pod/{argument}`"
         ));
     }
     ways

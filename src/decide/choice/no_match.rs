@@ -161,7 +161,7 @@ fn no_such_name(
     let failure = no_such_device(first, &known, &snapshot.rules);
     match (&first.driver, &first.pool, &first.device) {
         (Some(word), None, None) => failure.hint(format!(
-            "to use it as a taint, add an effect: {word}:NoExecute"
+            "to use {word} as a taint, add an effect: {word}:NoExecute"
         )),
         _ => failure.detail(format!(
             "other flags only filter the devices that {} names",
@@ -215,7 +215,7 @@ fn number_alone<'a>(
 pub fn refuse_empty_names(names: &[String]) -> Result<(), Failure> {
     if names.iter().any(|name| name.trim().is_empty()) {
         return Err(Failure::usage("--columns has an empty attribute name")
-            .hint("use --columns model,memory"));
+            .hint("specify names, such as --columns model,memory"));
     }
     Ok(())
 }
@@ -235,7 +235,7 @@ pub fn refuse_unknown_attributes(names: &[String], reading: &Reading) -> Result<
         let known = attributes(&reading.snapshot, name);
         if !known.is_empty() {
             return Err(no_such("attribute or capacity", name, known)
-                .hint("show all of them with --show-attributes"));
+                .hint("show all attributes and capacities with --show-attributes"));
         }
     }
     Ok(())
@@ -371,7 +371,7 @@ mod tests {
             &snapshot(),
             &semantics,
         );
-        let hint = "to use it as a taint, add an effect: maintenance:NoExecute";
+        let hint = "to use maintenance as a taint, add an effect: maintenance:NoExecute";
         assert!(
             failure.hints().iter().any(|found| found == hint),
             "{failure:?}"

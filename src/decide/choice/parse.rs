@@ -98,7 +98,7 @@ impl Choice {
             Ok([(way, by)]) => match (&by, &taint) {
                 (ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), Some(_)) => {
                     return Err(Failure::usage(format!(
-                        "a taint cannot be combined with {way}, which has its own"
+                        "a taint cannot be combined with {way}: a rule has its own taint"
                     )));
                 }
                 (
@@ -316,7 +316,7 @@ fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure
         let words: Vec<String> = texts.iter().map(|text| word(text)).collect();
         return Err(
             Failure::usage(format!("{text:?} removes a taint")).hint(format!(
-                "to remove it: kubectl devicetaint remove {}",
+                "to remove the taint: kubectl devicetaint remove {}",
                 words.join(" ")
             )),
         );
@@ -335,7 +335,7 @@ fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure
         }
         let hint = match &error {
             NamingError::TwoSegments { argument, .. } if purpose == Purpose::Add => {
-                Some(format!("for a taint without value: {argument}:None"))
+                Some(format!("for a taint without a value: {argument}:None"))
             }
             NamingError::TwoSegments { .. }
             | NamingError::EmptySegment { .. }
@@ -382,7 +382,7 @@ fn without_effect(argument: &str, suggestions: &[String; 2]) -> Failure {
         "{argument:?} is a taint without an effect, or an incomplete device"
     ))
     .hint(format!(
-        "for a taint, add an effect: {argument}:NoExecute, or NoSchedule or None"
+        "for a taint, add an effect (NoExecute, NoSchedule or None): {argument}:NoExecute"
     ))
     .hint(format!("for devices: {}", devices.join(" or ")))
 }
@@ -542,7 +542,7 @@ mod tests {
                     rules: rule(),
                     ..typed(&["a.example.com/k:None"])
                 },
-                "a taint cannot be combined with --rule, which has its own",
+                "a taint cannot be combined with --rule: a rule has its own taint",
             ),
             (
                 "two taints",
@@ -657,7 +657,7 @@ mod tests {
                     filenames: vec!["f".into()],
                     ..typed(&["a=b"])
                 },
-                "a taint cannot be combined with --filename, which has its own",
+                "a taint cannot be combined with --filename: a rule has its own taint",
             ),
             (
                 "what takes away",

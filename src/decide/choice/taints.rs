@@ -73,7 +73,9 @@ impl Choice {
 fn unnamed() -> Warning {
     Warning {
         code: "unnamed-taint",
-        message: "no taint specified: assumes one that only wildcard tolerations match".to_owned(),
+        message: "no taint specified: this command assumes a taint that only wildcard tolerations \
+            match"
+            .to_owned(),
         fix: Some("specify the taint, because more pods may tolerate it and stay".to_owned()),
     }
 }

@@ -53,8 +53,8 @@ pub fn no_such_device(
     if let Some(rule) = rules.iter().find(|rule| is_about(rule, selector)) {
         let name = &rule.name;
         return failure.hint(format!(
-            "rule {name} taints such devices: check that their driver is running (after 30s without it, \
-             they are no longer published)"
+            "rule {name} taints such devices: check that their driver is running (devices are no \
+            longer published after 30s without their driver)"
         ));
     }
     let similar = match word_of(selector) {

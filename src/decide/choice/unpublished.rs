@@ -27,7 +27,9 @@ pub fn with_drivers_away(failure: Failure, shown: &ShownDevices, away: &[DriverN
                  allocated devices on the node are known"
             ),
         )
-        .hint(format!("restart driver {driver}, and run this again")),
+        .hint(format!(
+            "restart driver {driver}, and run the same command again"
+        )),
     }
 }
 
@@ -55,9 +57,9 @@ pub fn drivers_away(node: &NodeName, away: &BTreeSet<DriverName>) -> Option<Warn
     Some(Warning {
         code: "driver-not-running",
         message: format!(
-            "{drivers} {verb} not running on node {node}: other devices of the node are unknown"
+            "{drivers} {verb} not running on node {node}: some devices of the node may be unknown"
         ),
-        fix: Some(format!("restart {drivers}, and run this again")),
+        fix: Some(format!("restart {drivers}, and run the same command again")),
     })
 }
 
@@ -93,10 +95,13 @@ pub fn rules_without_published_devices(
     });
     let drivers: BTreeSet<&str> = drivers.collect();
     let fix = match drivers.into_iter().collect::<Vec<_>>().as_slice() {
-        [] => "if a driver is not running, restart it, and run this again".to_owned(),
-        [only] => format!("if driver {only} is not running, restart it, and run this again"),
+        [] => "if a driver is not running, restart it, and run the same command again".to_owned(),
+        [only] => format!(
+            "if driver {only} is not running, restart it, and run the same command \
+            again"
+        ),
         several => format!(
-            "if one of the drivers {} is not running, restart it, and run this again",
+            "if one of the drivers {} is not running, restart it, and run the same command again",
             several.join(", ")
         ),
     };
@@ -163,7 +168,10 @@ mod tests {
         );
         assert_eq!(
             warning.fix.as_deref(),
-            Some("if driver gpu.example.com is not running, restart it, and run this again")
+            Some(
+                "if driver gpu.example.com is not running, restart it, and run the same command \
+                again"
+            )
         );
         reading.known.remove(&Kind::ResourceSlice);
         assert_eq!(told(&rules, &reading), None);
@@ -179,15 +187,15 @@ mod tests {
         assert_eq!(
             told(&["gpu.example.com"]).as_deref(),
             Some(
-                "driver gpu.example.com is not running on node node-7: other devices of the node \
-                 are unknown"
+                "driver gpu.example.com is not running on node node-7: some devices of the node \
+                may be unknown"
             )
         );
         assert_eq!(
             told(&["nic.example.com", "gpu.example.com"]).as_deref(),
             Some(
-                "drivers gpu.example.com, nic.example.com are not running on node node-7: other \
-                 devices of the node are unknown"
+                "drivers gpu.example.com, nic.example.com are not running on node node-7: some \
+                devices of the node may be unknown"
             )
         );
     }

@@ -48,7 +48,7 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
     if states.iter().all(|state| is_as_made(&state.condition)) {
         let message = format!(
             "dedication {name} adds the toleration of this taint to new claims in {members}, \
-             including replacements of evicted pods"
+             including the claims of pods that replace evicted pods"
         );
         return warning("dedication-lets-in", message, None);
     }

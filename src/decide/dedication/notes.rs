@@ -72,7 +72,7 @@ pub fn notes(
         .collect();
     if !others.is_empty() {
         notes.push(format!(
-            "claims in other namespaces already tolerate the taint: {}",
+            "claims or templates in other namespaces already tolerate the taint: {}",
             few(&others)
         ));
     }

@@ -66,14 +66,15 @@ pub fn refuse_overlaps(overlaps: &[Overlap]) -> Result<(), Failure> {
     ));
     let failure = overlaps.iter().fold(failure, |failure, overlap| {
         failure.detail(format!(
-            "{}: dedication {} by rule {}",
+            "{} belongs to dedication {} (rule {})",
             device::format(&overlap.selector),
             overlap.dedication,
             overlap.rule
         ))
     });
     Err(failure.hint(format!(
-        "omit it, or remove the other dedication first: kubectl devicetaint undedicate {}",
+        "omit these devices, or remove the other dedication first: kubectl devicetaint undedicate \
+        {}",
         first.dedication
     )))
 }
@@ -143,6 +144,6 @@ mod tests {
                 .contains("already belongs to dedication ml"),
             "{failure}"
         );
-        assert!(failure.details()[0].ends_with("dedication ml by rule of-ml"));
+        assert!(failure.details()[0].ends_with("dedication ml (rule of-ml)"));
     }
 }

@@ -109,7 +109,11 @@ fn refused(name: &str, different: &[String], found: &Value) -> Failure {
         "{name} exists with other content; nothing was changed"
     ));
     let failure = match Terms::of_object(found) {
-        Some(terms) => failure.detail(format!("it is for {}", terms.members_line())),
+        Some(terms) => failure.detail(format!(
+            "the existing object is for \
+            {}",
+            terms.members_line()
+        )),
         None => failure,
     };
     // The annotation holds the terms, which the detail above gives in words.
@@ -153,8 +157,8 @@ pub fn removable(found: &[(PolicyKind, Value)], dedication: &str) -> Vec<(Policy
 pub fn too_old_for_policies(version: Option<Minor>) -> Option<String> {
     let version = version.filter(|version| version.minor < 34)?;
     Some(format!(
-        "the server is Kubernetes {version}, whose policies cannot change every alternative of a request; 1.34 and \
-         later can"
+        "the server is Kubernetes {version}, but admission policies can change every alternative \
+        of a request only in 1.34 and later"
     ))
 }
 

@@ -45,7 +45,8 @@ pub fn refuse_unpublished<'a>(
         return Ok(());
     };
     let failure = Failure::refused(format!(
-        "which devices {noun} {first} has is unknown, because driver {driver} does not publish all of them; \
+        "the devices of {noun} {first} are not all known, because driver {driver} does not \
+        publish all of them; \
          nothing was changed"
     ));
     let failure = missing
@@ -53,7 +54,7 @@ pub fn refuse_unpublished<'a>(
         .fold(failure, |failure, ((unit, driver), ids)| {
             let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
             failure.detail(format!(
-                "unit {unit}: in no current ResourceSlice of driver {driver}, although allocated: {}",
+                "unit {unit}: allocated, but not in a current ResourceSlice of driver {driver}: {}",
                 few(&names)
             ))
         });
@@ -71,7 +72,7 @@ pub fn refuse_unpublished<'a>(
             drivers.join(", ")
         ))
         .hint(format!(
-            "to keep new pods off all devices until then, also unknown ones: \
+            "to keep new pods off all devices until then, including unknown ones: \
              kubectl devicetaint add {} KEY:NoSchedule",
             pools.join(" ")
         )))
@@ -177,10 +178,10 @@ mod tests {
         assert_eq!(refused(&both, UnitKind::Device), None);
         assert!(refused(&both, UnitKind::Pool).is_some());
         insta::assert_snapshot!(refused(&both, UnitKind::Node).unwrap(), @"
-        which devices node node-3 has is unknown, because driver gpu.example.com does not publish all of them; nothing was changed
-        unit node-3: in no current ResourceSlice of driver gpu.example.com, although allocated: gpu.example.com/node-7/gpu-1
+        the devices of node node-3 are not all known, because driver gpu.example.com does not publish all of them; nothing was changed
+        unit node-3: allocated, but not in a current ResourceSlice of driver gpu.example.com: gpu.example.com/node-7/gpu-1
         start driver gpu.example.com, and run the same command again
-        to keep new pods off all devices until then, also unknown ones: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
+        to keep new pods off all devices until then, including unknown ones: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
         ");
     }
 

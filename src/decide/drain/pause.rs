@@ -81,7 +81,7 @@ pub fn refuse_aborted(name: &str, units: &[UnitState]) -> Result<(), Failure> {
         ),
     )
     .hint(format!(
-        "restore it, then drain again: kubectl devicetaint restore {}",
+        "restore the drain, then drain again: kubectl devicetaint restore {}",
         crate::naming::shell::word(name)
     )))
 }

@@ -42,7 +42,7 @@ pub fn plan_file(
     read().map_err(|why| match why {
         UnreadableExpectation::Unread(why) => Failure::usage(named(why)),
         UnreadableExpectation::NoReport(why) => {
-            Failure::usage(named(why)).hint("create one with `plan … -o json`")
+            Failure::usage(named(why)).hint("create a plan with `plan … -o json`")
         }
         UnreadableExpectation::Edited(why) => {
             Failure::refused(format!("{}; nothing was changed", named(why)))

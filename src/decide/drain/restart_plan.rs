@@ -139,12 +139,13 @@ impl RestartPlan {
             reasons.entry(blocker).or_default().push(pod.to_string());
         }
         let failure = Failure::refused(
-            "some owners cannot be restarted with new pods first; nothing was changed",
+            "some owners of pods cannot be restarted so that new pods start first; nothing was \
+            changed",
         );
         let failure = reasons.iter().fold(failure, |failure, (blocker, pods)| {
             failure.detail(format!("{}: {}", blocker.describe(), few(pods)))
         });
-        Err(failure.hint("to restart the others and evict these: --by auto"))
+        Err(failure.hint("to restart the other owners, and evict these pods: --by auto"))
     }
 }
 
@@ -509,7 +510,7 @@ mod tests {
         );
         assert_eq!(
             failure.hints(),
-            ["to restart the others and evict these: --by auto"]
+            ["to restart the other owners, and evict these pods: --by auto"]
         );
     }
 

@@ -59,7 +59,7 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     if !plan.unread.is_empty() {
         let failure = Failure::new(
             ExitStatus::Failed,
-            "which pods the drain would evict is unknown; nothing was changed",
+            "the pods that the drain would evict are unknown; nothing was changed",
         );
         let unread = plan.unread.iter();
         return Err(unread.fold(failure, |failure, what| {
@@ -78,7 +78,7 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     }
     // Nobody stays pending for sure where it is only not known.
     let failure = Failure::refused(if plan.replacements.lines().is_empty() {
-        "whether other devices are available is unknown; nothing was changed"
+        "cannot tell whether other devices are available; nothing was changed"
     } else {
         "replacements would stay pending without a device; nothing was changed"
     });
@@ -103,9 +103,14 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     let flags: Vec<&str> = unasked.keys().map(|(_, flag)| *flag).collect();
-    let hint = format!("to evict them, after all others: {}", flags.join(" "));
-    let failure =
-        Failure::refused("the drain would evict pods that need a flag; nothing was changed");
+    let hint = format!(
+        "to evict these pods too, after all others: {}",
+        flags.join(" ")
+    );
+    let failure = Failure::refused(
+        "the drain would have to evict pods that it evicts only with a flag; \
+        nothing was changed",
+    );
     let failure = unasked.iter().fold(failure, |failure, ((class, _), pods)| {
         failure.detail(format!("{}: {}", class.describe(), few(pods)))
     });
@@ -122,7 +127,7 @@ fn unplaced(replacements: &Replacements) -> Vec<String> {
         .collect();
     if !unknown.is_empty() {
         lines.push(format!(
-            "whether other devices are available is unknown for {}: {}",
+            "cannot tell for {} whether other devices are available: {}",
             counted(unknown.len(), "claim"),
             few(&unknown)
         ));
@@ -401,7 +406,7 @@ mod tests {
         insta::assert_snapshot!(refused(&[], &replacements(&[yes, None], 1), &limits()).unwrap(), @"
         replacements would stay pending without a device; nothing was changed
         together, at most 1 of the 2 claims can be reallocated
-        whether other devices are available is unknown for 1 claim: team-a/claim-1
+        cannot tell for 1 claim whether other devices are available: team-a/claim-1
         to drain anyway: --accept-unplaceable
         ");
     }
@@ -419,10 +424,10 @@ mod tests {
         ];
         let none = replacements(&[], 0);
         insta::assert_snapshot!(refused(&pods, &none, &limits()).unwrap(), @"
-        the drain would evict pods that need a flag; nothing was changed
+        the drain would have to evict pods that it evicts only with a flag; nothing was changed
         pods of Jobs: team-a/train
         pods that no known workload recreates: team-a/bare
-        to evict them, after all others: --include-jobs --include-unmanaged
+        to evict these pods too, after all others: --include-jobs --include-unmanaged
         ");
         let mut both = limits();
         both.included.jobs = true;
@@ -607,7 +612,7 @@ mod tests {
           does not evict pods of DaemonSets before effect NoExecute is set: team-a/agent
           1 Job fails permanently unless containers exit with 0 when stopped: team-a/train
           expected time: up to 90s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
-          accepted: whether other devices are available is unknown for 1 claim: team-a/claim-0
+          accepted: cannot tell for 1 claim whether other devices are available: team-a/claim-0
         ");
     }
 }

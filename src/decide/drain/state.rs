@@ -332,9 +332,11 @@ fn refuse_shared(drafts: &[(usize, RuleDraft)], other: &DrainState) -> Result<()
         "{devices} is part of drain {name}{by}; nothing was changed"
     ))
     .hint(format!(
-        "to see it: kubectl devicetaint drain status {name}"
+        "to see the drain: kubectl devicetaint drain status {name}"
     ))
-    .hint(format!("to undo it: kubectl devicetaint restore {name}")))
+    .hint(format!(
+        "to undo the drain: kubectl devicetaint restore {name}"
+    )))
 }
 
 /// Argument of `restore`.
@@ -375,10 +377,11 @@ pub fn restorable(
                 .map(|(name, _)| name)
                 .chain([last])
                 .collect();
-            Err(
-                Failure::usage(format!("{name} is part of drains {}", names.join(", ")))
-                    .hint("name the drain"),
-            )
+            Err(Failure::usage(format!(
+                "{name} is part of several drains: {}",
+                names.join(", ")
+            ))
+            .hint("specify the name of the drain"))
         }
         (None, _) => {
             let names: Vec<&str> = known.iter().map(|drain| drain.name.as_str()).collect();
@@ -676,6 +679,9 @@ mod tests {
             .insert(RuleMetadata::DRAIN.to_owned(), "other".to_owned());
         let both = drains(&[rule("a", "node-1", None), other]);
         let several = restorable(RestoreTarget { name: "node-1" }, &both).unwrap_err();
-        assert_eq!(several.to_string(), "node-1 is part of drains fw, other");
+        assert_eq!(
+            several.to_string(),
+            "node-1 is part of several drains: fw, other"
+        );
     }
 }

@@ -583,7 +583,7 @@ impl UnitRun {
             let ongoing = facts.restarts.get(uid).and_then(RestartState::ongoing);
             let line = ongoing.or_else(|| workload.map(WorkloadState::describe))?;
             Some(match facts.unschedulable.get(uid) {
-                Some(why) => format!("{line}, a pod is unschedulable ({why})"),
+                Some(why) => format!("{line}; a pod is unschedulable ({why})"),
                 None => line,
             })
         });
@@ -1013,7 +1013,7 @@ mod tests {
             reasons,
             [
                 "pod team-a/web-2: no",
-                "ReplicaSet team-a/web: 2 of 3 ready, a pod is unschedulable (no device)"
+                "ReplicaSet team-a/web: 2 of 3 ready; a pod is unschedulable (no device)"
             ]
         );
         // With --force, it continues until --grace has passed.
@@ -1296,7 +1296,7 @@ mod tests {
             blocked(run.next(&starved, seconds(60))),
             [
                 "pod team-a/web-1: Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available",
-                "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available, \
+                "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available; \
                  a pod is unschedulable (no device)"
             ]
         );

@@ -27,8 +27,8 @@ impl Expectation {
     /// `None` where the text is not meant to be a digest.
     #[must_use]
     pub fn with_digest(text: &str) -> Option<Result<Self, String>> {
-        let not = "it is not a digest as printed by `preview`, which is `sha256:` or `hardware:` with \
-                   16 to 64 hexadecimal digits";
+        let not = "it is not a digest that `preview` prints: `sha256:` or `hardware:`, followed \
+            by 16 to 64 hexadecimal digits";
         let report_digest = ReportDigest::parse(text)?.ok_or(not.to_owned());
         Some(report_digest.map(Self::Marked))
     }
@@ -199,12 +199,11 @@ mod tests {
         }
         assert_eq!(
             told(&before, &with(&[("d/serial", "1"), ("d/uuid", "B")])),
-            "gpu.example.com/node-7/gpu-0 is not the same hardware as in the report: d/uuid was A and \
-             is B"
+            "gpu.example.com/node-7/gpu-0 is no longer the same hardware: d/uuid was A and is now B"
         );
         assert_eq!(
             told(&before, &with(&[])),
-            "gpu.example.com/node-7/gpu-0 may not be the same hardware as in the report: d/serial was 1 \
+            "gpu.example.com/node-7/gpu-0 may no longer be the same hardware: d/serial was 1 \
              and is now unknown"
         );
         // Nobody has said what it was.

@@ -81,7 +81,7 @@ impl fmt::Display for ApprovalRefusal {
                 found,
             } => write!(
                 formatter,
-                "pod {pod} would be evicted in {}, but the report has {}",
+                "pod {pod} would be evicted in {}, earlier than in the report ({})",
                 human_duration(*found),
                 human_duration(*expected)
             ),
@@ -98,7 +98,7 @@ impl fmt::Display for ApprovalRefusal {
                 is: Some(is),
             } => write!(
                 formatter,
-                "{device} is not the same hardware as in the report: {attribute} was {was} and is {is}"
+                "{device} is no longer the same hardware: {attribute} was {was} and is now {is}"
             ),
             Self::Exchanged {
                 device,
@@ -107,8 +107,8 @@ impl fmt::Display for ApprovalRefusal {
                 is: None,
             } => write!(
                 formatter,
-                "{device} may not be the same hardware as in the report: {attribute} was {was} and is \
-                 now unknown"
+                "{device} may no longer be the same hardware: {attribute} was {was} and is now \
+                unknown"
             ),
             Self::OtherHardware { devices } => match devices.as_slice() {
                 [only] => write!(

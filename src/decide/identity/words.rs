@@ -79,7 +79,8 @@ impl WayOut {
             Self::Permission => "request `list` on resourceslices.resource.k8s.io: an admin can \
                  apply the ClusterRole that --show-role prints, and bind it"
                 .to_owned(),
-            Self::Files => "add the ResourceSlices to the input, such as by `kubectl devicetaint \
+            Self::Files => "add the ResourceSlices to the input, for example with `kubectl \
+                devicetaint \
                  snapshot`"
                 .to_owned(),
         }

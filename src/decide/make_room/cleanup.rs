@@ -81,7 +81,10 @@ impl LeftRules {
                 || "expiry unknown".to_owned(),
                 |until| format!("expires at {until}"),
             );
-            line(rule, &format!("{until}; its run may still be going on"))
+            line(
+                rule,
+                &format!("{until}; the run that created it may still be in progress"),
+            )
         });
         lines.collect()
     }
@@ -98,7 +101,8 @@ pub fn taken_over_line(left: &[DeviceTaintRule]) -> Option<String> {
     });
     (!names.is_empty()).then(|| {
         format!(
-            "takes over {} of another run for this pod: {}{until}; that run may still be going on",
+            "takes over {} of another run for this pod: {}{until}; that run may still be in \
+            progress",
             counted(names.len(), "rule"),
             names.join(", ")
         )

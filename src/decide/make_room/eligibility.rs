@@ -173,7 +173,7 @@ fn refuse_other_causes(
             joined(errors.iter().map(ToString::to_string))
         ),
         RootCause::Unknown(reasons) => format!(
-            "waits for devices, reason unknown: {}",
+            "waits for devices for an unknown reason: {}",
             joined(reasons.iter().map(ToString::to_string))
         ),
     };

@@ -29,7 +29,7 @@ impl RoomTarget {
             (None, true) => return Ok(Self::Pending),
             (Some(_), true) => {
                 return Err(Failure::usage(
-                    "--pending chooses the pod itself: omit its name",
+                    "--pending chooses the pod: omit the name of a pod",
                 ));
             }
             (None, false) => {

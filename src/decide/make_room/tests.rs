@@ -547,7 +547,7 @@ fn only_its_own_rules_are_cleaned_up_also_expired_ones() {
     let kept = left.kept_lines();
     assert_eq!(kept.len(), 2);
     assert!(kept[0].contains("expiry unknown"), "{kept:?}");
-    assert!(kept[1].contains("may still be going on"), "{kept:?}");
+    assert!(kept[1].contains("may still be in progress"), "{kept:?}");
     assert_eq!(left.lines().len(), 3);
     // At the moment itself it has expired.
     assert_eq!(left_rules(&rules, after(60)).unexpired.len(), 1);

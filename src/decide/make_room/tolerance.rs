@@ -99,8 +99,8 @@ pub fn refuse_lacking(
                    pod may get them first";
     if !semantics.copies_tolerations {
         let failure = Failure::refused(
-            "this version of Kubernetes does not copy tolerations to allocations, so the taint would \
-             evict the pod itself; nothing was changed",
+            "this version of Kubernetes does not copy tolerations to allocations, so the taint \
+            would also evict the pending pod; nothing was changed",
         );
         return Err(failure.hint("add --without-toleration"));
     }

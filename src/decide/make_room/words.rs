@@ -49,7 +49,7 @@ pub fn plan_lines(
         lines.push(format!("  next best: {}", named_summary(next)));
     }
     if !plan.is_proved {
-        lines.push("  not proven optimal: another set may cost less".to_owned());
+        lines.push("  not proven optimal: evicting another set of pods may cost less".to_owned());
     }
     lines.extend(left_out(&plan.unknown, &plan.closed).map(|why| format!("  {why}")));
     lines.push(
@@ -194,7 +194,7 @@ impl NothingHelps {
 
 fn near_line(near: &NearSet) -> String {
     format!(
-        "nearest: {}; needs {}",
+        "nearest set: {}; needs {}",
         named_summary(&near.room),
         near.flags.join(" and ")
     )

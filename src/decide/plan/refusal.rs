@@ -24,7 +24,10 @@ pub fn no_set(request: &PlanRequest, space: &PlanSpace, result: &SearchResult) -
     Failure::refused(format!(
         "{verb} of {units} that meets {expression:?}: {now} of {classes} can be allocated now"
     ))
-    .hint("choose fewer, or lower --keep-available")
+    .hint(format!(
+        "use a smaller number for {}, or lower --keep-available",
+        request.size.flag()
+    ))
 }
 
 /// Refuses a plan whose costs are unknown: without claims and pods every device looks unused, and without slices devices

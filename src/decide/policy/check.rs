@@ -192,7 +192,8 @@ impl Policies {
             .any(|found| found.reason == ViolationReason::NotSaid);
         Err(if unsaid {
             failure.hint(
-                "set it with --reason or --ticket of `add`, which also updates an existing rule",
+                "set the reason with `add --reason`, or the ticket with `add --ticket`; `add` \
+                also updates an existing rule",
             )
         } else {
             failure
@@ -241,7 +242,7 @@ impl Policies {
             Warning {
                 code: "policy-requires",
                 message: format!("policy {}: a rule needs {}", policy.name, all(words)),
-                fix: Some(format!("when you add it, set {}", all(flags))),
+                fix: Some(format!("when you add the rule, set {}", all(flags))),
             }
         };
         policies.map(warning).collect()

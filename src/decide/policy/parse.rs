@@ -171,7 +171,10 @@ fn protected(written: &SourceNode) -> Result<Protected, Problem> {
     let fields = fields(written, "an entry of neverTaint", &OF_PROTECTED)?;
     let named = |name: &str| fields.iter().find(|field| field.name == name);
     let Some(field) = named("device") else {
-        return Err(Problem::at(written.line, "device is missing"));
+        return Err(Problem::at(
+            written.line,
+            "an entry of neverTaint needs device",
+        ));
     };
     let parsed = device::parse(text(&field.value, "device")?);
     let message = named("message").map(|field| text(&field.value, "message"));
@@ -255,7 +258,7 @@ mod tests {
             ),
             (
                 "neverTaint:\n- message: x\n",
-                "line 4: device is missing",
+                "line 4: an entry of neverTaint needs device",
                 "",
             ),
             (

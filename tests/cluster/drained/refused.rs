@@ -51,7 +51,7 @@ fn a_node_whose_driver_publishes_nothing_is_refused_until_it_does() {
         stage
             .run(&format!("{line}{dry_run}"))
             .ended(4)
-            .saying(&format!("which devices node {node} has is unknown"))
+            .saying(&format!("the devices of node {node} are not all known"))
             .saying(&format!("start driver {}", stage.world.driver));
         nothing_is_tainted(&stage);
     }

@@ -179,7 +179,7 @@ fn rules_of_a_run_that_lost_its_server_stay_until_they_expire_or_somebody_says_s
     assert!(rules.iter().all(expires), "{rules:#?}");
     let cleanup = "make-room --cleanup --yes";
     let run = stage.run(cleanup).ended(0);
-    run.saying("its run may still be going on")
+    run.saying("the run that created it may still be in progress")
         .saying("--include-unexpired");
     assert_eq!(block_on(stage.world.rules()).len(), 2);
     // Time passes.

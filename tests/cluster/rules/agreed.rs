@@ -74,7 +74,7 @@ fn a_dry_run_refuses_what_the_real_run_would_refuse() {
             world
                 .run(&format!("{line} {dry_run}"))
                 .ended(0)
-                .saying("without --dry-run, this asks for confirmation, or needs --yes");
+                .saying("without --dry-run, this command asks for confirmation, or needs --yes");
         }
     }
     assert_eq!(block_on(world.rules()).len(), 1);
@@ -111,7 +111,7 @@ fn rules_of_others_and_more_than_one_are_asked_about_before_they_are_deleted() {
     world
         .run(&format!("remove {one} {two} --dry-run=server"))
         .ended(0)
-        .saying("without --dry-run, this asks");
+        .saying("without --dry-run, this command asks");
     assert_eq!(block_on(world.rules()).len(), 3);
     world
         .run(&format!("remove {one} {two} {theirs} --yes --others"))
@@ -208,7 +208,7 @@ fn a_rule_that_is_being_deleted_is_nothing_to_add_to() {
         .run(&format!("add GPU0 {KEY}=x"))
         .ended(1)
         .saying("is being deleted")
-        .saying("waiting for finalizer example.com/hold")
+        .saying("the deletion waits for finalizer example.com/hold")
         .saying("--for deleted");
     block_on(world.plane.patch(&reference, &hold(json!(null))));
 }
@@ -301,7 +301,7 @@ fn a_selector_that_they_widened_is_shown_with_its_writer() {
             world.device("gpu-0"),
             world.driver
         ))
-        .saying("impact of NoSchedule now:")
+        .saying("impact of effect NoSchedule now:")
         .saying("run the same command again to complete it");
     assert!(
         !run.stderr

@@ -164,7 +164,7 @@ fn events_that_cannot_be_written_neither_stop_nor_falsify_a_change() {
     let run = world.run(&line).ended(1);
     assert!(run.stdout.contains("configured"), "{run:#?}");
     let run = run.saying("cannot write the events to /dev/full");
-    run.saying("the changes were made; only the events");
+    run.saying("only the events are incomplete");
     assert_eq!(effect(&name).as_deref(), Some("NoSchedule"));
 
     // A reader that is gone.

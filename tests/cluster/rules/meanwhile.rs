@@ -129,8 +129,8 @@ fn a_rule_that_they_deleted_is_not_made_anew_and_one_that_they_made_is_not_delet
     });
     let run = run
         .ended(0)
-        .saying("was deleted and recreated, as example.com/broken:NoSchedule")
-        .saying("the new rule is unchanged");
+        .saying("was deleted and recreated, with taint example.com/broken:NoSchedule")
+        .saying("the new rule was not changed");
     assert!(run.stdout.ends_with(" already deleted\n"), "{run:?}");
     assert!(block_on(world.rule(&name)).is_some());
 }

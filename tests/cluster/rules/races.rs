@@ -173,7 +173,7 @@ fn race(world: &World<'_>, name: &str, race: impl FnOnce(&str) -> [Run; 2]) -> b
         ),
         format!("  its taint was {KEY}=x:None, and is now {KEY}=x:NoExecute"),
         "  changed by admin, with kubectl-devicetaint at ".to_owned(),
-        "  impact of NoExecute now:".to_owned(),
+        "  impact of effect NoExecute now:".to_owned(),
         format!("  not changed: {name}"),
     ] {
         assert!(lost.stderr.contains(&said), "{said}: {lost:#?}");

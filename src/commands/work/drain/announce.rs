@@ -68,7 +68,7 @@ impl DrainRequest {
                 Announcement::Agrees => {
                     context
                         .printer
-                        .note("the eviction controller counts the same pods");
+                        .note("the eviction controller counts the same pods as this plugin");
                     return Ok(());
                 }
                 Announcement::Differs(lines) if is_last => return Err(refuse_difference(lines)),

@@ -77,7 +77,7 @@ impl UnitDrain<'_, '_, '_> {
             }
             RestartAnswer::Unknown(error) => {
                 printer.warn(&format!(
-                    "whether {name} was restarted is unknown: {error}; checking again"
+                    "cannot tell whether {name} was restarted: {error}; checking again"
                 ));
                 RestartReply::Unknown
             }

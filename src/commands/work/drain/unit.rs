@@ -174,7 +174,7 @@ impl UnitDrain<'_, '_, '_> {
             EvictionAnswer::Refused(message) => EvictionReply::Refused(message),
             EvictionAnswer::Unknown(error) => {
                 let text = format!(
-                    "whether pod {} was evicted is unknown: {error}; checking again",
+                    "cannot tell whether pod {} was evicted: {error}; checking again",
                     pod.name
                 );
                 self.order.context.printer.warn(&text);

@@ -152,7 +152,7 @@ impl RoomOrder<'_> {
             }
             EvictionAnswer::Unknown(error) => {
                 printer.warn(&format!(
-                    "whether pod {} was evicted is unknown: {error}; checking again",
+                    "cannot tell whether pod {} was evicted: {error}; checking again",
                     pod.name
                 ));
                 EvictionReply::Unknown
