@@ -27,11 +27,11 @@ pub enum ExitStatus {
     /// 5: timed out waiting, or evicted pods come back each time; the change was applied, and what remains is
     /// printed.
     TimedOut,
-    /// 6: the answer is incomplete or contradicted, where that was asked to be an error; or one of several
-    /// clusters gave none.
+    /// 6: the report is incomplete, or not confirmed by the controller, and the command line makes that an error; or
+    /// one of several clusters gave none.
     Incomplete,
-    /// 75: something on the way was in the way that passes: the network, a server that is busy or
-    /// broken, somebody who was first. `EX_TEMPFAIL` of sysexits.h.
+    /// 75: a temporary error: the network, a server that is busy or fails, or a concurrent change. `EX_TEMPFAIL` of
+    /// sysexits.h.
     TryAgain,
     /// 130: interrupted from the keyboard (SIGINT).
     Interrupted,
@@ -86,7 +86,7 @@ impl ExitStatus {
                 "error, such as a missing permission or object; a retry would fail again"
             }
             Self::Usage => "usage: the command line is invalid",
-            Self::Unchanged => "unchanged, only with --error-unchanged",
+            Self::Unchanged => "nothing was changed, and --error-unchanged was given",
             Self::Refused => {
                 "refused, and nothing was changed: for example, a guard tripped, a confirmation is missing, the \
                  impact does not match --expect, or no plan meets the limits; or a device is not safe to pull"
@@ -103,8 +103,8 @@ impl ExitStatus {
                  report"
             }
             Self::TryAgain => {
-                "temporary error: the network, a busy or failing server, or a concurrent change; the same \
-                 command can be run again, and completes what is missing"
+                "temporary error: the network, a busy or failing server, or a concurrent change; run the \
+                 same command again: it completes what is missing"
             }
             Self::Interrupted => "interrupted (SIGINT)",
             Self::Terminated => "terminated (SIGTERM)",

@@ -48,12 +48,12 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
     let message = match (defect.presence(release), release) {
         (Presence::Absent, _) => return None,
         (Presence::Present, Some(release)) => format!(
-            "the kube-scheduler of Kubernetes {release} can panic because of any rule, or ignore the rule: {upstream}"
+            "the kube-scheduler of Kubernetes {release} can panic because of any DeviceTaintRule, or ignore the rule: {upstream}"
         ),
         // A defect is present only in a known release, which is matched above; here the version alone cannot tell.
         (Presence::NotKnown | Presence::Present, _) => format!(
-            "the server may run Kubernetes {affected}, whose kube-scheduler can panic because of any rule, or \
-             ignore the rule: {upstream}"
+            "the server may run Kubernetes {affected}, whose kube-scheduler can panic because of any DeviceTaintRule, \
+             or ignore the rule: {upstream}"
         ),
     };
     Some(Warning {
@@ -91,7 +91,7 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
                 && by_extended_resource_alone(found.pod)
         })
         .count();
-    let ask = "to ask the controller itself: preview --publish";
+    let ask = "run `preview --publish`, which compares the controller's count with the preview";
     let warning = |defect: Defect, message: String, fix: &str| Warning {
         code: defect.code(),
         message: format!("{message}: {}", upstream(defect)),

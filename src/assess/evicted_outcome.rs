@@ -48,7 +48,7 @@ impl EvictedOutcome {
         match self {
             Self::Terminating => "terminating",
             Self::CreatedAgain => "recreated, running",
-            Self::EvictedAgain => "created again, and evicted again",
+            Self::EvictedAgain => "recreated, and evicted again",
             Self::JobComplete => "its Job is complete",
             Self::Pending => "recreated, pending",
             Self::Missing => "not recreated yet",

@@ -162,7 +162,7 @@ impl<'a> HazardEvidence<'a> {
         let gang = self.gangs.get(&pod.uid)?;
         let needs = match gang.needs {
             Some(needs) => format!("needs {needs}"),
-            None => "needs an unknown number".to_owned(),
+            None => "needs an unknown number of pods".to_owned(),
         };
         Some(HazardReason::Since(format!(
             "{} loses {}, {needs}, and at most {} would be left",
@@ -190,8 +190,8 @@ impl<'a> HazardEvidence<'a> {
                  backoffLimit of {limit}"
             ),
             JobFate::IndexFails => format!(
-                "{job} fails the index of this pod, and fails permanently when the other indexes \
-                 have ended{UNLESS_ENDED}"
+                "{job} fails the index of this pod{UNLESS_ENDED}; a Job with a failed index fails \
+                 permanently when the other indexes have ended"
             ),
             JobFate::StartsAgain
             | JobFate::Counts { .. }
@@ -256,7 +256,8 @@ impl<'a> HazardEvidence<'a> {
         let node = impact.pod.node.as_ref()?;
         let driver = driver_away(impact, &self.published, &self.publishers)?;
         Some(HazardReason::Since(format!(
-            "{driver} publishes no devices on {node}: the pod would hang in Terminating until it does"
+            "driver {driver} publishes no devices on node {node}: the pod would hang in Terminating until \
+             the driver is running again"
         )))
     }
 
@@ -843,7 +844,7 @@ mod tests {
         assert!(
             found[0]
                 .1
-                .starts_with("gpu.example.com publishes no devices on node-7"),
+                .starts_with("driver gpu.example.com publishes no devices on node node-7"),
             "{found:?}"
         );
         // Nobody knows what is published.

@@ -218,7 +218,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
-        meaning: "its node cannot stop it: it would hang in Terminating",
+        meaning: "its node cannot stop it: the pod would hang in Terminating",
         find: HazardEvidence::node_not_ready,
     }
     /// The driver of its device is away from its node.
@@ -230,7 +230,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Inventory],
-        meaning: "the driver of its device is not running: it would hang in Terminating",
+        meaning: "the driver of its device is not running: the pod would hang in Terminating",
         find: HazardEvidence::driver_down,
     }
     /// Its node is on its way out already.

@@ -37,8 +37,8 @@ pub fn warning(
     Some(Warning {
         code: "may-be-same-hardware",
         message: format!(
-            "{} may be the same hardware as {}, which {verb} allocated and not published; the taint evicts no \
-             pod that uses this hardware under another name",
+            "{} may be the same hardware as {}, which {verb} allocated but not published; the taint does not \
+             evict pods that use this hardware through another device",
             few(&devices),
             few(&others)
         ),

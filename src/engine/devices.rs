@@ -358,9 +358,9 @@ fn incomplete_pool((driver, pool): (&str, &str), count: i64, expected: i64) -> W
     Warning {
         code: "incomplete-pool",
         message: format!(
-            "pool {driver}/{pool} has {count} of {expected} slices: taints in this pool may change until the driver has published all of them"
+            "pool {driver}/{pool} has {count} of {expected} slices: taints in this pool may change until the driver has published all slices"
         ),
-        fix: Some("run this again after the driver has published the whole pool".to_owned()),
+        fix: Some("run the command again after the driver has published the whole pool".to_owned()),
     }
 }
 
@@ -368,7 +368,7 @@ fn duplicate_device(entry: &DeviceEntry<'_>) -> Warning {
     Warning {
         code: "duplicate-device",
         message: format!(
-            "device {} is published {} times in its pool: the taints of which entry the controller uses is undefined",
+            "device {} is published {} times in its pool: it is undefined from which of these entries the controller takes the taints",
             entry.id(),
             entry.times_published
         ),

@@ -257,7 +257,7 @@ impl<'a> RuleIndex<'a> {
         (narrowed && !self.semantics.selects_by_expression).then(|| Warning {
             code: "ignored-selector",
             message: format!(
-                "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: it also taints \
+                "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: the rule also taints \
                  devices that do not match",
                 self.describe(place),
                 self.semantics.version

@@ -447,7 +447,7 @@ fn cycle(pod: &Pod, owner: &Controller) -> Gap {
     Gap {
         what: "owners".to_owned(),
         why: format!(
-            "the owners of pod {} form a cycle at {} {}: its workload is unknown",
+            "the owners of pod {} form a cycle at {} {}: the workload of the pod is unknown",
             pod.name, owner.kind, owner.name
         ),
         affects: Affects::Details,

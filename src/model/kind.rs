@@ -125,7 +125,7 @@ macro_rules! for_each_kind {
                 spelled: "PodDisruptionBudget", plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Budgets,
-                without: "the PodDisruptionBudgets that evictions would exceed are unknown",
+                without: "the PodDisruptionBudgets that evictions would violate are unknown",
             }
             /// The replica sets above pods of interest.
             ReplicaSet in replica_sets {
@@ -239,7 +239,7 @@ macro_rules! for_each_kind {
                 spelled: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: MutatingPolicies, counted: Nothing,
-                without: "which new claims get a toleration is unknown",
+                without: "the tolerations that policies add to new claims are unknown",
             }
             /// Where those policies act.
             MutatingAdmissionPolicyBinding in mutating_bindings {
@@ -251,7 +251,7 @@ macro_rules! for_each_kind {
                 spelled: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: MutatingPolicies, counted: Nothing,
-                without: "which new claims get a toleration is unknown",
+                without: "the tolerations that policies add to new claims are unknown",
             }
             /// The policies that refuse objects.
             ValidatingAdmissionPolicy in validating_policies {

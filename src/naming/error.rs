@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamingError {
     /// Two segments could be driver and pool or pool and device.
-    #[error("device {argument:?} has two segments, where a device has three: DRIVER/POOL/DEVICE")]
+    #[error("device {argument:?} has two segments, but a device has three: DRIVER/POOL/DEVICE")]
     TwoSegments {
         /// The argument.
         argument: String,
@@ -12,7 +12,7 @@ pub enum NamingError {
         suggestions: [String; 2],
     },
     /// A segment, or all of it, is empty.
-    #[error("device {argument:?} has an empty segment; `*` stands for any")]
+    #[error("device {argument:?} has an empty segment; write `*` to match any name")]
     EmptySegment {
         /// The argument.
         argument: String,
@@ -43,7 +43,7 @@ pub enum NamingError {
     },
     /// No effect.
     #[error(
-        "taint {argument:?} has no effect: write KEY[=VALUE]:EFFECT with None, NoSchedule or NoExecute"
+        "taint {argument:?} names no effect: write KEY[=VALUE]:EFFECT, where EFFECT is None, NoSchedule or NoExecute"
     )]
     NoEffect {
         /// The argument.
@@ -52,7 +52,7 @@ pub enum NamingError {
     /// An effect that does not exist.
     #[error(
         "taint {argument:?} has an unknown effect {effect:?}: effects are None, NoSchedule and \
-         NoExecute, case-sensitive"
+         NoExecute (case-sensitive)"
     )]
     UnknownEffect {
         /// The argument.

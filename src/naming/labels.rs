@@ -172,7 +172,7 @@ pub fn parse_batch(text: &str) -> Result<String, NamingError> {
         Ok(()) | Err(_) => Err(NamingError::Invalid {
             field: "batch",
             value: text.to_owned(),
-            problem: "it is a label's value: letters, digits, -, _ and ., at most 63".to_owned(),
+            problem: "it must be a label value: at most 63 letters, digits, -, _ and ., with a letter or digit at both ends".to_owned(),
         }),
     }
 }

@@ -149,7 +149,7 @@ fn wait_for_foreground(terminal: &Term) -> io::Result<()> {
         if !is_told {
             // A terminal that takes nothing has no answer either, which is told then.
             let _ = terminal
-                .write_line("waiting in the background for an answer: to give it, use `fg`");
+                .write_line("waiting in the background for an answer: to answer, run `fg`");
             is_told = true;
         }
         // Of nothing, only for the time: unlike a sleep, it ends early if a signal comes.

@@ -112,7 +112,7 @@ impl FromStr for Format {
 
 /// Not one of the formats.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown output format \"{0}\", known are: table, wide, json, yaml, markdown, html, name")]
+#[error("unknown output format \"{0}\"; known formats: table, wide, json, yaml, markdown, html, name")]
 pub struct UnknownFormat(pub String);
 
 /// What a report is printed on.
@@ -144,7 +144,7 @@ mod tests {
         let error = "xml".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             error,
-            format!(r#"unknown output format "xml", known are: {known}"#)
+            format!(r#"unknown output format "xml"; known formats: {known}"#)
         );
     }
 }

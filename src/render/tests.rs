@@ -50,7 +50,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     +150m     1 pod   ██████████████████████████████
 
     Not evicted:
-      team-a/infer-0: tolerates the taint; it is evicted by the driver's taint, though
+      team-a/infer-0: tolerates the taint; evicted anyway, by the driver's taint
       team-a/old-0: terminating, its grace period ended 10m ago
       team-a/queued-0: has no node yet
 
@@ -90,7 +90,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
     +150m     1 pod   ██████████████████████████████
 
     Not evicted:
-      team-a/infer-0: tolerates the taint; it is evicted by the driver's taint, though
+      team-a/infer-0: tolerates the taint; evicted anyway, by the driver's taint
       team-a/old-0: terminating, its grace period ended 10m ago
       team-a/queued-0: has no node yet
 
@@ -152,7 +152,7 @@ fn a_document_carries_the_warnings_too() {
 
     ### Not evicted
 
-    - team-a/infer-0: tolerates the taint; it is evicted by the driver's taint, though
+    - team-a/infer-0: tolerates the taint; evicted anyway, by the driver's taint
     - team-a/old-0: terminating, its grace period ended 10m ago
     - team-a/queued-0: has no node yet
 
@@ -292,7 +292,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       - reason: Tolerates
         message: tolerates the taint
       - reason: EvictedAnyway
-        message: the driver's taint gpu.example.com/ecc=high:NoExecute evicts it at 2026-11-21T03:00:34Z
+        message: the driver's taint gpu.example.com/ecc=high:NoExecute evicts the pod at 2026-11-21T03:00:34Z
     - namespace: team-a
       name: old-0
       uid: uid-of-old-0
@@ -443,7 +443,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         message: is evicted by another rule or by a driver's taint
       notes:
       - reason: EvictedAnyway
-        message: rule drain-node-7 evicts it too, at 2026-11-21T01:10:34Z
+        message: rule drain-node-7 evicts the pod too, at 2026-11-21T01:10:34Z
     - namespace: team-b
       name: bare-0
       uid: uid-of-bare-0

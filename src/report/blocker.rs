@@ -123,7 +123,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "the condition has not been met for {}s yet (--settle)",
+                    "the condition has been met for less than {}s (--settle)",
                     settle.as_secs_f64()
                 ),
             ),
@@ -194,7 +194,7 @@ impl Blocker {
         let message = if let RemovalObjection::Unread(kind) = objection {
             // Slices say which devices are the same hardware.
             format!(
-                "{device} is not released, and may be the same hardware as a device of the rules: {} could not be read",
+                "{device} is not released, and may be the same hardware as a device that the rules select: {} could not be read",
                 kind.plural()
             )
         } else {
@@ -223,7 +223,7 @@ impl Blocker {
         let leaving = holder.leaving.first();
         let leaving = leaving.map(|left| format!("; {}", remaining_line(left, now)));
         let possible = if holder.is_possible {
-            "; not published, and may be the same hardware as a device of the rules"
+            "; not published, and may be the same hardware as a device that the rules select"
         } else {
             ""
         };
@@ -377,7 +377,7 @@ fn unobserved(rule: &DeviceTaintRule) -> String {
     match &rule.condition {
         None => format!("rule {name} has no condition yet; {NO_CONDITION}"),
         Some(condition) => format!(
-            "rule {name} is at generation {}, its condition at {}",
+            "rule {name} is at generation {}, but its condition is for generation {}",
             rule.generation, condition.observed_generation
         ),
     }
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(
             held.message,
             "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware as a \
-             device of the rules: resourceslices could not be read"
+             device that the rules select: resourceslices could not be read"
         );
     }
 
@@ -474,7 +474,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "the condition has not been met for 10s yet (--settle)".to_owned()
+                "the condition has been met for less than 10s (--settle)".to_owned()
             )
         );
     }

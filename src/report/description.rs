@@ -322,7 +322,7 @@ fn condition_check(
     let stale = match evicting {
         EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,
         EvictionStatus::Outdated => Some(format!(
-            "it is for generation {}, and the rule is at {}",
+            "it is for generation {}, but the rule is at generation {}",
             condition.observed_generation, rule.generation
         )),
         EvictionStatus::Leftover => {
@@ -395,7 +395,7 @@ impl RuleDescription {
             .collect();
         let earlier = events.len().saturating_sub(EVENTS);
         let before = (earlier > 0)
-            .then(|| format!("{}: -o json has all", counted(earlier, "earlier event")));
+            .then(|| format!("{} (shown by -o json)", counted(earlier, "earlier event")));
         let last = events.into_iter().skip(earlier).map(event);
         before.into_iter().chain(last).collect()
     }
@@ -547,11 +547,11 @@ impl RuleDescription {
         let pods = self.known.pods;
         match check.counted_pod_count {
             Some(then) => format!(
-                "counted once{written}, not updated with effect None: {} then, {pods} now",
+                "counted once{written}, not updated while the effect is None: {} then, {pods} now",
                 counted(then, "pod")
             ),
             None => format!(
-                "counted once{written}, not updated with effect None; pods counted now: {pods}"
+                "counted once{written}, not updated while the effect is None; pods counted now: {pods}"
             ),
         }
     }
@@ -714,8 +714,8 @@ mod tests {
         let frozen = described(&rule("None", Some(("NoEffect", message))), &[], 0);
         assert_eq!(
             line(&frozen, "counted once"),
-            "counted once at 2026-11-21T00:59:34Z, not updated with effect None: 88 pods then, 92 \
-             now"
+            "counted once at 2026-11-21T00:59:34Z, not updated while the effect is None: 88 pods then, \
+             92 now"
         );
         let check = frozen.condition_check.as_ref().unwrap();
         assert_eq!(
@@ -819,7 +819,7 @@ mod tests {
         described.events = (0..23).map(event).collect();
         let shown = described.events_of(Attribution::Certain);
         assert_eq!(shown.len(), 21, "{shown:?}");
-        assert_eq!(shown[0], "3 earlier events: -o json has all");
+        assert_eq!(shown[0], "3 earlier events (shown by -o json)");
         assert!(shown[1].contains("Reason3"), "{shown:?}");
         assert!(shown[20].contains("Reason22"), "{shown:?}");
     }

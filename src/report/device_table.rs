@@ -184,13 +184,13 @@ fn by_partitions(row: &DeviceRow) -> Option<String> {
 
 /// By which device of another driver the hardware is in use.
 fn under_other_names(row: &DeviceRow) -> Option<String> {
-    (!row.in_use_by.is_empty()).then(|| format!("in use by {}", few(&row.in_use_by)))
+    (!row.in_use_by.is_empty()).then(|| format!("in use as {}", few(&row.in_use_by)))
 }
 
 /// By which device of another driver the hardware may be in use.
 fn possibly_under_other_names(row: &DeviceRow) -> Option<String> {
     let names = &row.possibly_in_use_by;
-    (!names.is_empty()).then(|| format!("possibly in use by {}", few(names)))
+    (!names.is_empty()).then(|| format!("possibly in use as {}", few(names)))
 }
 
 /// The names of objects, as text has them.

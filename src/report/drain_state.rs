@@ -67,8 +67,8 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
         format!(" {age} ago")
     });
     format!(
-        "started{since}; whether a command still drains it is unknown: if none does, run the same command again \
-         to continue"
+        "started{since}; whether a command is still draining it is unknown: if none is, run the same `drain` command \
+         again to continue"
     )
 }
 
@@ -100,7 +100,7 @@ fn of_unit(unit: &UnitState, basis: &DeviceBasis<'_>) -> DrainUnit {
         }
     };
     let is_open = left.is_some();
-    messages.extend(left.map(|line| format!("{line}; to taint them, run the same command again")));
+    messages.extend(left.map(|line| format!("{line}; to taint them, run the same `drain` again")));
     let knows_usage = basis.knows_usage();
     let claims = holding
         .iter()

@@ -218,7 +218,7 @@ mod tests {
         let rows = table(&many(300)).rows;
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0][1], "300 pods in mon");
-        assert_eq!(rows[0][3], "created again, and evicted again");
+        assert_eq!(rows[0][3], "recreated, and evicted again");
         assert!(rows[0][0].contains(" to "), "{rows:?}");
         assert_eq!(rows[1][1], "mon/monitor-x");
         let lines = lines(&many(300));

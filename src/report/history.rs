@@ -17,7 +17,7 @@ use super::evicted_workload::{
     EvictedWorkload, is_pending, maker_of, name_of, outcome_of_replacement, pending_since,
 };
 use super::reference::{self, Owner};
-use super::table::{Table, optional};
+use super::table::Table;
 use super::time::Time;
 use crate::assess::EvictedOutcome;
 use crate::engine::condition::evicted_since_controller_start;
@@ -241,8 +241,8 @@ impl RuleHistory {
                 counted(possible, "pod")
             )),
             (certain, possible) => Some(format!(
-                "{} evicted, {possible} more by this rule or another taint, according to existing \
-                 events",
+                "{} evicted by this rule, {possible} more by this rule or another taint, according \
+                 to existing events",
                 counted(certain, "pod")
             )),
         };
@@ -267,9 +267,9 @@ impl RuleHistory {
         lines.extend(jobs);
         let pending = self.pending_pods.iter().map(|pod| {
             let (namespace, name) = (&pod.namespace, &pod.name);
-            let workload = pod.workload.as_ref().map(ToString::to_string);
-            let workload = optional(workload.as_deref());
-            format!("{namespace}/{name} of {workload} is pending")
+            let workload = pod.workload.as_ref();
+            let workload = workload.map_or_else(String::new, |owner| format!(" of {owner}"));
+            format!("pod {namespace}/{name}{workload} is pending")
         });
         lines.extend(pending);
         lines
@@ -1114,7 +1114,7 @@ mod tests {
             "unknown: which rule evicted",
             "unknown: the outcome of evicted pods, because replicasets were not read",
             "Job ml/sweep has failed: BackoffLimitExceeded",
-            "ml/llm-0 of StatefulSet/llm is pending",
+            "pod ml/llm-0 of StatefulSet/llm is pending",
         ] {
             assert!(lines.contains(part), "{part}: {lines}");
         }

@@ -128,11 +128,15 @@ fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> String {
             ago(since)
         ),
         TerminationBlocker::Driver { holders, since } => {
-            let them = if holders.len() == 1 { "it" } else { "them" };
+            let drivers = if holders.len() == 1 {
+                "driver"
+            } else {
+                "drivers"
+            };
             let holders: Vec<String> = holders.iter().map(|one| holder(one, now)).collect();
             format!(
                 "its containers have ended, and its devices have not been released for {} by {}: \
-                 restart {them}; {DRIVER_ADVICE}",
+                 restart the {drivers}; {DRIVER_ADVICE}",
                 ago(since),
                 holders.join(", or ")
             )
@@ -302,34 +306,36 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     }
     // Use comes before the state of the node: uncordoning it would not free a device in use.
     if !device.partition_pods.is_empty() {
-        let pods = counted(device.partition_pods.len(), "pod");
-        return Some(format!("still in use by {pods} on its partitions"));
+        let pods = device.partition_pods.len();
+        return Some(format!(
+            "but in use through partitions (pods on each device: {pods})"
+        ));
     }
     if device.is_blocked_partition {
-        return Some("and other devices of the same hardware use its counters".to_owned());
+        return Some("but other devices of the same hardware use the shared counters".to_owned());
     }
     if !device.in_use_by.is_empty() {
         let names: Vec<String> = device.in_use_by.iter().map(ToString::to_string).collect();
-        return Some(format!("hardware in use by {}", few(&names)));
+        return Some(format!("but the hardware is in use as {}", few(&names)));
     }
     if !device.possibly_in_use_by.is_empty() {
         let names = device.possibly_in_use_by.iter();
         let names: Vec<String> = names.map(ToString::to_string).collect();
-        return Some(format!("possibly in use by {}, not published", few(&names)));
+        return Some(format!("possibly in use as unpublished {}", few(&names)));
     }
     let node = device.node.as_ref()?;
     let name = &node.name;
     match &node.schedulability {
         NodeSchedulability::Open => None,
-        NodeSchedulability::Cordoned => Some(format!("and node {name} is cordoned")),
-        NodeSchedulability::NotReady => Some(format!("and node {name} is not ready")),
+        NodeSchedulability::Cordoned => Some(format!("but node {name} is cordoned")),
+        NodeSchedulability::NotReady => Some(format!("but node {name} is not ready")),
         // Without its name, so that many nodes that are reserved alike are one line.
         NodeSchedulability::Tainted(keys) => Some(format!(
             "schedulable only for pods that tolerate {}",
             node_taints(keys)
         )),
         NodeSchedulability::Gone => Some(format!("but node {name} does not exist")),
-        NodeSchedulability::Unknown => Some(format!("and the status of node {name} is unknown")),
+        NodeSchedulability::Unknown => Some(format!("but the status of node {name} is unknown")),
     }
 }
 
@@ -659,11 +665,11 @@ mod tests {
             (NodeSchedulability::Open, "schedulable again"),
             (
                 NodeSchedulability::Cordoned,
-                "untainted, and node node-7 is cordoned",
+                "untainted, but node node-7 is cordoned",
             ),
             (
                 NodeSchedulability::NotReady,
-                "untainted, and node node-7 is not ready",
+                "untainted, but node node-7 is not ready",
             ),
             (
                 NodeSchedulability::Tainted(["example.com/reserved".to_owned()].into()),
@@ -679,7 +685,7 @@ mod tests {
             ),
             (
                 NodeSchedulability::Unknown,
-                "untainted, and the status of node node-7 is unknown",
+                "untainted, but the status of node node-7 is unknown",
             ),
         ] {
             assert_eq!(
@@ -707,11 +713,12 @@ mod tests {
                 &BTreeSet::new()
             ),
             [
-                "1 device untainted, and other devices of the same hardware use its counters: \
+                "1 device untainted, but in use through partitions (pods on each device: 1): \
+                 gpu.example.com/node-7/gpu-3",
+                "1 device untainted, but other devices of the same hardware use the shared counters: \
                  gpu.example.com/node-7/gpu-2",
-                "1 device untainted, hardware in use by gpu.example.com/node-7/gpu-9: \
+                "1 device untainted, but the hardware is in use as gpu.example.com/node-7/gpu-9: \
                  gpu.example.com/node-7/gpu-4",
-                "1 device untainted, still in use by 1 pod on its partitions: gpu.example.com/node-7/gpu-3",
             ]
         );
         let away = |device, claims| DeviceRelease {

@@ -90,8 +90,8 @@ fn not_evicted(why: NotEvicted) -> &'static str {
     match why {
         NotEvicted::EffectDoesNotEvict => "stays until it ends by itself",
         NotEvicted::NotScheduled => "has no node yet",
-        NotEvicted::PodGroupReservation => "the claim is reserved for its PodGroup",
-        NotEvicted::NotOwned => "the claim was not generated for it",
+        NotEvicted::PodGroupReservation => "the claim is reserved only for the pod's PodGroup",
+        NotEvicted::NotOwned => "the claim was not generated for this pod",
         NotEvicted::ExtendedResource => "uses the device through an extended resource",
         NotEvicted::NotPublished => "its device is not published",
         NotEvicted::HiddenByStaleReservation => {

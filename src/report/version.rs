@@ -279,7 +279,7 @@ impl Server {
     }
 
     fn sentence(&self) -> String {
-        let version = self.version.as_deref().unwrap_or("of an unknown version");
+        let version = self.version.as_deref().unwrap_or("unknown version");
         let semantics = match &self.semantics {
             Some(semantics) => format!("treated like {semantics}"),
             None => "which has no device taints".to_owned(),

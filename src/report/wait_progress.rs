@@ -10,7 +10,7 @@ use crate::engine::holders::UnevictedPod;
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
 use crate::engine::settle::{Goal, Observation, OpenCondition, WaitFacts, WaitStep};
 use crate::model::DeviceTaintRule;
-use crate::naming::phrase::few;
+use crate::naming::phrase::{counted, few};
 
 /// What one look has shown, for whoever waits.
 pub struct WaitProgress {
@@ -131,14 +131,16 @@ fn state(seen: &Observation<'_>, facts: &WaitFacts<'_>) -> String {
     let is_partial = open.any(|open| matches!(open, OpenCondition::Unevaluated(_)));
     match seen.goal {
         // How many are gone is what nobody knows then, and no zero.
-        Goal::Idle if is_partial => format!("at least {} left", facts.holders.len()),
+        Goal::Idle if is_partial => {
+            format!("at least {} left", counted(facts.holders.len(), "claim"))
+        }
         Goal::Idle => match facts.holders.len() {
             0 => "the devices are not allocated".to_owned(),
             1 => "the devices are allocated to 1 claim".to_owned(),
             several => format!("the devices are allocated to {several} claims"),
         },
         Goal::Evicted | Goal::Observed | Goal::Deleted if is_partial => {
-            format!("at least {} left", facts.left.len())
+            format!("at least {} left", counted(facts.left.len(), "pod"))
         }
         Goal::Evicted | Goal::Observed | Goal::Deleted => progress_line(facts.left, seen),
     }
@@ -229,7 +231,7 @@ mod tests {
         };
         let partial = seen(WaitStep::ReadAgain, vec![OpenCondition::Unevaluated(&gap)]);
         let progress = WaitProgress::new(partial, facts(&[]), testing::now());
-        assert_eq!(progress.state, "at least 0 left");
+        assert_eq!(progress.state, "at least 0 pods left");
         let gone = WaitStep::Never(UnreachableGoal::Gone("drain".into()));
         let progress = WaitProgress::new(seen(gone, Vec::new()), facts(&[]), testing::now());
         assert!(!progress.shows_progress(), "whose pods were not looked at");

@@ -54,7 +54,7 @@ pub enum DecodeError {
         problem: String,
     },
     /// The bytes end too early.
-    #[error("the {kind} list ends too early, after {items} objects")]
+    #[error("the {kind} list ends too early (complete objects: {items})")]
     Truncated {
         /// What was being read.
         kind: Kind,
@@ -62,7 +62,7 @@ pub enum DecodeError {
         items: usize,
     },
     /// There is more after the end.
-    #[error("the {kind} list is followed by something else")]
+    #[error("the {kind} list is followed by other data")]
     TrailingBytes {
         /// What was being read.
         kind: Kind,
@@ -76,7 +76,7 @@ pub enum DecodeError {
         encoding: String,
     },
     /// The bytes hold another kind than was asked for.
-    #[error("expected a {expected}, found a {found}")]
+    #[error("expected {expected}, found {found}")]
     UnexpectedKind {
         /// Kind of list or object.
         expected: String,

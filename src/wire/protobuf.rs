@@ -324,7 +324,7 @@ impl ProtobufList {
         self.objects = self.objects.saturating_add(1);
         if self.circle.goes_on(bytes) {
             return Err(malformed(
-                "it does not end: its objects come again and again",
+                "it does not end: the same objects come again and again",
             ));
         }
         let (version, detail) = (self.version, self.detail);
@@ -367,7 +367,7 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
         }
         Lookup::NotRead => {
             return Err(DecodeError::UnexpectedKind {
-                expected: "kind that this command uses".to_owned(),
+                expected: "a kind that this command uses".to_owned(),
                 found: format!("{} {}", found.api_version, found.kind),
             });
         }

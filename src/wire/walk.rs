@@ -54,7 +54,7 @@ impl<'a> ObjectSeed<'a> {
                 let document = place(&found.position);
                 Err(found.fail(DecodeError::Foreign {
                     document,
-                    problem: "it has no apiVersion and kind".to_owned(),
+                    problem: "its apiVersion or kind is missing".to_owned(),
                 }))
             }
         }
@@ -342,7 +342,8 @@ impl ParseContext {
         }
         let Some(list) = head.type_meta(None) else {
             // kubectl writes the kind of a list after its items.
-            return Err(self.untyped("it has items, but no apiVersion and kind: it may be cut off"));
+            let problem = "it has items, but its apiVersion or kind is missing: it may be cut off";
+            return Err(self.untyped(problem));
         };
         self.late_items(&list, untyped)?;
         self.finish_list(list, head.other)
@@ -354,7 +355,7 @@ impl ParseContext {
         for Untyped { index, fields } in untyped {
             self.position.push(index);
             let Some(type_meta) = &inherited else {
-                return Err(self.untyped("it has no apiVersion and kind"));
+                return Err(self.untyped("its apiVersion or kind is missing"));
             };
             self.object(type_meta.clone(), fields)?;
             self.position.pop();

@@ -20,7 +20,7 @@ fn truncated_files() {
     let yaml = example();
     assert_snapshot!(preview_of("cut.yaml", &yaml[..40_000]).shown(), @"
     [stderr]
-    error: cannot read cut.yaml: document 1: it has items, but no apiVersion and kind: it may be cut off
+    error: cannot read cut.yaml: document 1: it has items, but its apiVersion or kind is missing: it may be cut off
     [exit status: 1]
     ");
     let json =
@@ -57,7 +57,7 @@ fn files_that_are_something_else() {
     ");
     assert_snapshot!(preview_of("empty.json", "{}").shown(), @"
     [stderr]
-    error: cannot read empty.json: document 1: it has no apiVersion and kind
+    error: cannot read empty.json: document 1: its apiVersion or kind is missing
     [exit status: 1]
     ");
 }

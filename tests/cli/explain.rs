@@ -74,7 +74,7 @@ fn the_whole_chain_has_the_field_of_each_link() {
 #[test]
 fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
     insta::assert_snapshot!(explain("training/llm-2").shown(), @"
-    pod/llm-2 -n training: waits for devices that are excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough
+    pod/llm-2 -n training: waits for devices that are excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough devices
 
       WHY request gpus of class h200.example.com: needs 4, 9 match and are free
             10 devices are allocated to other claims
@@ -274,11 +274,11 @@ fn a_device_is_not_called_free_while_pods_use_its_partitions() {
         (vec![], "not allocated; "),
         (
             vec![held(0)],
-            "not allocated itself, 1 pod uses its partitions; ",
+            "not allocated itself, but 1 pod uses its partitions; ",
         ),
         (
             vec![held(0), held(1)],
-            "not allocated itself, 2 pods use its partitions; ",
+            "not allocated itself, but 2 pods use its partitions; ",
         ),
     ] {
         let told = answer(&claims);
@@ -433,7 +433,7 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
     let tainted = json!({"taints": [taint]});
     let tolerating = json!({"tolerations": [{"key": "reserved", "operator": "Exists"}]});
     let closed = "waits for devices on the nodes on which it can be scheduled: none of them \
-                  has free devices that meet all its requests, but another node has";
+                  has free devices that meet all its requests, but another node has such devices";
     let not_checked = "not checked: free CPU and memory, pod affinity";
     for (more, node, part) in [
         (
@@ -529,7 +529,7 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     pod/lost -n ml: waits for a claim that does not exist
 
       claim nowhere
-        claim not found: it was deleted, or is not created yet
+        claim not found: it was deleted, or has not been created yet
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/classless"), @"

@@ -184,7 +184,7 @@ fn exit_codes_are_explained() {
       0  success, or nothing to do
       1  error, such as a missing permission or object; a retry would fail again
       2  usage: the command line is invalid
-      3  unchanged, only with --error-unchanged
+      3  nothing was changed, and --error-unchanged was given
       4  refused, and nothing was changed: for example, a guard tripped, a
          confirmation is missing, the impact does not match --expect, or no plan
          meets the limits; or a device is not safe to pull
@@ -196,7 +196,7 @@ fn exit_codes_are_explained() {
          costs, the controller does not confirm the report (with --publish), or one
          of several clusters gave no report
      75  temporary error: the network, a busy or failing server, or a concurrent
-         change; the same command can be run again, and completes what is missing
+         change; run the same command again: it completes what is missing
     130  interrupted (SIGINT)
     143  terminated (SIGTERM)
     [exit status: 0]
@@ -223,9 +223,10 @@ fn hazards_are_explained() {
     job-restart              its Job may recreate it, count the eviction as a
                              failure, or fail
     do-not-disrupt           an annotation forbids its disruption
-    node-not-ready           its node cannot stop it: it would hang in Terminating
-    driver-down              the driver of its device is not running: it would hang
-                             in Terminating
+    node-not-ready           its node cannot stop it: the pod would hang in
+                             Terminating
+    driver-down              the driver of its device is not running: the pod would
+                             hang in Terminating
     node-maintenance         its node is cordoned or under maintenance
     unmanaged                has no controller: nothing recreates it
     daemonset                its DaemonSet recreates it on the same node
@@ -277,7 +278,7 @@ fn guards_are_explained() {
 
     Signals:
       pods.evicted          pods evicted now or later; % of the non-terminating pods
-                            that use devices of the same drivers
+                            that use devices of the drivers of the selected devices
       pods.evicted.now      pods evicted now; % as for pods.evicted
       pods.critical         evicted system-critical pods; % as for pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
@@ -286,7 +287,7 @@ fn guards_are_explained() {
                             evicted
       pods.severity.danger  evicted pods of severity danger; % as for pods.evicted
       workloads.affected    workloads of the evicted pods; a pod without an owner
-                            counts as one
+                            counts as a workload
       workloads.down        workloads left without a ready pod
       workloads.recovering  workloads that lose pods and already lack ready pods
       namespaces.affected   namespaces of the evicted pods

@@ -21,7 +21,7 @@ fn add_says_what_is_missing_or_wrong() {
         ("add gpu.example.com a=b c=d", "more than one taint"),
         (
             "add gpu.example.com a=b:noexecute",
-            "NoSchedule and NoExecute, case-sensitive",
+            "NoSchedule and NoExecute (case-sensitive)",
         ),
         ("add gpu.example.com a-", "kubectl devicetaint remove"),
         (
@@ -605,7 +605,8 @@ fn evictions_that_recur_are_said_to_and_their_condition_is_not_called_stale() {
         "preview gpu.example.com/node-1/gpu-0 example.com/other:NoExecute",
     ] {
         let preview = run(question);
-        let answer = "No pod would be evicted yet; replacements for terminating pods would be.";
+        let answer =
+            "No pod would be evicted yet; replacements for terminating pods would be evicted.";
         assert!(preview.stdout.contains(answer), "{}", preview.stdout);
         assert!(
             preview.stderr.contains(&format!("warning: {warning}")),

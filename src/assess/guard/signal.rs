@@ -80,7 +80,7 @@ signals! {
         reads: [Pods],
         unsaid: "part of the data",
         meaning: "pods evicted now or later; % of the non-terminating pods that use devices of the \
-            same drivers",
+            drivers of the selected devices",
         count: |_, totals| totals.pods,
     }
     /// Pods that would be evicted at once.
@@ -134,7 +134,7 @@ signals! {
         whole: None,
         reads: [Pods],
         unsaid: "part of the data",
-        meaning: "workloads of the evicted pods; a pod without an owner counts as one",
+        meaning: "workloads of the evicted pods; a pod without an owner counts as a workload",
         count: |_, totals| totals.workloads,
     }
     /// Workloads of which no ready pod would be left.

@@ -190,7 +190,7 @@ impl Checker {
         match access {
             Access::Value => Ok(found),
             Access::Optional | Access::Presence => Err(Wrong::unsupported(
-                "whether a device has something that every device has",
+                "has() or optional selection of a field that every device has",
             )),
         }
     }

@@ -136,8 +136,8 @@ impl<'t> DeviceSteps<'t> {
                 let whole = if complete.contains(&(&id.driver, &id.pool)) {
                     ""
                 } else {
-                    ", which has missing slices: its devices cannot be allocated until they are \
-                     published"
+                    ", but some of its slices are missing: devices of the pool cannot be allocated \
+                     until all of its slices are published"
                 };
                 let node = slice
                     .devices
@@ -183,13 +183,13 @@ impl<'t> DeviceSteps<'t> {
                 1 => ("1 pod".to_owned(), "uses"),
                 several => (counted(several, "pod"), "use"),
             };
-            return format!("not allocated itself, {pods} {verb} its partitions");
+            return format!("not allocated itself, but {pods} {verb} its partitions");
         }
         match used_under_other_names(snapshot, &asked).get(self.id) {
             Some(names) => {
                 let names: Vec<String> = names.iter().map(ToString::to_string).collect();
                 format!(
-                    "not allocated itself, but its hardware is in use by {}",
+                    "not allocated itself, but its hardware is in use as {}",
                     few(&names)
                 )
             }
@@ -207,7 +207,7 @@ impl<'t> DeviceSteps<'t> {
                 let verb = if names.len() == 1 { "is" } else { "are" };
                 format!(
                     "not allocated itself, but possibly the same hardware as {}, which {verb} \
-                     allocated and not published",
+                     allocated but not published",
                     few(&names)
                 )
             }

@@ -286,7 +286,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
             device: Some(device.to_string()),
             ..named(
                 ChangeType::WithTaint,
-                format!("with a NoExecute taint on {device} that it does not tolerate"),
+                format!("with a NoExecute taint on {device} that the pod does not tolerate"),
             )
         },
         VerdictChange::WithToleration(wanted) => SingleChange {
@@ -324,7 +324,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         },
         VerdictChange::Scheduled => SingleChange {
             field_ref: FieldReference::new("Pod", &chain.pod.name, ".spec.nodeName"),
-            ..named(ChangeType::Scheduled, "once it has a node".to_owned())
+            ..named(ChangeType::Scheduled, "once the pod has a node".to_owned())
         },
         VerdictChange::Reserved(claim) => {
             let (source, claim) = of_claim(claim, ".status.reservedFor");
@@ -333,7 +333,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
                 claim,
                 ..named(
                     ChangeType::Reserved,
-                    "once the claim is reserved for it".to_owned(),
+                    "once the claim is reserved for the pod".to_owned(),
                 )
             }
         }
@@ -344,7 +344,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
                 claim,
                 ..named(
                     ChangeType::Owned,
-                    "if the claim had been generated for it".to_owned(),
+                    "if the claim had been generated for the pod".to_owned(),
                 )
             }
         }

@@ -101,7 +101,7 @@ fn find<'a>(
 /// Since when a taint is there.
 pub(super) fn since(taint: &Taint, now: Timestamp) -> String {
     match taint.time_added {
-        Some(at) if at == now => "since now".to_owned(),
+        Some(at) if at == now => "from now on".to_owned(),
         Some(at) => {
             let ago = human_duration(now.duration_since(at));
             format!("since {at} ({ago} ago)")

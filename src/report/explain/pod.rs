@@ -212,7 +212,7 @@ impl PodSteps<'_, '_> {
         }
         let present = self.input.present(self.chain.pod, self.chain);
         let present = if present == PodVerdict::Untouched {
-            ", and none has another taint that affects it".to_owned()
+            ", and none has another taint that affects the pod".to_owned()
         } else {
             let told = self::describe(present, self.chain.pod, now);
             format!("; with the existing taints: {told}")
@@ -291,7 +291,7 @@ impl PodSteps<'_, '_> {
             let text = if self.is_unread(Kind::ResourceClaim) {
                 "claims were not read: its devices are unknown"
             } else {
-                "claim not found: it was deleted, or is not created yet"
+                "claim not found: it was deleted, or has not been created yet"
             };
             return step.with([Step::new(StepType::Missing, text, None).satisfied(false)]);
         };
@@ -317,7 +317,7 @@ impl PodSteps<'_, '_> {
                 "reserved for the UID of this pod, but with another name".to_owned(),
                 at(place),
             ),
-            Reservation::Group(place) => ("reserved for its PodGroup".to_owned(), at(place)),
+            Reservation::Group(place) => ("reserved for the pod's PodGroup".to_owned(), at(place)),
             Reservation::Former(place) => (
                 "reserved for an earlier pod of this name with another UID: outdated".to_owned(),
                 at(place),
@@ -422,7 +422,7 @@ impl PodSteps<'_, '_> {
                 let whole = if complete.contains(&(&id.driver, &id.pool)) {
                     ""
                 } else {
-                    ", which has missing slices"
+                    ", but some of its slices are missing"
                 };
                 let text = format!(
                     "pool {}: generation {} is current{whole}",
@@ -470,7 +470,7 @@ impl PodSteps<'_, '_> {
             evaluated.decision.map(|decision| decision.deadline),
             &evaluated.taint.effect,
         ) {
-            _ if !evaluated.acts => "which does not apply to an unpublished device".to_owned(),
+            _ if !evaluated.acts => "not applied, because the device is not published".to_owned(),
             (Some(Deadline::At(at)), _) if self.chain.pod.deletion.is_some() => {
                 past_eviction(at, now)
             }
@@ -506,7 +506,7 @@ impl PodSteps<'_, '_> {
             let text = if self.input.semantics.copies_tolerations {
                 "no toleration at all"
             } else {
-                "no toleration: this version does not copy tolerations to the allocation"
+                "no toleration: this version of Kubernetes does not copy tolerations to the allocation"
             };
             steps.push(Step::new(StepType::Toleration, text, source).satisfied(false));
         }

@@ -39,7 +39,7 @@ fn wanted(terms: &RequestTerms) -> String {
             counted(usize::try_from(*count).unwrap_or_default(), "device")
         }
         DeviceAmount::All => "all devices of a node".to_owned(),
-        DeviceAmount::Unknown(mode) => format!("devices by mode {mode}"),
+        DeviceAmount::Unknown(mode) => format!("devices with allocationMode {mode}"),
     };
     format!("{devices} of class {}", terms.class)
 }

@@ -106,14 +106,14 @@ pub(super) fn scheduling_exclusion(
     };
     if lacks_devices && !closed.is_empty() && is_placeable(question) {
         return Some(
-            "waits for devices on the nodes on which it can be scheduled: none of them has free devices that meet all its requests, but another node has"
+            "waits for devices on the nodes on which it can be scheduled: none of them has free devices that meet all its requests, but another node has such devices"
                 .to_owned(),
         );
     }
     let is_bound = lacks_devices && !scheduling.nodes.is_empty() && is_placeable(&anywhere);
     is_bound.then(|| {
         "waits for devices on the nodes that its node selector or affinity allows: none of them \
-         has free devices that meet all its requests, but another node has"
+         has free devices that meet all its requests, but another node has such devices"
             .to_owned()
     })
 }
@@ -204,35 +204,35 @@ pub(super) fn root_cause(
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
         RootCause::Elsewhere => {
-            "waits, but not for devices: a node has the requested ones".to_owned()
+            "waits, but not for devices: a node has free devices for all its requests".to_owned()
         }
         RootCause::Constraints(places) => format!(
-            "waits for devices that are excluded by {}; without that constraint a node has enough",
+            "waits for devices that are excluded by {}; without that constraint a node has enough devices",
             constraints(places, spec)
         ),
         RootCause::ConstraintsAndTaints(places) => format!(
             "waits for devices that are excluded by {} together with taints; without that constraint and \
-             without any taint a node has enough",
+             without any taint a node has enough devices",
             constraints(places, spec)
         ),
         RootCause::Taints(owners) => match owners.as_slice() {
             [only] => format!(
-                "waits for devices that are excluded by {}; without that taint a node has enough",
+                "waits for devices that are excluded by {}; without that taint a node has enough devices",
                 owner(only)
             ),
             several => format!(
-                "waits for devices that are excluded by taints; a node has enough if any one of these is \
+                "waits for devices that are excluded by taints; a node has enough devices if any one of these is \
                  removed: {}",
                 listed(several)
             ),
         },
         RootCause::TaintCombination(owners) if owners.is_empty() => {
-            "waits for devices that are excluded by taints; a node has enough if all of these taints are \
-             removed; whether fewer would suffice was not computed"
+            "waits for devices that are excluded by taints; a node has enough devices if all taints are \
+             removed; whether it is enough to remove fewer was not computed"
                 .to_owned()
         }
         RootCause::TaintCombination(owners) => format!(
-            "waits for devices that are excluded by taints; a node has enough if all of these {} are \
+            "waits for devices that are excluded by taints; a node has enough devices if all of these {} are \
              removed: {}",
             owners.len(),
             listed(owners)

@@ -259,7 +259,7 @@ impl RuleSteps<'_, '_> {
         let stale = match evicting {
             EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,
             EvictionStatus::Outdated => Some(format!(
-                "stale: reports on generation {}; the rule is at generation {}",
+                "stale: it is for generation {}, but the rule is at generation {}",
                 condition.observed_generation, self.rule.generation
             )),
             EvictionStatus::Leftover => {

@@ -38,7 +38,7 @@ fn different(difference: TolerationMismatch, toleration: &Toleration) -> String 
             format!("its effect is {effect}")
         }
         TolerationMismatch::NoEffect => {
-            "it has no effect, so it applies to scheduling only".to_owned()
+            "it names no effect, so it applies to scheduling only".to_owned()
         }
     }
 }

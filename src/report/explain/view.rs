@@ -289,7 +289,7 @@ impl Explained {
         let alterations = if is_to_mend {
             "Possible fixes"
         } else {
-            "Changes with another outcome"
+            "Changes that lead to another outcome"
         };
         let chain = lines(&self.steps, 0);
         let plain = chain.iter().map(|line| ChainLine {
@@ -317,7 +317,7 @@ impl Explained {
                 .titled(alterations.to_owned())
                 .shown(Shown::Wide),
             Section::chain(lines(&SingleChange::steps(&self.combined_fix), 0))
-                .titled("Possible fix, all of it required".to_owned())
+                .titled("Possible fix, which needs all of these changes".to_owned())
                 .shown(Shown::Wide),
         ]
     }
@@ -501,9 +501,9 @@ mod tests {
             - pool node-7: none of its slices has the device
             - no taint
 
-        ### Changes with another outcome
+        ### Changes that lead to another outcome
 
-        - with a NoExecute taint on gpu.example.com/node-7/gpu-0 that it does not tolerate: evicted now
+        - with a NoExecute taint on gpu.example.com/node-7/gpu-0 that the pod does not tolerate: evicted now
         ");
     }
 

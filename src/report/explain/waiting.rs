@@ -531,7 +531,7 @@ impl RequestedItem<'_> {
             "invalid-pool" => plain(format!(
                 "{is} in inconsistent pools, which the scheduler skips"
             )),
-            _ => plain(format!("may match, unknown: {why}")),
+            _ => plain(format!("may match, which is unknown: {why}")),
         };
         let view = |taint: &model::Taint| match &owner {
             Some(TaintOwner::Rule(name)) => Taint::of_rule(taint, Some(name.as_str())),
@@ -606,17 +606,17 @@ mod tests {
             (
                 RootCause::Taints(vec![rule("a")]),
                 "waits for devices that are excluded by the taint of rule a; without that taint a node has \
-                 enough",
+                 enough devices",
             ),
             (
                 RootCause::Taints(vec![rule("a"), driver.clone()]),
-                "waits for devices that are excluded by taints; a node has enough if any one of these is \
+                "waits for devices that are excluded by taints; a node has enough devices if any one of these is \
                  removed: the taint of rule a, the driver's taint {taint} on \
                  gpu.example.com/node-7/gpu-0",
             ),
             (
                 RootCause::TaintCombination(vec![rule("a"), driver]),
-                "waits for devices that are excluded by taints; a node has enough if all of these 2 are \
+                "waits for devices that are excluded by taints; a node has enough devices if all of these 2 are \
                  removed: the taint of rule a, the driver's taint {taint} on \
                  gpu.example.com/node-7/gpu-0",
             ),
@@ -629,13 +629,13 @@ mod tests {
                 RootCause::Constraints(vec![0, 1]),
                 "waits for devices that are excluded by matchAttribute gpu.example.com/numa of requests a, \
                  b, or distinctAttribute gpu.example.com/rack of all requests; without that \
-                 constraint a node has enough",
+                 constraint a node has enough devices",
             ),
             (
                 RootCause::ConstraintsAndTaints(vec![1]),
                 "waits for devices that are excluded by distinctAttribute gpu.example.com/rack of all \
                  requests together with taints; without that constraint and without any taint a \
-                 node has enough",
+                 node has enough devices",
             ),
             (
                 RootCause::NoClass("gone".into()),

@@ -162,13 +162,13 @@ fn beside(report: &ImpactReport) -> Vec<String> {
     };
     let partitions = apart(false).map(|(pods, (use_, stay))| {
         format!(
-            "{pods} {use_} other partitions of this hardware and {stay}; `add` and `preview` include those \
-             partitions with --with-partitions."
+            "{pods} {use_} other partitions of the same hardware and {stay}; `add`, `preview` and `drain` \
+             include those partitions with --with-partitions."
         )
     });
     let other_drivers = apart(true).map(|(pods, (use_, stay))| {
         format!(
-            "{pods} {use_} this hardware through devices of other drivers and {stay}; select those devices, too."
+            "{pods} {use_} the same hardware through devices of other drivers and {stay}; select those devices, too."
         )
     });
     partitions.into_iter().chain(other_drivers).collect()
@@ -196,7 +196,7 @@ fn why_none(report: &ImpactReport) -> String {
     match report.assessment.effects.as_slice() {
         [effect] if !effect.evicts() => format!(": effect {effect} does not evict"),
         _ if !report.assessment.recurring.is_empty() => {
-            " yet; replacements for terminating pods would be".to_owned()
+            " yet; replacements for terminating pods would be evicted".to_owned()
         }
         _ => String::new(),
     }

@@ -113,7 +113,7 @@ fn evicted_anyway(impact: &PodImpact<'_>) -> Option<Note> {
         };
         Some((who, cause.at))
     })?;
-    Some(NoteCode::EvictedAnyway.note(format!("{who} evicts it{too} at {at}")))
+    Some(NoteCode::EvictedAnyway.note(format!("{who} evicts the pod{too} at {at}")))
 }
 
 /// Why the controller leaves a pod alone.
@@ -126,7 +126,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         NotEvicted::NotScheduled => (NoteCode::NotScheduled, "has no node yet"),
         NotEvicted::PodGroupReservation => (
             NoteCode::PodGroupReservation,
-            "the claim is reserved only for its PodGroup; this version of Kubernetes does not evict such pods",
+            "the claim is reserved only for the pod's PodGroup; this version of Kubernetes does not evict such pods",
         ),
         NotEvicted::NotOwned => (
             NoteCode::NotOwned,
@@ -138,7 +138,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         ),
         NotEvicted::NotPublished => (
             NoteCode::NotPublished,
-            "the device is not published, and this version ignores unpublished devices",
+            "the device is not published, and this version of Kubernetes ignores unpublished devices",
         ),
         NotEvicted::HiddenByStaleReservation => (
             NoteCode::HiddenByStaleReservation,
@@ -175,7 +175,7 @@ mod tests {
         NotScheduled: has no node yet
         ");
         insta::assert_snapshot!(told(NotEvicted::PodGroupReservation), @"
-        PodGroupReservation: the claim is reserved only for its PodGroup; this version of Kubernetes does not evict such pods
+        PodGroupReservation: the claim is reserved only for the pod's PodGroup; this version of Kubernetes does not evict such pods
         ");
         insta::assert_snapshot!(told(NotEvicted::NotOwned), @"
         NotOwned: the claim was not generated for this pod
@@ -184,7 +184,7 @@ mod tests {
         ExtendedResource: uses an extended resource; this version of Kubernetes does not evict such pods
         ");
         insta::assert_snapshot!(told(NotEvicted::NotPublished), @"
-        NotPublished: the device is not published, and this version ignores unpublished devices
+        NotPublished: the device is not published, and this version of Kubernetes ignores unpublished devices
         ");
         insta::assert_snapshot!(told(NotEvicted::HiddenByStaleReservation), @"
         HiddenByStaleReservation: an outdated entry precedes the pod in a claim's reservedFor, so the controller does not see the pod until the pod is updated
@@ -223,7 +223,7 @@ mod tests {
         impact.causes.push(testing::cause(Origin::Rule(&rule), 60));
         assert_eq!(
             note_of(&impact),
-            "Tolerates: tolerates the taint; EvictedAnyway: rule drain-node-7 evicts it at 2026-11-21T01:01:34Z"
+            "Tolerates: tolerates the taint; EvictedAnyway: rule drain-node-7 evicts the pod at 2026-11-21T01:01:34Z"
         );
         impact.verdict = Verdict::Terminating;
         assert_eq!(note_of(&impact), "Terminating: terminating");
@@ -233,7 +233,7 @@ mod tests {
             .push(testing::cause(Origin::ResourceSlice(&rule), 60));
         assert_eq!(
             note_of(&impact),
-            "EvictedAnyway: the driver's taint example.com/maintenance:NoExecute evicts it too, at 2026-11-21T01:01:34Z"
+            "EvictedAnyway: the driver's taint example.com/maintenance:NoExecute evicts the pod too, at 2026-11-21T01:01:34Z"
         );
     }
 }

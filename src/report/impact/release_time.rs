@@ -480,14 +480,14 @@ mod tests {
         };
         assert_eq!(
             told(1, &[(NotReleased::PodReturns, 1)]),
-            "; the device is not free then: its own pod is recreated and scheduled to it again"
+            "; the device is not free then: the evicted pod is recreated and scheduled to the same device"
         );
         assert_eq!(
             told(
                 5,
                 &[(NotReleased::PodReturns, 4), (NotReleased::PodStays, 1)]
             ),
-            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (its own pod is recreated and scheduled to it again)"
+            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (the evicted pod is recreated and scheduled to the same device)"
         );
         let why = |change: &dyn Fn(&mut Pod)| {
             let mut report = Example::new().report();
@@ -551,17 +551,17 @@ mod tests {
         let may_return = (NotReleased::PodMayReturn, 1);
         assert_eq!(
             told(1, 0, &[may_return]),
-            "; unknown whether the device is free then: its own pod may be recreated and scheduled to it again"
+            "; unknown whether the device is free then: the evicted pod may be recreated and scheduled to the same device"
         );
         assert_eq!(
             told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
-            "; 3 of the 6 devices are free then, unless pods from other devices are scheduled to them; not known to be free: 1 (its own pod \
-             may be recreated and scheduled to it again), 2 (the same hardware may stay in use through another device)"
+            "; 3 of the 6 devices are free then, unless pods from other devices are scheduled to them; not known to be free: 1 (the evicted pod \
+             may be recreated and scheduled to the same device), 2 (the same hardware may stay in use through another device)"
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
             "; 1 of the 3 devices is free then, unless a pod from another device is scheduled to it; not free: 1 (a pod stays); not known to be free: \
-             1 (its own pod may be recreated and scheduled to it again)"
+             1 (the evicted pod may be recreated and scheduled to the same device)"
         );
         assert_eq!(
             told(1, 0, &[(NotReleased::PodTerminating, 1)]),
@@ -569,8 +569,8 @@ mod tests {
         );
         assert_eq!(
             told(2, 0, &[(NotReleased::PodMayReturn, 2)]),
-            "; none of the 2 devices is known to be free then; not known to be free: 2 (its own pod may \
-             be recreated and scheduled to it again)"
+            "; none of the 2 devices is known to be free then; not known to be free: 2 (the evicted pod may \
+             be recreated and scheduled to the same device)"
         );
     }
 

@@ -259,7 +259,7 @@ fn why_it_stays(pod: &Pod) -> String {
     let reason = optional(reason);
     match (pod.outcome, cause(pod)) {
         (Outcome::Tolerates | Outcome::NotEvicted, whose) if whose != NONE => {
-            format!("{reason}; it is evicted by {whose}, though")
+            format!("{reason}; evicted anyway, by {whose}")
         }
         (
             Outcome::Tolerates
@@ -401,7 +401,7 @@ mod tests {
         let report = Example::new().report();
         insta::assert_debug_snapshot!(staying(&report), @r#"
         [
-            "team-a/infer-0: tolerates the taint; it is evicted by the driver's taint, though",
+            "team-a/infer-0: tolerates the taint; evicted anyway, by the driver's taint",
             "team-a/old-0: terminating, its grace period ended 10m ago",
             "team-a/queued-0: has no node yet",
         ]

@@ -126,7 +126,7 @@ impl Timeline {
         // A pod that cannot end has no time, so that there is none for the last of all.
         if stuck > 0 {
             return Some(format!(
-                "Completion time unknown, because {} cannot terminate until the nodes and drivers are running again: {}.",
+                "Completion time unknown, because {} cannot terminate until these nodes and their drivers are running again: {}.",
                 counted(stuck, "pod"),
                 few(&self.stuck_on)
             ));

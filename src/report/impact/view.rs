@@ -494,11 +494,13 @@ impl NotReleased {
         match self {
             Self::PodStays => "a pod stays",
             Self::PodTerminating => "a pod is terminating",
-            Self::PodStuck => "a pod cannot end",
-            Self::PodReturns => "its own pod is recreated and scheduled to it again",
+            Self::PodStuck => "a pod cannot terminate",
+            Self::PodReturns => "the evicted pod is recreated and scheduled to the same device",
             Self::NoKnownPod => "no pod of its claim is known",
             Self::HardwareInUse => "the same hardware stays in use through another device",
-            Self::PodMayReturn => "its own pod may be recreated and scheduled to it again",
+            Self::PodMayReturn => {
+                "the evicted pod may be recreated and scheduled to the same device"
+            }
             Self::HardwareMayBeInUse => "the same hardware may stay in use through another device",
         }
     }

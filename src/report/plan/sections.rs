@@ -134,7 +134,7 @@ impl PlanReport {
                 )
             }
             Optimality::Bounded => format!(
-                "Not proven optimal, another set may cost less. Lower bound of the cost: {}.",
+                "Not proven optimal: another set may cost less. Lower bound of the cost: {}.",
                 bound.line()
             ),
         }

@@ -416,7 +416,7 @@ fn removal_says_what_is_schedulable_again_and_what_is_not() {
         .run(&format!("remove {name}"))
         .ended(0)
         .saying(&format!(
-            "1 device untainted, and node {} is cordoned",
+            "1 device untainted, but node {} is cordoned",
             world.node
         ));
 

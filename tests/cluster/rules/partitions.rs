@@ -146,8 +146,8 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     assert_eq!(card_row["partitionPods"], named, "{listed}");
     assert_eq!(listed["items"][2]["free"], true, "{listed}");
 
-    const STAYS: &str = "1 pod uses other partitions of this hardware and stays; `add` and \
-        `preview` include those partitions with --with-partitions.";
+    const STAYS: &str = "1 pod uses other partitions of the same hardware and stays; `add`, \
+        `preview` and `drain` include those partitions with --with-partitions.";
     let name = format!("card-{}", world.node);
     world
         .run(&format!("add {card} {KEY}:None --yes --name {name}"))
@@ -170,7 +170,7 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     world
         .run(&format!("remove {name}"))
         .ended(0)
-        .saying("1 device untainted, still in use by 1 pod on its partitions");
+        .saying("1 device untainted, but in use through partitions (pods on each device: 1)");
 }
 
 /// Two drivers publish one card: what the one has given away, the other must not offer.
@@ -191,7 +191,7 @@ fn a_card_that_is_in_use_under_the_name_of_another_driver_is_not_free() {
     assert_eq!(row(&whole)["inUseBy"], json!([half]), "{listed:#}");
     assert_eq!(row(&idle)["free"], true, "{listed:#}");
     let shown = world.run(&format!("devices {whole}")).ended(0).stdout;
-    assert!(shown.contains(&format!("no (in use by {half})")), "{shown}");
+    assert!(shown.contains(&format!("no (in use as {half})")), "{shown}");
     let free = world
         .run(&format!("devices --node {} --free -o name", world.node))
         .ended(0)
@@ -205,7 +205,7 @@ fn a_card_that_is_in_use_under_the_name_of_another_driver_is_not_free() {
     world
         .run(&format!("remove {}", names[0]))
         .ended(0)
-        .saying(&format!("1 device untainted, hardware in use by {half}"));
+        .saying(&format!("1 device untainted, but the hardware is in use as {half}"));
     world
         .run(&format!("remove {}", names[1]))
         .ended(0)
@@ -251,5 +251,5 @@ fn a_partition_of_a_card_that_is_held_whole_is_not_schedulable_again() {
     world
         .run(&format!("remove {name}"))
         .ended(0)
-        .saying("1 device untainted, and other devices of the same hardware use its counters");
+        .saying("1 device untainted, but other devices of the same hardware use the shared");
 }

@@ -212,12 +212,12 @@ fn text_that_is_neither_json_nor_yaml_is_an_error() {
         (
             "no type",
             "metadata: {name: a}",
-            "document 1: it has no apiVersion and kind",
+            "document 1: its apiVersion or kind is missing",
         ),
         (
             "no type in a list",
             &list(&[r#"{"metadata":{}}"#]),
-            "items[0]: it has no apiVersion and kind",
+            "items[0]: its apiVersion or kind is missing",
         ),
     ] {
         let line = error("input.txt", content);
@@ -624,8 +624,8 @@ fn yaml_list_that_is_cut_off_between_objects_is_an_error() {
     );
     assert_eq!(
         line,
-        "cannot read input.yaml: document 1: it has items, but no apiVersion and kind: it may be \
-         cut off"
+        "cannot read input.yaml: document 1: it has items, but its apiVersion or kind is \
+         missing: it may be cut off"
     );
 }
 

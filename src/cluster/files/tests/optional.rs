@@ -99,7 +99,7 @@ fn a_dump_without_them_is_as_complete_as_before() {
     assert_eq!(
         gap.why,
         "the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would \
-         exceed are unknown"
+         violate are unknown"
     );
 }
 
