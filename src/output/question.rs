@@ -148,8 +148,8 @@ fn wait_for_foreground(terminal: &Term) -> io::Result<()> {
     while is_in_background() {
         if !is_told {
             // A terminal that takes nothing has no answer either, which is told then.
-            let _ = terminal
-                .write_line("waiting in the background for an answer: to answer, run `fg`");
+            let _ =
+                terminal.write_line("waiting in the background for an answer: to answer, run `fg`");
             is_told = true;
         }
         // Of nothing, only for the time: unlike a sleep, it ends early if a signal comes.

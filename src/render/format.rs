@@ -112,7 +112,9 @@ impl FromStr for Format {
 
 /// Not one of the formats.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown output format \"{0}\"; known formats: table, wide, json, yaml, markdown, html, name")]
+#[error(
+    "unknown output format \"{0}\"; known formats: table, wide, json, yaml, markdown, html, name"
+)]
 pub struct UnknownFormat(pub String);
 
 /// What a report is printed on.

@@ -93,7 +93,8 @@ fn message(budget: &PodDisruptionBudget) -> Option<String> {
     // First, as upstream: numbers of an earlier generation are not those of the budget as it is.
     if !budget.is_counted() {
         return Some(
-            "the disruption controller has not processed the latest generation of the budget".to_owned(),
+            "the disruption controller has not processed the latest generation of the budget"
+                .to_owned(),
         );
     }
     if status.disruptions_allowed > 0 {

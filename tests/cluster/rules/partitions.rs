@@ -205,7 +205,9 @@ fn a_card_that_is_in_use_under_the_name_of_another_driver_is_not_free() {
     world
         .run(&format!("remove {}", names[0]))
         .ended(0)
-        .saying(&format!("1 device untainted, but the hardware is in use as {half}"));
+        .saying(&format!(
+            "1 device untainted, but the hardware is in use as {half}"
+        ));
     world
         .run(&format!("remove {}", names[1]))
         .ended(0)
