@@ -93,7 +93,7 @@ fn guards() -> String {
          starts no\nfurther unit (device, node or pool), and exits with code 5. If a guard of\n\
          --pause-if trips, a drain waits until the guard no longer trips, at most for\n\
          --timeout. The comparison of `plan --keep-available` is the opposite of a guard:\nit \
-         must be true.\n\nSignals (`the same drivers` are those of the selected devices):\n{signals}\nOperators: > >= < <= == !=\n"
+         must be true.\n\nSignals:\n{signals}\nOperators: > >= < <= == !=\n"
     )
 }
 

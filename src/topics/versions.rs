@@ -64,8 +64,9 @@ pub(super) fn versions() -> String {
         deviceSelector, some versions evict the pods of all published devices,\nand some block \
         the allocation of all devices. For old reservedFor entries, see\nthe last known \
         defect.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
-        off\nby default. With it, a reservation for a PodGroup counts for all its pods. If it\nis \
-        enabled, add --feature-gates DRAWorkloadResourceClaims=true.\n",
+        off\nby default. With it, a claim that is reserved for a PodGroup is reserved for all\npods \
+        of the group. If the gate is enabled in your cluster, add\n--feature-gates \
+        DRAWorkloadResourceClaims=true.\n",
     );
     text.push_str(&defects());
     text

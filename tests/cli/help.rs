@@ -266,7 +266,8 @@ fn subcommands_are_explained() {
 fn guards_are_explained() {
     assert_snapshot!(devicetaint("help guards").shown(), @"
     A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or
-    'devices.selected>=50%'. A guard trips if the comparison is true, or may be
+    'devices.selected>=50%'. QUANTITY is a whole number, or a percentage if the
+    signal has a % in the list. A guard trips if the comparison is true, or may be
     true because the value is unknown.
 
     If a guard of --abort-if or of a policy trips, the command changes nothing and
@@ -291,7 +292,7 @@ fn guards_are_explained() {
       workloads.down        workloads left without a ready pod
       workloads.recovering  workloads that lose pods and already lack ready pods
       namespaces.affected   namespaces of the evicted pods
-      devices.selected      selected devices; % of the devices of the same drivers
+      devices.selected      selected devices; % of all devices of their drivers
       budgets.violated      PodDisruptionBudgets that the evictions would violate
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
                             checked alone

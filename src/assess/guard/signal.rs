@@ -170,7 +170,7 @@ signals! {
         whole: Some(Whole::Devices),
         reads: [Selected],
         unsaid: "part of the data",
-        meaning: "selected devices; % of the devices of the same drivers",
+        meaning: "selected devices; % of all devices of their drivers",
         count: |_, totals| totals.devices,
     }
     /// Disruption budgets that the evictions would overdraw.

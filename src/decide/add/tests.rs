@@ -272,10 +272,16 @@ fn what_would_become_of_a_selector_that_is_dropped_depends_on_what_is_left_of_it
     };
     for selector in [by_driver, by_pool, by_device] {
         let told = refused(selector);
-        assert!(told.ends_with("it would taint more devices"), "{told}");
+        assert!(
+            told.ends_with("the rule would taint more devices"),
+            "{told}"
+        );
     }
     let told = refused(DeviceSelector::default());
-    assert!(told.ends_with("it would taint every device"), "{told}");
+    assert!(
+        told.ends_with("the rule would taint every device"),
+        "{told}"
+    );
 }
 
 #[test]

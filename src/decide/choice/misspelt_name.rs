@@ -83,12 +83,12 @@ fn ways_to(kind: &str, argument: &str) -> Vec<String> {
         }
         "namespace" => {
             format!(
-                "to explain its pods by their labels: `kubectl devicetaint explain -l LABELS \
-                -n {meant}`"
+                "to explain its pods by their labels: \
+                `kubectl devicetaint explain -l LABELS -n {meant}`"
             )
         }
-        _ => "to explain its pods by their labels: `kubectl devicetaint explain -l LABELS -n \
-            NAMESPACE`"
+        _ => "to explain its pods by their labels: \
+            `kubectl devicetaint explain -l LABELS -n NAMESPACE`"
             .to_owned(),
     };
     let mut ways = vec![way];
