@@ -68,12 +68,23 @@ impl Replacements {
     pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
         let rules = impact.rules.iter();
         let proposed: Vec<ProposedTaint> = rules.map(|rule| rule.proposed.clone()).collect();
+        Self::under(&proposed, impact, basis)
+    }
+
+    /// What could replace the devices that pods of `impact` lose while the taints of `proposed` are there, which need not
+    /// be those that evict the pods; and what is not known of that.
+    #[must_use]
+    pub fn under(
+        proposed: &[ProposedTaint],
+        impact: &Impact<'_>,
+        basis: &Basis<'_>,
+    ) -> (Self, Vec<Gap>) {
         let known = SearchBasis {
             semantics: basis.semantics,
             completeness: completeness(basis.reading),
         };
         let snapshot = &basis.reading.snapshot;
-        let found = replacement(snapshot, &proposed, impact, known);
+        let found = replacement(snapshot, proposed, impact, known);
         (Self::new(&found), gaps(&found, basis.reading))
     }
 

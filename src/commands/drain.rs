@@ -90,7 +90,8 @@ pub(super) struct DrainArgs {
 
     /// Unit of the drain: device, node or pool
     ///
-    /// Default: node with --node, else device.
+    /// Default: node with --node, else device. Selected devices that share hardware are one unit, and so are
+    /// pools that do.
     #[arg(
         long,
         value_enum,
@@ -467,6 +468,7 @@ impl DrainArgs {
         };
         let order = DrainOrder {
             name: &prepared.terms.name,
+            requester: request.requester.as_deref(),
             live: &mutation.live,
             version: self.version.version(),
             semantics: mutation.view.semantics,
@@ -515,7 +517,10 @@ impl DrainArgs {
         self.print(&prepared.terms.name, &mutation, format, context)
             .await?;
         if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {
-            context.printer.note(&next_line(&prepared.terms.name));
+            context.printer.note(&next_line(
+                &prepared.terms.name,
+                request.requester.as_deref(),
+            ));
         }
         status
     }

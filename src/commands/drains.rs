@@ -38,7 +38,12 @@ pub(super) struct StatusArgs {
 
 pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;
-    let view = Box::pin(ClusterView::of(live, args.version.version(), Detail::Names)).await?;
+    let view = Box::pin(ClusterView::of(
+        live,
+        args.version.version(),
+        Detail::Attributes,
+    ))
+    .await?;
     let mut found = drains(view.rules()?);
     for name in &args.names {
         if !found.iter().any(|drain| drain.name == *name) {

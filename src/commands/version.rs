@@ -107,7 +107,8 @@ pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStat
         // What is known is worth something to who asks what is wrong.
         Err(failure) => {
             show(&own)?;
-            Err(failure.hint("for the client version only: kubectl devicetaint version --client"))
+            Err(failure
+                .hint("for the versions of the plugin only: kubectl devicetaint version --client"))
         }
     }
 }

@@ -8,7 +8,7 @@
 //! any eviction, and the kubelet's (`Killing`) that of any end; the kubelet reports a device that cannot be prepared
 //! (`FailedPrepareDynamicResources`), and none that is not given back (seen with 1.37.0).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -235,9 +235,7 @@ impl RecordedRelease<'_> {
 pub fn how_it_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "was force-deleted before it ended",
-        PodEnd::NotObserved => {
-            "was stuck in Terminating when it was last seen; whether its containers ended is unknown"
-        }
+        PodEnd::NotObserved => "was stuck in Terminating when it was last seen",
     }
 }
 
@@ -245,9 +243,7 @@ pub fn how_it_went(end: PodEnd) -> &'static str {
 fn how_they_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "were force-deleted before they ended",
-        PodEnd::NotObserved => {
-            "were stuck in Terminating when they were last seen; whether their containers ended is unknown"
-        }
+        PodEnd::NotObserved => "were stuck in Terminating when they were last seen",
     }
 }
 
@@ -384,6 +380,30 @@ pub fn check_on(node: Option<&str>) -> String {
         "kubectl devicetaint podresources check --node {}",
         node.unwrap_or("NODE")
     )
+}
+
+/// The commands by which the kubelets of the nodes confirm the releases that `rules` record as open, with their purpose.
+#[must_use]
+pub fn confirmations(rules: &[&DeviceTaintRule]) -> Vec<String> {
+    let mut by_node: BTreeMap<Option<String>, BTreeSet<&str>> = BTreeMap::new();
+    for rule in rules {
+        for one in noted(rule) {
+            by_node
+                .entry(one.node)
+                .or_default()
+                .insert(rule.name.as_str());
+        }
+    }
+    let commands = by_node.into_iter().map(|(node, rules)| {
+        let node = node.unwrap_or_else(|| "NODE".to_owned());
+        let rules: Vec<&str> = rules.into_iter().collect();
+        format!(
+            "to confirm the release, on node {node}: kubectl devicetaint wait {} --for idle \
+            --verify-node --node {node}",
+            rules.join(" ")
+        )
+    });
+    commands.collect()
 }
 
 /// What `rules` note, one line for each device; of these `devices` alone, where some are named.
@@ -592,9 +612,9 @@ mod tests {
         let open = left(std::slice::from_ref(&rule));
         assert_eq!(open[0].noted.end, PodEnd::NotObserved);
         assert!(
-            open[0]
-                .line()
-                .contains("whether its containers ended is unknown"),
+            open[0].line().contains(
+                "was stuck in Terminating when it was last seen, and node-7 has not confirmed"
+            ),
             "{open:?}"
         );
     }

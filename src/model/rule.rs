@@ -121,6 +121,16 @@ impl DeviceSelector {
     pub fn has_names_of(&self, id: &DeviceId) -> bool {
         self.has_names(id.driver.as_str(), id.pool.as_str(), id.device.as_str())
     }
+
+    /// The one device that it names; absent if it may select several.
+    #[must_use]
+    pub fn device_id(&self) -> Option<DeviceId> {
+        Some(DeviceId {
+            driver: self.driver.clone()?,
+            pool: self.pool.clone()?,
+            device: self.device.clone()?,
+        })
+    }
 }
 
 impl From<DeviceId> for DeviceSelector {

@@ -91,8 +91,8 @@ pub enum BlockerReason {
     /// The pod was force-deleted: the API shows its devices as free, but its node has not confirmed
     /// the release.
     ForceDeleted,
-    /// The pod was stuck in Terminating when it was last seen, and is deleted; whether its containers ended
-    /// is unknown. The API shows its devices as free, but its node has not confirmed the release.
+    /// The pod was stuck in Terminating when it was last seen, and is deleted. The API shows its devices as
+    /// free, but its node has not confirmed the release.
     EndNotObserved,
     /// A workload whose pods were evicted has fewer ready pods than desired, or an unknown number.
     Recovering,

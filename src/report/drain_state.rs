@@ -9,15 +9,19 @@ use super::reference::ObjectReference;
 use super::time::Time;
 use crate::assess::DeviceBasis;
 use crate::decide::drain::{
-    DrainState, UnitProgress, UnitStage, UnitState, devices_of, requesters, untainted_line,
+    DrainState, PublishedHardware, UnitProgress, UnitStage, UnitState, devices_of, requesters,
+    untainted_line,
 };
+use crate::decide::identity::warnings;
 use crate::engine::holders::holders;
-use crate::model::RuleMetadata;
+use crate::model::{DeviceId, RuleMetadata};
 use crate::naming::age::human_duration;
+use crate::naming::phrase::few;
 
 /// The drain, with the claims and pods that hold its devices now.
 #[must_use]
 pub fn reported(drain: &DrainState, basis: &DeviceBasis<'_>) -> Drain {
+    let published = PublishedHardware::of(basis);
     Drain {
         name: drain.name.clone(),
         created_by: drain.created_by().map(str::to_owned),
@@ -27,7 +31,7 @@ pub fn reported(drain: &DrainState, basis: &DeviceBasis<'_>) -> Drain {
         units: drain
             .units
             .iter()
-            .map(|unit| of_unit(unit, basis))
+            .map(|unit| of_unit(unit, &published, basis))
             .collect(),
     }
 }
@@ -72,21 +76,33 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
     )
 }
 
-fn of_unit(unit: &UnitState, basis: &DeviceBasis<'_>) -> DrainUnit {
+fn of_unit(
+    unit: &UnitState,
+    published: &PublishedHardware<'_>,
+    basis: &DeviceBasis<'_>,
+) -> DrainUnit {
     let devices = devices_of(unit, basis);
-    let messages = match &unit.progress {
+    let mut messages = match &unit.progress {
         UnitProgress::Reversed(why) => vec![why.clone()],
         UnitProgress::Draining => vec![draining_message(stage_time(unit), basis.now)],
         UnitProgress::Waiting | UnitProgress::Blocked | UnitProgress::Idle | UnitProgress::Held => {
             Vec::new()
         }
     };
-    let holding = holders(&basis.reading.snapshot, &devices);
+    let names = published.names(&devices, &unit.rules);
+    let holding = holders(&basis.reading.snapshot, &names);
     // The recorded stage is of the past. A claim that holds a device now contradicts it.
     let is_used_again = unit.progress == UnitProgress::Idle && !holding.is_empty();
-    let mut messages = messages;
     if is_used_again {
         messages.push("was idle, but a claim holds a device again".to_owned());
+    }
+    let drift = warnings(&unit.rules, basis.reading, basis.semantics).into_iter();
+    messages.extend(drift.map(|warning| warning.message));
+    let elsewhere = holding.iter().flat_map(|holder| &holder.devices);
+    let elsewhere: BTreeSet<&DeviceId> = elsewhere.filter(|id| !devices.contains(*id)).collect();
+    if !elsewhere.is_empty() {
+        let names: Vec<String> = elsewhere.iter().map(ToString::to_string).collect();
+        messages.push(format!("its hardware is allocated as {}", few(&names)));
     }
     // Of a reversed unit, the reason is named already.
     let left = match &unit.progress {
@@ -167,8 +183,9 @@ mod tests {
                 name: "node-1".to_owned(),
                 devices,
             };
-            let now = progress_now(Some(&drain), &unit, 1, &basis);
-            let grown = progress_now(Some(&drain), &unit, 2, &basis);
+            let published = PublishedHardware::of(&basis);
+            let now = progress_now(Some(&drain), &unit, 1, &published, &basis);
+            let grown = progress_now(Some(&drain), &unit, 2, &published, &basis);
             assert_eq!(grown, UnitProgress::Draining);
             let shown = reported(&drain, &basis).units.remove(0);
             (now, shown.unit_stage, shown.messages.len())

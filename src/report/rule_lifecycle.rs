@@ -218,7 +218,7 @@ pub fn release_lines(
     let deciding: Vec<String> = deciding.map(|kind| format!("{kind}s")).collect();
     if !deciding.is_empty() {
         let unknown = format!(
-            "unknown whether devices are schedulable again: {} not readable",
+            "cannot tell whether the devices are schedulable again: {} not readable",
             deciding.join(" and ")
         );
         let held: Vec<String> = released.iter().filter_map(held).collect();
@@ -792,8 +792,9 @@ mod tests {
             ),
         ] {
             let unread: BTreeSet<Kind> = unread.into_iter().collect();
-            let unknown =
-                format!("unknown whether devices are schedulable again: {what} not readable");
+            let unknown = format!(
+                "cannot tell whether the devices are schedulable again: {what} not readable"
+            );
             let lines =
                 |released: &[DeviceRelease<'_>]| release_lines(released, &BTreeSet::new(), &unread);
             assert_eq!(lines(&[]), [unknown.as_str()]);

@@ -12,6 +12,9 @@ use crate::engine::settle::{Goal, Observation, OpenCondition, WaitFacts, WaitSte
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::{counted, few};
 
+/// How many open conditions a look describes while the wait goes on.
+const LEFT_WHILE_WAITING: usize = 64;
+
 /// What one look has shown, for whoever waits.
 pub struct WaitProgress {
     /// What to do next.
@@ -26,7 +29,7 @@ pub struct WaitProgress {
     pub pods: usize,
     /// How many of them are still left, as last observed.
     pub pods_left: usize,
-    /// What remains; only when the wait ends with that.
+    /// What remains: all of it when the wait ends with that, else the first few.
     pub left: Vec<Blocker>,
     /// The pods that were deleted by force, by name.
     pub not_released: Vec<UnreleasedPod>,
@@ -48,17 +51,14 @@ impl WaitProgress {
             (None, Some(open)) => format!("{state}; {}", Blocker::new(open, now).message),
             (None, None) => state.clone(),
         };
-        // Only for an end that prints it: looks are many, and each may have thousands of open conditions.
-        let left = match seen.step {
-            WaitStep::TimedOut | WaitStep::ComesBack | WaitStep::NotSeenReleased => seen
-                .open
-                .iter()
-                .map(|open| Blocker::new(open, now))
-                .collect(),
-            WaitStep::Met | WaitStep::WaitUntil(_) | WaitStep::ReadAgain | WaitStep::Never(_) => {
-                Vec::new()
-            }
+        // Looks are many, and each may have thousands of open conditions: all are for an end that prints them.
+        let shown = match seen.step {
+            WaitStep::TimedOut | WaitStep::ComesBack | WaitStep::NotSeenReleased => usize::MAX,
+            WaitStep::WaitUntil(_) | WaitStep::ReadAgain => LEFT_WHILE_WAITING,
+            WaitStep::Met | WaitStep::Never(_) => 0,
         };
+        let left = seen.open.iter().take(shown);
+        let left = left.map(|open| Blocker::new(open, now)).collect();
         Self {
             step: seen.step,
             rules: facts.rules.to_vec(),
@@ -204,10 +204,7 @@ mod tests {
             progress.line
         );
         assert_eq!((progress.pods, progress.last_due), (3, Some(until)));
-        assert!(
-            progress.left.is_empty(),
-            "that is told when the time is over"
-        );
+        assert_eq!(progress.left.len(), 1);
         let over = WaitProgress::new(seen(WaitStep::TimedOut), facts(&left), testing::now());
         assert_eq!(over.left.len(), 1);
         let rules = WaitProgress::of_rules(seen(WaitStep::ReadAgain), facts(&[]), testing::now());

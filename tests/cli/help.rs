@@ -10,7 +10,7 @@ fn help_of_the_program() {
     Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 
     DRA (Dynamic Resource Allocation) is the Kubernetes API for devices such as GPUs. A DeviceTaintRule
-    with effect NoExecute evicts every pod that uses a selected device and does not tolerate the rule's
+    with effect NoExecute evicts the pods that use a selected device and do not tolerate the rule's
     taint. These evictions ignore PodDisruptionBudgets, and are immediate unless a matching toleration
     has tolerationSeconds. This plugin shows the affected pods in advance, with the same logic as the
     device-taint-eviction controller of Kubernetes.

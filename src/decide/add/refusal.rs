@@ -31,8 +31,8 @@ pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
         ))
     };
     failure.hint(format!(
-        "to wait for the deletion: kubectl devicetaint wait {name} --for deleted \
-        --ignore-not-found; then run the same command again"
+        "to wait for the deletion before running the same command again: kubectl devicetaint wait \
+        {name} --for deleted --ignore-not-found"
     ))
 }
 

@@ -43,9 +43,12 @@ pub fn collapsed(
     // Drivers come before pools, so that devices which a driver stands for are not collapsed into pools as
     // well.
     for whole in wholes(reading, semantics) {
-        let stands_for =
-            |selector: &DeviceSelector| one(selector).is_some_and(|id| whole.devices.contains(&id));
-        let named: BTreeSet<DeviceId> = left.iter().filter_map(one).collect();
+        let stands_for = |selector: &DeviceSelector| {
+            selector
+                .device_id()
+                .is_some_and(|id| whole.devices.contains(&id))
+        };
+        let named: BTreeSet<DeviceId> = left.iter().filter_map(DeviceSelector::device_id).collect();
         if whole.devices.len() < 2 || !whole.devices.is_subset(&named) {
             continue;
         }
@@ -134,15 +137,6 @@ fn wholes(reading: &Reading, semantics: &Semantics) -> Vec<Whole> {
     drivers.chain(pools).collect()
 }
 
-/// The one device that a selector names.
-fn one(selector: &DeviceSelector) -> Option<DeviceId> {
-    Some(DeviceId {
-        driver: selector.driver.clone()?,
-        pool: selector.pool.clone()?,
-        device: selector.device.clone()?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,7 +177,7 @@ mod tests {
                 node: None,
                 results: vec![AllocationResult {
                     request: "gpu".into(),
-                    device: one(&device::parse(device).unwrap()).unwrap(),
+                    device: device::parse(device).unwrap().device_id().unwrap(),
                     admin_access: false,
                     share_id: None,
                     tolerations: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::published_hardware::PublishedHardware;
 use super::state::{DrainState, UnitProgress, UnitState};
 use super::unit::Unit;
 use crate::assess::DeviceBasis;
@@ -9,18 +10,21 @@ use crate::engine::holders::holders;
 use crate::engine::{self, ProposedTaint};
 use crate::model::DeviceId;
 
-/// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its devices
-/// again, or while that is unknown: a pod that tolerates the taint may have come since. Nor is one that gets more `rules` than
+/// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its hardware
+/// again, under any `published` name, or while that is unknown: a pod that tolerates the taint may have come since. Nor is one that gets more `rules` than
 /// it has, since it has a device more.
 #[must_use]
 pub fn progress_now(
     state: Option<&DrainState>,
     unit: &Unit,
     rules: usize,
+    published: &PublishedHardware<'_>,
     basis: &DeviceBasis<'_>,
 ) -> UnitProgress {
-    let is_held = !holders(&basis.reading.snapshot, &unit.devices).is_empty();
     let recorded = state.and_then(|state| state.unit(&unit.name));
+    let known = recorded.map_or(&[][..], |unit| &unit.rules);
+    let names = published.names(&unit.devices, known);
+    let is_held = !holders(&basis.reading.snapshot, &names).is_empty();
     let has_fewer = recorded.is_some_and(|unit| unit.rules.len() < rules);
     match recorded.map(|unit| &unit.progress) {
         None => UnitProgress::Waiting,
@@ -36,14 +40,8 @@ pub fn devices_of(unit: &UnitState, basis: &DeviceBasis<'_>) -> BTreeSet<DeviceI
     let taints = ProposedTaint::of_rules(&unit.rules, basis.now);
     let selected = engine::selection(&basis.reading.snapshot, &taints, basis.semantics).devices;
     // Also those that are not published, or whose slices could not be read: each rule names its device.
-    let named = unit.rules.iter().filter_map(|rule| {
-        let selector = rule.selector.as_ref()?;
-        Some(DeviceId {
-            driver: selector.driver.clone()?,
-            pool: selector.pool.clone()?,
-            device: selector.device.clone()?,
-        })
-    });
+    let named = unit.rules.iter();
+    let named = named.filter_map(|rule| rule.selector.as_ref()?.device_id());
     selected.into_iter().chain(named).collect()
 }
 
@@ -69,7 +67,8 @@ mod tests {
             let devices = devices_of(&drain.units[0], &basis);
             assert_eq!(devices.len(), 1);
             let name = "node-1".to_owned();
-            progress_now(state, &Unit { name, devices }, rules, &basis)
+            let published = PublishedHardware::of(&basis);
+            progress_now(state, &Unit { name, devices }, rules, &published, &basis)
         };
         assert_eq!(stage(Some(&drain), 1, &reading), UnitProgress::Idle);
         assert_eq!(stage(Some(&drain), 2, &reading), UnitProgress::Draining);

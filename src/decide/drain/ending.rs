@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{UnitProgress, drains};
 use super::unit_run::UnitEnd;
+use crate::decide::unreleased_devices::confirmations;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::{counted, few};
@@ -24,6 +25,10 @@ pub struct DrainEnd {
     pub skipped: BTreeMap<String, String>,
     /// Why the rules could not be read at the end; absent if they were.
     pub unread: Option<String>,
+    /// Who needs the devices out of service, as this command was told.
+    pub requester: Option<String>,
+    /// Commands by which the kubelet confirms that devices are released, with their purpose: another run cannot.
+    pub confirmations: Vec<String>,
 }
 
 impl DrainEnd {
@@ -87,7 +92,10 @@ impl DrainEnd {
                 let failure = reversed.into_iter().fold(failure, |failure, line| {
                     failure.detail(format!("reversed by another user or program: {line}"))
                 });
-                let advice = interrupted(&self.name).into_iter();
+                let confirmations = self.confirmations.iter();
+                let failure =
+                    confirmations.fold(failure, |failure, line| failure.hint(line.clone()));
+                let advice = interrupted(&self.name, self.requester.as_deref()).into_iter();
                 Err(advice.fold(failure, Failure::hint))
             }
         }
@@ -107,6 +115,8 @@ impl DrainEnd {
         };
         let state = drains(rules).into_iter().find(|it| it.name == self.name);
         let units = state.map(|state| state.units).unwrap_or_default();
+        let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
+        self.confirmations = confirmations(&rules);
         let reported = self.reversed_names();
         let there: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
         let mut reversed: BTreeMap<String, String> = self
@@ -200,27 +210,36 @@ impl DrainEnd {
 
 /// How to continue or undo an interrupted drain.
 #[must_use]
-pub fn interrupted(name: &str) -> Vec<String> {
+pub fn interrupted(name: &str, requester: Option<&str>) -> Vec<String> {
     vec![
         "to continue: run the same command again".to_owned(),
-        format!(
-            "to undo the drain: kubectl devicetaint restore {}",
-            word(name)
-        ),
+        format!("to undo the drain: {}", restoration(name, requester)),
     ]
 }
 
 /// The next command after a finished drain.
 #[must_use]
-pub fn next_line(name: &str) -> String {
+pub fn next_line(name: &str, requester: Option<&str>) -> String {
     format!(
-        "next: when the work is done, run kubectl devicetaint restore {}",
-        word(name)
+        "next: when the work is done, run {}",
+        restoration(name, requester)
+    )
+}
+
+/// The command that restores the drain, on behalf of its requester if it has one: others may not.
+fn restoration(name: &str, requester: Option<&str>) -> String {
+    let on_behalf = requester.map(|requester| format!(" --requester {}", word(requester)));
+    format!(
+        "kubectl devicetaint restore {}{}",
+        word(name),
+        on_behalf.unwrap_or_default()
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::decide::testing::named;
     use crate::model::{Effect, RuleMetadata};
@@ -233,6 +252,8 @@ mod tests {
             waiting: vec!["node-2".to_owned()],
             skipped: BTreeMap::new(),
             unread: None,
+            requester: None,
+            confirmations: Vec::new(),
         }
     }
 
@@ -297,6 +318,11 @@ mod tests {
         );
         assert_eq!(failure.hints().len(), 2);
         assert!(failure.hints()[1].ends_with("restore fw"));
+        let mut requested = ended(UnitEnd::Blocked(vec!["x".to_owned()]));
+        requested.requester = Some("team a".to_owned());
+        let failure = requested.status().unwrap_err();
+        assert!(failure.hints()[1].ends_with("restore fw --requester 'team a'"));
+        assert!(next_line("fw", Some("b")).ends_with("restore fw --requester b"));
         let mut end = ended(UnitEnd::Blocked(vec!["x".to_owned()]));
         let reversed = UnitEnd::Reversed("rule b was removed".to_owned());
         end.units.push(("node-3".to_owned(), reversed));
@@ -365,6 +391,31 @@ mod tests {
             details(before, &[rule("b", "node-2")]),
             ["unit node-1: rule a was removed"],
             "each once"
+        );
+    }
+
+    #[test]
+    fn what_only_a_kubelet_confirms_is_not_left_to_another_run() {
+        let mut rule = named("a", "NoSchedule");
+        let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+        rule.metadata.labels.extend([label]);
+        let record = json!([{
+            "device": "gpu.example.com/node-1/gpu-0",
+            "pod": "team-a/slow",
+            "node": "node-1",
+            "seen": "2026-11-21T01:00:00Z",
+        }]);
+        let note = (RuleMetadata::NOT_RELEASED.to_owned(), record.to_string());
+        rule.metadata.annotations.extend([note]);
+        let mut end = ended(UnitEnd::Blocked(vec!["x".to_owned()]));
+        end.observe(Ok(&[rule]));
+        assert_eq!(
+            end.status().unwrap_err().hints(),
+            [
+                "to confirm the release, on node node-1: kubectl devicetaint wait a --for idle --verify-node --node node-1",
+                "to continue: run the same command again",
+                "to undo the drain: kubectl devicetaint restore fw",
+            ]
         );
     }
 

@@ -44,6 +44,16 @@ pub struct UnitFacts {
     pub not_idle: Vec<String>,
 }
 
+impl UnitFacts {
+    /// Why devices without a pod are not idle, one reason each.
+    pub(super) fn why_not_idle(&self) -> Vec<String> {
+        if self.not_idle.is_empty() {
+            return vec!["the devices are not known to be idle yet".to_owned()];
+        }
+        self.not_idle.clone()
+    }
+}
+
 /// Whether the rules of a unit are as the drain made them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RuleState {

@@ -23,6 +23,7 @@
 //! | Pods that cannot terminate, and when the others are gone | `termination` |
 //! | Mechanisms by which pods are removed | `means` |
 //! | The next step of one unit | `unit_run` |
+//! | Limits of a unit | `unit_limits` |
 //! | Deployments that create new pods first, and the progress of a restart | `restart` |
 //! | How each pod of a unit is removed: by a restart, an eviction, or not yet | `restart_run` |
 //! | Facts about one unit, as observed at one time | `facts` |
@@ -30,8 +31,10 @@
 //! | Pauses and aborts between units | `pause` |
 //! | The size of a drain, and units whose rules were removed, as recorded on its rules | `completeness` |
 //! | Whether the rules of a drain select all devices of its nodes | `coverage` |
+//! | All names under which the hardware of a unit is published | `published_hardware` |
 //! | Workloads of a drain, as recorded on its rules, and whether they are ready | `recorded_workloads` |
 //! | Whether the devices of an idle unit are safe to pull | `removal_safety` |
+//! | Whether the pods that a drain evicts find other devices | `replacements` |
 //! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
 //! | Reasons why restored devices cannot be allocated | `released` |
@@ -51,9 +54,11 @@ mod order;
 mod pause;
 mod planned;
 mod pod_class;
+mod published_hardware;
 mod recorded_workloads;
 mod released;
 mod removal_safety;
+mod replacements;
 mod requesters;
 mod restart;
 mod restart_plan;
@@ -66,6 +71,7 @@ mod terms;
 #[cfg(test)]
 pub(crate) mod testing;
 mod unit;
+mod unit_limits;
 mod unit_run;
 mod view;
 #[cfg(test)]
@@ -87,22 +93,25 @@ pub use planned::{
     refuse_other_cluster, refuse_outdated,
 };
 pub use pod_class::{Inclusions, PodClass};
+pub use published_hardware::PublishedHardware;
 pub use recorded_workloads::{
     RecordedWorkloads, not_ready, recorded_names, recorded_states, recorded_workloads,
     recording_patch, workloads_to_record,
 };
 pub use released::kept_back;
 pub use removal_safety::{RemovalSafety, removal_safety};
+pub use replacements::drain_replacements;
 pub use requesters::{Restorer, Withdrawal, joined, parse_requester, requesters, withdraw};
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan, replaced_already};
 pub use restart_run::RestartReply;
 pub use stage::UnitStage;
-pub use start::{DrainPlan, failing_jobs, least_time, plan_lines, refuse_start};
+pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
 pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, wanted};
 pub use termination::{Terminations, rest_of_grace};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
-pub use unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
+pub use unit_limits::UnitLimits;
+pub use unit_run::{EvictionReply, UnitEnd, UnitRun, UnitStep};
 pub use view::{DrainProgress, DrainView, StagedUnit, combined, staged_units};
 pub use watch::{rule_state, settled_in};

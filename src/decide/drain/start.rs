@@ -11,7 +11,7 @@ use super::pod_class::{PodClass, Treatment};
 use super::restart_plan::RestartPlan;
 use super::termination::Terminations;
 use super::unit::Unit;
-use super::unit_run::UnitLimits;
+use super::unit_limits::UnitLimits;
 use crate::assess::Replacements;
 use crate::engine::Impact;
 use crate::engine::job_fate::JobFate;
@@ -279,10 +279,29 @@ fn matches_failure(fate: Option<&JobFate>) -> bool {
     }
 }
 
-/// The time that grace periods may take: pods of one workload are evicted one after the other, those of different
-/// workloads side by side.
+/// The longest time that grace periods may take: units are drained one after the other, and so are the pods of a workload
+/// within a unit; those of different workloads are evicted side by side.
 #[must_use]
-pub fn least_time(leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
+pub fn grace_time(units: &[Unit], leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
+    // A pod leaves with the first of its units.
+    let unit_of = |uid: &Uid| {
+        let found = impact.pods.iter().find(|found| found.pod.uid == *uid)?;
+        let results = || found.claims.iter().flat_map(|claim| &claim.results);
+        units
+            .iter()
+            .position(|unit| results().any(|result| unit.devices.contains(&result.device)))
+    };
+    let mut by_unit: BTreeMap<Option<usize>, Vec<&UnitPod>> = BTreeMap::new();
+    for pod in leaving {
+        by_unit.entry(unit_of(&pod.uid)).or_default().push(pod);
+    }
+    by_unit
+        .values()
+        .map(|pods| grace_time_of_unit(pods, impact))
+        .sum()
+}
+
+fn grace_time_of_unit(leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
     let grace: BTreeMap<&Uid, i64> = impact
         .pods
         .iter()
@@ -303,7 +322,8 @@ pub fn least_time(leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
 
 /// What becomes of pods of the class: a verb, and under which condition.
 fn treated(class: PodClass, limits: &UnitLimits) -> (&'static str, &'static str) {
-    match class.treatment(limits.included) {
+    let treatment = class.treatment(limits.included);
+    match treatment {
         Treatment::Evicted => ("evicts", ""),
         Treatment::Kept | Treatment::Stays(_) | Treatment::NeedsConsent(_) => {
             let by_taint = limits.means == Means::Taint;
@@ -311,7 +331,12 @@ fn treated(class: PodClass, limits: &UnitLimits) -> (&'static str, &'static str)
                 // Effect NoExecute does not ask about classes.
                 (true, true, _) => ("evicts", " too (effect NoExecute evicts them)"),
                 (true, false, Some(_)) => ("does not evict", " before effect NoExecute is set"),
-                (true, false, None) | (false, ..) => ("does not evict", ""),
+                (true, false, None) | (false, ..) => match treatment {
+                    Treatment::Stays(_) => ("does not evict", ", so the unit cannot become idle"),
+                    Treatment::Evicted | Treatment::Kept | Treatment::NeedsConsent(_) => {
+                        ("does not evict", "")
+                    }
+                },
             }
         }
     }
@@ -326,8 +351,8 @@ mod tests {
     use crate::assess::ClaimReplacement;
     use crate::decide::drain::restart::{RestartBlocker, RestartProgress, RestartState};
     use crate::decide::drain::restart_plan::PlannedRestart;
-    use crate::decide::drain::testing::unit_pod;
-    use crate::report::testing::{device, name, pod as running};
+    use crate::decide::drain::testing::{unit_pod, used};
+    use crate::report::testing::{device, evicted, impact, name, pod as running};
 
     fn limits() -> UnitLimits {
         UnitLimits {
@@ -512,9 +537,9 @@ mod tests {
             let later = ("does not evict", " before effect NoExecute is set");
             assert_eq!(by(class, Means::Auto, force), later);
         }
-        for class in [PodClass::TolerantMonitor, PodClass::Tolerant] {
-            assert_eq!(by(class, Means::Taint, force), stays);
-        }
+        assert_eq!(by(PodClass::TolerantMonitor, Means::Taint, force), stays);
+        let blocks = ("does not evict", ", so the unit cannot become idle");
+        assert_eq!(by(PodClass::Tolerant, Means::Taint, force), blocks);
         assert_eq!(by(PodClass::Replicated, Means::Taint, None), ("evicts", ""));
     }
 
@@ -549,6 +574,39 @@ mod tests {
           already terminating: team-a/nr7
           expected time: unknown, because 1 pod cannot terminate until nodes and drivers are running again: team-a/nr7 (node node-7 is NotReady); at most 60s for each unit (--timeout)
         ");
+    }
+
+    #[test]
+    fn grace_periods_of_units_follow_each_other_and_workloads_of_a_unit_go_side_by_side() {
+        let second = |device: &str| {
+            let mut used = used();
+            used.result.device = self::device(device);
+            used
+        };
+        let used = [used(), second("gpu-1"), second("gpu-1")];
+        let pods = [("web", 5), ("api", 7), ("train", 20)].map(|(name, grace)| {
+            let mut pod = running("team-a", name);
+            pod.grace_period_seconds = grace;
+            pod
+        });
+        let impacts = pods.iter().zip(&used).map(|(pod, used)| {
+            let mut impact = evicted(pod, 0);
+            impact.claims = vec![used.claim_use()];
+            impact
+        });
+        let impact = impact(impacts.collect());
+        let leaving: Vec<UnitPod> = pods
+            .iter()
+            .map(|pod| unit_pod(pod, PodClass::Unmanaged))
+            .collect();
+        let leaving: Vec<&UnitPod> = leaving.iter().collect();
+        let unit = |devices: &[&str]| Unit {
+            name: devices.join("+"),
+            devices: devices.iter().map(|name| device(name)).collect(),
+        };
+        let seconds = |units: &[Unit]| grace_time(units, &leaving, &impact).as_secs();
+        assert_eq!(seconds(&[unit(&["gpu-0"]), unit(&["gpu-1"])]), 25);
+        assert_eq!(seconds(&[unit(&["gpu-0", "gpu-1"])]), 20);
     }
 
     #[test]

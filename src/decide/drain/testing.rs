@@ -147,7 +147,7 @@ pub fn owned(name: &str, owner: Option<(&str, &str)>) -> Pod {
 /// The device of a claim, as a pod uses it.
 pub struct Used {
     claim: NamespacedName,
-    result: AllocationResult,
+    pub result: AllocationResult,
 }
 
 /// One device.

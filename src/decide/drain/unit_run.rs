@@ -13,11 +13,12 @@ use std::time::Duration;
 
 use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
 use super::means::Means;
-use super::pod_class::{Inclusions, Treatment};
+use super::pod_class::Treatment;
 use super::recorded_workloads::RecordedWorkloads;
 use super::restart::RestartState;
 use super::restart_run::{Departure, RestartReply, RestartRun};
 use super::state::UnitProgress;
+use super::unit_limits::UnitLimits;
 use crate::model::{Kind, NamespacedName, Uid};
 
 /// Delay before the first retry of a refused eviction.
@@ -26,21 +27,6 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
 /// Longest time between two observations of a unit: a replacement that is ready is noticed so late.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// Limits of a unit: which pods it evicts, by which mechanism, and for how long.
-#[derive(Clone, Copy, Debug)]
-pub struct UnitLimits {
-    /// Mechanism by which pods are evicted.
-    pub means: Means,
-    /// Classes of pods that are evicted only with a flag.
-    pub included: Inclusions,
-    /// When pods that could not be evicted are evicted with effect NoExecute; absent if never.
-    pub force_after: Option<Duration>,
-    /// When the unit ends as blocked.
-    pub timeout: Duration,
-    /// Whether replacements may stay pending because no device is available.
-    pub accepts_unplaceable: bool,
-}
 
 /// Next step of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -460,6 +446,11 @@ impl UnitRun {
         touched.filter(|uid| !self.is_whole(facts, uid))
     }
 
+    /// Whether the workload lost pods to this drain and is not ready again.
+    pub(super) fn is_broken(&self, facts: &UnitFacts, uid: &Uid) -> bool {
+        self.broken(facts).any(|broken| broken == uid)
+    }
+
     fn is_whole(&self, facts: &UnitFacts, uid: &Uid) -> bool {
         // Workloads were read: one that is missing was deleted.
         let Some(workload) = facts.workloads.get(uid) else {
@@ -521,9 +512,7 @@ impl UnitRun {
             return if facts.is_idle {
                 done(UnitEnd::Idle, facts)
             } else {
-                let unknown = vec!["the devices are not known to be idle yet".to_owned()];
-                let waits = Some(facts.not_idle.clone()).filter(|lines| !lines.is_empty());
-                self.wait_or_block(is_over, elapsed, waits.unwrap_or(unknown))
+                self.wait_or_block(is_over, elapsed, facts.why_not_idle())
             };
         }
         let kept = |pod: &UnitPod| {
@@ -616,7 +605,7 @@ fn done(end: UnitEnd, facts: &UnitFacts) -> UnitStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::pod_class::PodClass;
+    use crate::decide::drain::pod_class::{Inclusions, PodClass};
     use crate::decide::drain::recorded_workloads::RecordedWorkload;
     use crate::decide::drain::restart::RestartProgress;
     use crate::decide::drain::testing::unit_pod;

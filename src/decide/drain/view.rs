@@ -220,8 +220,12 @@ impl DrainView<'_> {
     }
 
     fn left_heading(&self) -> String {
-        let pods = counted(self.pods().len(), "pod");
-        format!("{pods} left")
+        match self.pods().len() {
+            // Without this data, the number of pods is unknown.
+            _ if !self.facts.unread.is_empty() => "left".to_owned(),
+            0 => "not idle".to_owned(),
+            pods => format!("{} left", counted(pods, "pod")),
+        }
     }
 
     /// The pods that the unit waits for.
@@ -260,9 +264,12 @@ impl DrainView<'_> {
         // Without this data, the pods that are left are unknown.
         let left: Vec<Reason> = unread.chain(pods).chain(claims).collect();
         if left.is_empty() && !self.facts.is_idle {
-            return vec![Reason::new(
-                "the devices are not known to be idle yet".to_owned(),
-            )];
+            return self
+                .facts
+                .why_not_idle()
+                .into_iter()
+                .map(Reason::new)
+                .collect();
         }
         left
     }
@@ -309,13 +316,25 @@ impl DrainView<'_> {
             .filter(|pod| self.run.leaves(pod))
             .collect();
         match self.run.obstacle(self.facts, &leaving, pod) {
-            Some(EvictionObstacle::Workload(uid)) => {
-                format!("not evicted yet, waits for {}", self.workload(uid))
+            Some(EvictionObstacle::Workload(uid)) if self.run.is_broken(self.facts, uid) => {
+                format!(
+                    "not evicted yet, waits until {} is ready",
+                    self.workload(uid)
+                )
             }
-            Some(EvictionObstacle::Pod(other)) => match &other.workload {
-                Some(uid) => format!("not evicted yet, waits for {}", self.workload(uid)),
-                None => format!("not evicted yet, waits for pod {}", other.name),
-            },
+            Some(EvictionObstacle::Workload(uid)) => format!(
+                "not evicted yet, waits for another unit that drains pods of {}",
+                self.workload(uid)
+            ),
+            Some(EvictionObstacle::Pod(other)) if other.is_terminating => {
+                format!(
+                    "not evicted yet, waits until pod {} has terminated",
+                    other.name
+                )
+            }
+            Some(EvictionObstacle::Pod(other)) => {
+                format!("not evicted yet, pod {} is evicted first", other.name)
+            }
             None => "not evicted yet".to_owned(),
         }
     }
@@ -451,11 +470,11 @@ fn shortened(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::drain::UnitLimits;
     use crate::decide::drain::facts::RuleState;
     use crate::decide::drain::means::Means;
     use crate::decide::drain::pod_class::{Inclusions, PodClass};
     use crate::decide::drain::testing::unit_pod;
-    use crate::decide::drain::unit_run::UnitLimits;
     use crate::report::testing::pod;
 
     fn limits() -> UnitLimits {

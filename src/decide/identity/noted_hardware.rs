@@ -81,12 +81,7 @@ pub(super) fn named(selector: &DeviceSelector) -> Option<DeviceId> {
     let is_plain = selector.device_class.is_none()
         && selector.expressions.is_empty()
         && selector.unknown_fields.is_empty();
-    let id = DeviceId {
-        driver: selector.driver.clone()?,
-        pool: selector.pool.clone()?,
-        device: selector.device.clone()?,
-    };
-    is_plain.then_some(id)
+    selector.device_id().filter(|_| is_plain)
 }
 
 impl RuleDraft {

@@ -261,7 +261,7 @@ pub(super) fn root_cause(
         }
         RootCause::Unknown(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!("waits for devices, reason unknown: {}", why.join("; "))
+            format!("waits for devices for an unknown reason: {}", why.join("; "))
         }
     }
 }

@@ -93,7 +93,7 @@ impl FieldReference {
     /// What was asked about.
     pub(super) fn question() -> Option<Self> {
         Some(Self {
-            object: "question".to_owned(),
+            object: "proposed taint".to_owned(),
             field_path: String::new(),
         })
     }

@@ -487,7 +487,7 @@ mod tests {
                 5,
                 &[(NotReleased::PodReturns, 4), (NotReleased::PodStays, 1)]
             ),
-            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (the evicted pod is recreated and scheduled to the same device)"
+            "; none of the 5 devices is free then; not free: 1 (not all of its pods are evicted), 4 (the evicted pod is recreated and scheduled to the same device)"
         );
         let why = |change: &dyn Fn(&mut Pod)| {
             let mut report = Example::new().report();
@@ -560,7 +560,7 @@ mod tests {
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
-            "; 1 of the 3 devices is free then, unless a pod from another device is scheduled to it; not free: 1 (a pod stays); not known to be free: \
+            "; 1 of the 3 devices is free then, unless a pod from another device is scheduled to it; not free: 1 (not all of its pods are evicted); not known to be free: \
              1 (the evicted pod may be recreated and scheduled to the same device)"
         );
         assert_eq!(

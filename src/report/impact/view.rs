@@ -231,7 +231,7 @@ pub struct Summary {
     pub node_count: usize,
     /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
     pub workload_count: usize,
-    /// PodDisruptionBudgets that the evictions would exceed.
+    /// PodDisruptionBudgets that the evictions would violate.
     #[serde(default)]
     pub violated_budget_count: usize,
     /// Workloads of replicated pods that would have no ready pod left.
@@ -492,7 +492,7 @@ impl NotReleased {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::PodStays => "a pod stays",
+            Self::PodStays => "not all of its pods are evicted",
             Self::PodTerminating => "a pod is terminating",
             Self::PodStuck => "a pod cannot terminate",
             Self::PodReturns => "the evicted pod is recreated and scheduled to the same device",

@@ -62,7 +62,7 @@ fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_nothing_he
     scene.stage.budget("web", 1);
     scene.pending("critical", "critical", 0);
     let run = scene.make_room("--yes").ended(1);
-    run.saying("nearest:").saying("--force");
+    run.saying("nearest set:").saying("--force");
     let report = scene.make_room("--yes -o json").ended(1);
     let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
     assert_eq!(report["roomOutcome"], "NothingHelps", "{report:#}");

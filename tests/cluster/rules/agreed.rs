@@ -128,7 +128,7 @@ fn what_gitops_applies_is_braked_without_a_question_and_with_a_hint() {
     world
         .run(&format!("deescalate {name} --to None"))
         .ended(0)
-        .saying("applied by Argo CD (application racks), which will revert the change");
+        .saying("applied by Argo CD (application racks), which will revert this change");
     world
         .run(&format!("remove {name}"))
         .ended(4)

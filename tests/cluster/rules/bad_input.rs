@@ -58,7 +58,8 @@ fn who_may_not_look_at_devices_may_still_remove_and_brake() {
     // A rule that kept no device from being allocated sets none free.
     let silent = world.run(&format!("remove {name} --others")).ended(0);
     assert!(!silent.stderr.contains("schedulable"), "{silent:#?}");
-    let unknown = "unknown whether devices are schedulable again: ResourceSlices not readable";
+    let unknown =
+        "cannot tell whether the devices are schedulable again: ResourceSlices not readable";
     let removed = world
         .seen_by(&without_slices.kubeconfig)
         .run(&format!("remove {other} --others -o json"))

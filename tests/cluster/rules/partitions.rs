@@ -84,6 +84,25 @@ fn the_rules_on_partitions_are_meant_by_the_card_to_look_and_named_to_change() {
     world.run(&format!("list {card}")).ended(1);
 }
 
+/// One after the other, neither the card nor its partitions would become idle.
+#[test]
+fn a_card_is_drained_together_with_its_partitions() {
+    let world = block_on(world(ControlPlane::shared()));
+    let card = uuid(&world);
+    let drain = format!("drain {card} --name {} --yes --settle 1s", world.node);
+    let alone = world.run(&format!("{drain} --timeout 3s --include-unmanaged"));
+    alone
+        .ended(5)
+        .saying("the unit cannot become idle (--with-partitions drains partitions)")
+        .saying("half-0 is allocated to claim");
+    world.run(&format!("restore {} --yes", world.node)).ended(0);
+    let flags = "--with-partitions --include-unmanaged --accept-unplaceable --dry-run";
+    world
+        .run(&format!("{drain} {flags}"))
+        .ended(0)
+        .saying("3 devices in 1 unit, one unit at a time");
+}
+
 /// What a wait recorded about a partition keeps the card from being idle.
 #[test]
 fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::look::{recordable, unread};
 use super::order::{DrainRun, begun_first, names_by_unit};
 use super::restart::may_restart;
-use crate::assess::{Replacements, Sibling};
+use crate::assess::Sibling;
 use crate::cluster::WriteMode;
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
@@ -17,15 +17,17 @@ use crate::decide::choice::{
 };
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, Means, PlanFile, PlannedFacts, RecordedWorkloads, RestartFacts,
-    RestartPlan, Terminations, Unit, UnitKind, UnitLimits, UnitPod, drains as drain_states,
-    failing_jobs, in_planned_order, joined, least_time, plan_lines, planned_devices, pods_of,
-    progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start,
-    refuse_unpublished, replaced_already, rest_of_grace, scope, units, wanted, workload_states,
+    DrainPlan, DrainTerms, PlanFile, PlannedFacts, PublishedHardware, RecordedWorkloads,
+    RestartFacts, RestartPlan, Terminations, Unit, UnitKind, UnitLimits, UnitPod,
+    drain_replacements, drains as drain_states, failing_jobs, grace_time, in_planned_order, joined,
+    plan_lines, planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster,
+    refuse_outdated, refuse_start, refuse_unpublished, replaced_already, rest_of_grace, scope,
+    units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
+use crate::engine::hardware::Hardware;
 use crate::engine::job_fate::job_fates;
 use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
@@ -212,7 +214,8 @@ impl DrainRequest {
     ) -> Result<Prepared, Failure> {
         let view = &mutation.view;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-        let units = self.units(devices, &inventory)?;
+        let hardware = Hardware::among(&view.snapshot().slices, &devices.iter().collect());
+        let units = self.units(devices, &inventory, &hardware)?;
         let terms = self.terms(devices)?;
         let rules = view.rules()?;
         let known = drain_states(rules);
@@ -241,8 +244,10 @@ impl DrainRequest {
         let over = over.filter(|unit| unit.progress.is_over());
         settled.extend(over.map(|unit| unit.name.clone()));
         let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
+        let basis = view.device_basis();
+        let published = PublishedHardware::of(&basis);
         let progress =
-            |unit: &Unit| progress_now(state, unit, rules_of(unit).len(), &view.device_basis());
+            |unit: &Unit| progress_now(state, unit, rules_of(unit).len(), &published, &basis);
         for unit in units
             .iter()
             .filter(|unit| !left_out.contains_key(&unit.name))
@@ -302,11 +307,16 @@ impl DrainRequest {
         &self,
         devices: &BTreeSet<DeviceId>,
         inventory: &[DeviceState<'_>],
+        hardware: &Hardware,
     ) -> Result<Vec<Unit>, Failure> {
-        let units = units(devices, inventory, self.unit_kind())?;
+        let kind = self.unit_kind();
         Ok(match &self.plan {
-            Some(plan) => in_planned_order(&plan.file, units),
-            None => units,
+            // The plan says what its units are.
+            Some(plan) => {
+                let units = units(devices, inventory, &Hardware::default(), kind)?;
+                in_planned_order(&plan.file, units)
+            }
+            None => units(devices, inventory, hardware, kind)?,
         })
     }
 
@@ -437,7 +447,7 @@ impl DrainRequest {
         let replaced = replaced_already(&of_leaving, &view.reading, &rules);
         let mut to_place = of_leaving.clone();
         to_place.pods.retain(|pod| !replaced.contains(&pod.pod.uid));
-        let (replacements, _) = Replacements::of(&to_place, &basis);
+        let replacements = drain_replacements(&to_place, &proposed, limits, &basis);
         let facts = RestartFacts {
             impact: &of_leaving,
             basis: &basis,
@@ -457,7 +467,8 @@ impl DrainRequest {
             .filter(|pod| pod.is_terminating || pod.is_evicted(limits.included))
             .collect();
         let terminations = Terminations::of(&ending, &impact, &view.reading);
-        let least = least_time(&leaving, &of_leaving).max(rest_of_grace(&pods, view.now));
+        let least =
+            grace_time(&prepared.units, &leaving, &of_leaving).max(rest_of_grace(&pods, view.now));
         let plan = DrainPlan {
             siblings: &siblings,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
@@ -501,18 +512,13 @@ impl DrainRequest {
             .iter()
             .map(|unit| unit.name.clone())
             .collect();
-        let may_raise = self.limits.force_after.is_some()
-            || match self.limits.means {
-                Means::Taint => true,
-                Means::Auto | Means::Restart | Means::Eviction => false,
-            };
         Proposal {
             rules: prepared.steps.iter().map(ProposedRule::from).collect(),
             action: format!("Drain {}", few(&names)),
             whose: NamedOwners::All,
             noted_before: None,
             patience: None,
-            drains: Some(if may_raise {
+            drains: Some(if self.limits.may_evict_by_taint() {
                 Drains::ByTaint(lines)
             } else {
                 Drains::ByEviction(lines, kept)

@@ -62,6 +62,7 @@ impl UnitDrain<'_, '_, '_> {
         let view = Box::pin(ClusterView::of(live, order.version, Detail::Attributes)).await?;
         let rules = self.rules.clone();
         let name = order.name.to_owned();
+        let requester = order.requester.map(str::to_owned);
         let left = RefCell::new(Vec::new());
         let wait = Wait {
             goal: Goal::Idle,
@@ -72,7 +73,7 @@ impl UnitDrain<'_, '_, '_> {
                 // The unit has its own timeout and its own messages: the wait must not end before it.
                 timeout: order.limits.timeout.saturating_mul(2),
             },
-            advice: &|_| interrupted(&name),
+            advice: &|_| interrupted(&name, requester.as_deref()),
             progress_line: ProgressLine::Hidden,
             left: Some(&left),
         };

@@ -51,13 +51,14 @@ impl DrainOrder<'_> {
     ) -> Result<DrainEnd, Failure> {
         let end = DrainEnd {
             name: self.name.to_owned(),
-            units: Vec::new(),
-            running: Vec::new(),
             waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
             skipped: self.skipped.clone(),
-            unread: None,
+            requester: self.requester.map(str::to_owned),
+            ..DrainEnd::default()
         };
-        self.context.ledger.advise(interrupted(self.name));
+        self.context
+            .ledger
+            .advise(interrupted(self.name, self.requester));
         self.complete(units, mutation).await?;
         self.settle(units, mutation).await?;
         let board = Board::new(end, mutation, safety, changer, self.context);
@@ -253,7 +254,7 @@ impl DrainOrder<'_> {
                         ExitStatus::TimedOut,
                         format!("unit {unit} was not started within --timeout ({why})"),
                     );
-                    let advice = interrupted(self.name).into_iter();
+                    let advice = interrupted(self.name, self.requester).into_iter();
                     return Err(advice.fold(failure, Failure::hint));
                 }
             }
@@ -310,7 +311,7 @@ impl DrainOrder<'_> {
                     ExitStatus::TimedOut,
                     format!("{refusal}; unit {unit} was not started"),
                 );
-                let advice = interrupted(self.name).into_iter();
+                let advice = interrupted(self.name, self.requester).into_iter();
                 Err(advice.fold(failure, Failure::hint))
             }
             None => Ok(()),

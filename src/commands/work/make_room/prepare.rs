@@ -261,14 +261,7 @@ fn reserved(rules: &[DeviceTaintRule], uid: &Uid) -> BTreeSet<DeviceId> {
     let others = rules
         .iter()
         .filter(|rule| kept_for(rule).is_some_and(|kept_for| kept_for != uid.as_str()));
-    let devices = others.filter_map(|rule| {
-        let selector = rule.selector.as_ref()?;
-        Some(DeviceId {
-            driver: selector.driver.clone()?,
-            pool: selector.pool.clone()?,
-            device: selector.device.clone()?,
-        })
-    });
+    let devices = others.filter_map(|rule| rule.selector.as_ref()?.device_id());
     devices.collect()
 }
 

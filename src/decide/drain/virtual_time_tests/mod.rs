@@ -14,7 +14,7 @@ use crate::decide::drain::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
 use crate::decide::drain::means::Means;
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
 use crate::decide::drain::testing::unit_pod;
-use crate::decide::drain::unit_run::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
+use crate::decide::drain::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
 use crate::engine::testing::{is_whole, tries};
 use crate::model::{Pod, Reading, Uid};
 use crate::report::testing::{pod as running, reading};

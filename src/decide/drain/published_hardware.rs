@@ -1,0 +1,45 @@
+//! All names under which drivers publish the hardware of a unit.
+
+use std::collections::BTreeSet;
+
+use crate::assess::DeviceBasis;
+use crate::decide::identity::{NotedHardware, identity};
+use crate::engine::hardware::Hardware;
+use crate::engine::{self, DeviceState};
+use crate::model::{DeviceId, DeviceTaintRule};
+
+/// The published devices, by what identifies their hardware. Slices have to be read with attributes and counters.
+#[derive(Debug)]
+pub struct PublishedHardware<'a> {
+    hardware: Hardware,
+    devices: Vec<DeviceState<'a>>,
+}
+
+impl<'a> PublishedHardware<'a> {
+    /// Of the devices that were read.
+    #[must_use]
+    pub fn of(basis: &DeviceBasis<'a>) -> Self {
+        let snapshot = &basis.reading.snapshot;
+        Self {
+            hardware: Hardware::of(&snapshot.slices),
+            devices: engine::devices(snapshot, basis.semantics).devices,
+        }
+    }
+
+    /// The `devices` of a unit, the other names and the parts of their hardware, and the hardware that its `rules` record,
+    /// whatever its name is now.
+    #[must_use]
+    pub fn names(
+        &self,
+        devices: &BTreeSet<DeviceId>,
+        rules: &[DeviceTaintRule],
+    ) -> BTreeSet<DeviceId> {
+        let renamed = rules.iter().filter_map(|rule| {
+            let noted = NotedHardware::on(rule)?;
+            let id = rule.selector.as_ref()?.device_id()?;
+            Some(identity(&noted, &id, &self.devices).elsewhere)
+        });
+        let all: BTreeSet<DeviceId> = devices.iter().cloned().chain(renamed.flatten()).collect();
+        self.hardware.closure(&all)
+    }
+}

@@ -1,0 +1,154 @@
+//! Whether the pods that a drain evicts find other devices.
+
+use super::unit_limits::UnitLimits;
+use crate::assess::{Basis, Replacements};
+use crate::engine::{Impact, ProposedTaint};
+use crate::model::Effect;
+
+/// What could replace the devices that the evicted pods of `impact` lose, while the rules of the drain taint the devices
+/// of `proposed`.
+///
+/// A claim often tolerates NoExecute for some time, and NoSchedule not at all: the effect of a preview would let its
+/// replacement take a device that the drain keeps free.
+#[must_use]
+pub fn drain_replacements(
+    impact: &Impact<'_>,
+    proposed: &[ProposedTaint],
+    limits: &UnitLimits,
+    basis: &Basis<'_>,
+) -> Replacements {
+    let taints = blocking_effects(limits).iter().flat_map(|effect| {
+        let proposed = proposed.iter().cloned();
+        proposed.map(|taint| taint.with_effect(effect, basis.now))
+    });
+    let taints: Vec<ProposedTaint> = taints.collect();
+    Replacements::under(&taints, impact, basis).0
+}
+
+/// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.
+fn blocking_effects(limits: &UnitLimits) -> &'static [Effect] {
+    if limits.may_evict_by_taint() {
+        &[Effect::NoSchedule, Effect::NoExecute]
+    } else {
+        &[Effect::NoSchedule]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::decide::drain::{Inclusions, Means};
+    use crate::engine::preview;
+    use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
+    use crate::model::{
+        ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector, Operator,
+        Phase, PodClaim, RequestKind, RequestTerms, Taint, Toleration,
+    };
+    use crate::report::testing::{device, now};
+
+    fn limits(means: Means, force_after: Option<Duration>) -> UnitLimits {
+        UnitLimits {
+            means,
+            included: Inclusions::default(),
+            force_after,
+            timeout: Duration::from_secs(60),
+            accepts_unplaceable: false,
+        }
+    }
+
+    fn toleration(effect: Effect) -> Toleration {
+        Toleration {
+            key: String::new(),
+            operator: Operator::Exists,
+            value: String::new(),
+            seconds: (effect == Effect::NoExecute).then_some(120),
+            effect: Some(effect),
+        }
+    }
+
+    /// Whether the only device of the cluster could be given to a claim with this toleration again.
+    fn is_placeable(effect: Effect, means: Means, force_after: Option<Duration>) -> Option<bool> {
+        let terms = RequestTerms {
+            class: "gpu".into(),
+            expressions: Vec::new(),
+            amount: DeviceAmount::Exactly(1),
+            admin_access: false,
+            tolerations: vec![toleration(effect)],
+            capacity: Default::default(),
+            is_more: false,
+        };
+        let mut pod = pod("ml", "notebook");
+        pod.phase = Phase::Running;
+        let mut claim = claim_in_use(&pod);
+        claim.spec = Some(
+            ClaimSpec {
+                requests: vec![DeviceRequest {
+                    name: "gpu".into(),
+                    kind: RequestKind::Exactly(terms),
+                }],
+                constraints: Vec::new(),
+            }
+            .into(),
+        );
+        pod.claims = vec![PodClaim {
+            name: "gpu".into(),
+            source: ClaimSource::Claim(claim.name.name.clone()),
+        }];
+        let mut reading = reading();
+        let snapshot = &mut reading.snapshot;
+        snapshot.nodes = vec![node("node-7")];
+        snapshot.classes = vec![DeviceClass {
+            name: "gpu".into(),
+            expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+        }];
+        snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        snapshot.claims = vec![claim];
+        snapshot.pods = vec![pod];
+        let taint = Taint {
+            key: "devicetaint.dev/drain".to_owned(),
+            value: String::new(),
+            effect: Effect::NoExecute,
+            time_added: None,
+        };
+        let selector = DeviceSelector::from(device("gpu-0"));
+        let proposed = [ProposedTaint::hypothetical(selector, taint, now())];
+        let semantics = semantics(37);
+        let impact = preview(&reading.snapshot, &proposed, now(), &semantics);
+        let basis = Basis::new(&reading, &semantics, now());
+        let limits = limits(means, force_after);
+        let found = drain_replacements(&impact, &proposed, &limits, &basis);
+        found.claims.first().and_then(|claim| claim.placeable)
+    }
+
+    #[test]
+    fn a_replacement_is_blocked_by_the_effect_that_the_rules_really_have() {
+        let force = Some(Duration::from_secs(30));
+        for means in [Means::Auto, Means::Restart, Means::Eviction] {
+            assert_eq!(
+                is_placeable(Effect::NoExecute, means, None),
+                Some(false),
+                "{means:?}"
+            );
+            assert_eq!(
+                is_placeable(Effect::NoSchedule, means, None),
+                Some(true),
+                "{means:?}"
+            );
+            assert_eq!(
+                is_placeable(Effect::NoSchedule, means, force),
+                Some(false),
+                "{means:?}"
+            );
+        }
+        assert_eq!(
+            is_placeable(Effect::NoSchedule, Means::Taint, None),
+            Some(false)
+        );
+        assert_eq!(
+            is_placeable(Effect::NoExecute, Means::Taint, None),
+            Some(false)
+        );
+    }
+}
