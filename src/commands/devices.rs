@@ -56,7 +56,7 @@ pub(super) struct DevicesArgs {
     #[arg(long, help_heading = "Devices")]
     tainted: bool,
 
-    /// Only unallocated devices; allocations with admin access do not count
+    /// Only unallocated devices, tainted or not; allocations with admin access do not count
     #[arg(long, help_heading = "Devices", conflicts_with = "allocated")]
     free: bool,
 

@@ -164,7 +164,9 @@ mod tests {
     use crate::decide::drain::{Unit, drains, progress_now};
     use crate::decide::testing::{named, selector};
     use crate::model::{Gap, Kind, Reading};
-    use crate::report::testing::{claim_in_use, now, pod, published, reading, semantics, slice};
+    use crate::report::testing::{
+        claim_in_use, device, now, pod, published, reading, semantics, slice,
+    };
 
     #[test]
     fn a_unit_that_was_idle_is_not_done_while_a_claim_holds_its_devices_again() {
@@ -196,6 +198,42 @@ mod tests {
             stages(&reading),
             (UnitProgress::Blocked, UnitStage::Held, 1)
         );
+    }
+
+    #[test]
+    fn hardware_that_got_another_name_is_not_idle_while_it_is_held_under_that() {
+        let mut rule = idle_drain().units.remove(0).rules.remove(0);
+        let note = r#"{"gpu.example.com/uuid":"A"}"#;
+        let note = (RuleMetadata::IDENTITY.to_owned(), note.to_owned());
+        rule.metadata.annotations.extend([note]);
+        let drain = drains(&[rule]).remove(0);
+        let mut reading = reading();
+        reading.snapshot.slices = vec![slice(vec![published("gpu-9", &[("uuid", "A")])])];
+        let mut claim = claim_in_use(&pod("team-a", "late"));
+        let allocation = claim.allocation.as_mut().expect("an allocation");
+        allocation.results[0].device = device("gpu-9");
+        reading.snapshot.claims = vec![claim];
+        let semantics = semantics(37);
+        let basis = DeviceBasis {
+            reading: &reading,
+            semantics: &semantics,
+            now: now(),
+        };
+        let unit = reported(&drain, &basis).units.remove(0);
+        assert_eq!(unit.unit_stage, UnitStage::Held);
+        assert_eq!(unit.holding_pods.map(|pods| pods.len()), Some(1));
+        let drift = unit
+            .messages
+            .iter()
+            .find(|line| line.contains("is now named"));
+        assert!(drift.is_some(), "{:?}", unit.messages);
+        let name = "its hardware is allocated as gpu.example.com/node-7/gpu-9";
+        assert!(unit.messages.iter().any(|line| line == name));
+        let published = PublishedHardware::of(&basis);
+        let devices = devices_of(&drain.units[0], &basis);
+        let name = "node-1".to_owned();
+        let now = progress_now(Some(&drain), &Unit { name, devices }, 1, &published, &basis);
+        assert_eq!(now, UnitProgress::Blocked);
     }
 
     #[test]
