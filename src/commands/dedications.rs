@@ -22,7 +22,7 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 
 /// List dedications, and whether they are enforced
 ///
-/// OTHERS counts devices still allocated to claims in other namespaces. ENFORCED is yes if all policies and
+/// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces. ENFORCED is yes if all policies and
 /// bindings exist and are unmodified, and all rules have the effect that the policies record; no if one of
 /// these is missing or differs; taint-alone if there are rules, but no policies; and unknown if a policy
 /// could not be read.

@@ -80,7 +80,7 @@ pub(super) struct DevicesArgs {
     #[arg(long, help_heading = "Output")]
     show_attributes: bool,
 
-    /// Show one line per node with device counts; default: if the devices do not fit the terminal
+    /// Show one line per node with device counts; the default for a table that is longer than the terminal
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = "Output")]
     summary: Option<bool>,
 

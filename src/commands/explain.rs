@@ -43,10 +43,10 @@ use crate::report::explain::{
 /// device, shows its taints, claims and pods, and the pending claims that could get it. For a rule, shows which
 /// devices its selector matches, and what happens to their pods.
 ///
-/// For a pod, `-o wide` adds the steps that lead to the outcome, with their objects and fields: claims and
-/// requests, devices and their pools, taints and their times, and tolerations. At most eight steps of each type
-/// are shown in one place; `-o json` has all steps. After the steps, `-o wide` lists changes that would lead to
-/// another outcome.
+/// For a pod with a cause (WHY), `-o wide` also shows the steps that lead to the outcome: claims and requests,
+/// devices and their pools, taints and their times, and tolerations. For other pods, the steps are always shown.
+/// `-o wide` adds the object and field of each step. Below one step, at most eight steps of the same type are
+/// shown; `-o json` has all steps. After the steps, `-o wide` lists changes that would lead to another outcome.
 ///
 /// To explain the effect of a proposed taint, add DEVICE and TAINT, or -f, as in `preview`. To explain the
 /// effect of an existing rule, add --rule.

@@ -49,11 +49,13 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// PodDisruptionBudgets are evicted by the Eviction API, the others by effect NoExecute. The taint is
 /// removed when the pending pod is scheduled, and also after a timeout or Ctrl-C.
 ///
-/// Exits with code 0 if the pod is scheduled, 1 if no eviction helps, 4 if refused, and 5 if another pod
-/// got the devices or on timeout.
+/// Exits with code 0 if the pod is scheduled, 1 if no set of pods is found or the pod is deleted meanwhile, 4 if
+/// refused (for example, if the pod does not wait for devices that other pods hold), and 5 if another pod got the
+/// devices or on timeout.
 ///
 /// --expect needs a report from `preview`; the RoomReport that make-room writes is not accepted. If --dry-run
-/// prints a `preview` command after "to see all", add `-o json` to this command to get such a report.
+/// prints a `preview` command after "to see all affected pods:", add `-o json` to that command to get such a
+/// report.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {

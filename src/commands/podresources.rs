@@ -111,7 +111,7 @@ struct GetArgs {
     output: OutputArgs,
 }
 
-/// List the resources that the kubelet can allocate to containers
+/// List the device-plugin devices that the kubelet can allocate to containers
 ///
 /// Lists devices of device plugins. The kubelet does not report which DRA devices can be allocated.
 #[derive(clap::Args, Debug)]

@@ -45,7 +45,7 @@ use crate::report::rule_lifecycle::release_lines;
 ///
 /// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), by expiry
 /// (--expired, by the server's clock), or all rules (--all). --node, --where and similar flags need a KEY: they
-/// select the rules that taint exactly one of the matching devices with this KEY.
+/// select the rules with this KEY that taint a single device, if it is one of the matching devices.
 ///
 /// Asks for confirmation for more than one rule, and for rules that another user or program created or
 /// changed. If stdin is not a terminal, the command is refused without --yes (several rules) or --others

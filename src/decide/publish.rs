@@ -316,7 +316,8 @@ pub fn check(
             ),
         )
         .hint(
-            "trust the controller, and please report the difference with `kubectl get … -o yaml`",
+            "trust the controller, and please report the difference, with the file of: kubectl \
+            devicetaint snapshot --redact -o FILE",
         ));
     }
     if !silent.is_empty() {

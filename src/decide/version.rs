@@ -109,7 +109,7 @@ pub fn odd_object(problem: &str) -> Warning {
 pub fn clock_of_this_machine() -> Warning {
     Warning {
         code: "clock-of-this-machine",
-        message: "the server sends no Date header; due times use the clock of this machine"
+        message: "the server sends no Date header; the times of evictions are computed with the clock of this machine"
             .to_owned(),
         fix: None,
     }

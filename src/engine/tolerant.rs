@@ -6,13 +6,15 @@
 //!
 //! Upstream: `taintTolerated` of the allocator in `k8s.io/dynamic-resource-allocation/structured`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::expression::DeviceExpression;
+use super::impact::{DeviceImpact, Impact};
 use super::tolerate::tolerates;
 use crate::model::{
-    ClaimSpec, Device, DriverName, NamespacedName, RequestKind, RequestTerms, Snapshot, Taint,
-    Toleration,
+    ClaimSpec, Device, DeviceId, DriverName, Effect, NamespacedName, RequestKind, RequestTerms,
+    Snapshot, Taint, Toleration,
 };
 
 /// What puts up with the taints of a device.
@@ -62,6 +64,34 @@ pub fn tolerant(
     let mut found: Vec<TolerantClaim> = claims.chain(templates).collect();
     found.sort();
     found
+}
+
+/// The selected devices that a claim without devices may get although the proposed taints are there.
+///
+/// Whether its pods may run on the node is not asked: a device too many may be taken, never one too few.
+#[must_use]
+pub fn takeable(snapshot: &Snapshot, impact: &Impact<'_>) -> BTreeSet<DeviceId> {
+    let mut claims = snapshot.claims.iter();
+    if claims.all(|claim| claim.allocation.is_some()) {
+        return BTreeSet::new();
+    }
+    let is_taken = |device: &&DeviceImpact<'_>| {
+        let proposed = impact.rules.iter().filter(|rule| {
+            let selector = rule.proposed.selector.as_ref();
+            selector.is_none_or(|selector| selector.has_names_of(&device.id))
+        });
+        let proposed = proposed.map(|rule| &rule.proposed.taint);
+        let known = device.taints.iter().map(|taint| taint.taint);
+        let taints: Vec<&Taint> = proposed
+            .chain(known)
+            .filter(|taint| matches!(taint.effect, Effect::NoSchedule | Effect::NoExecute))
+            .collect();
+        tolerant(snapshot, &taints, &device.id.driver, None)
+            .iter()
+            .any(|found| matches!(found, TolerantClaim::Claim(_)))
+    };
+    let taken = impact.devices.iter().filter(is_taken);
+    taken.map(|device| device.id.clone()).collect()
 }
 
 /// A device with its taints.

@@ -116,7 +116,7 @@ macro_rules! for_each_kind {
                 spelled: "Node", plural: "nodes", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Nodes,
-                without: "whether nodes can stop their pods is unknown",
+                without: "whether the nodes of the pods are ready is unknown",
             }
             /// All budgets.
             PodDisruptionBudget in budgets {

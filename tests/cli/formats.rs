@@ -229,7 +229,8 @@ fn preview_as_json() {
             }
           ],
           "releaseTime": "2026-11-20T10:15:30Z",
-          "notReleasedReason": null
+          "notReleasedReason": null,
+          "mayBeReallocated": false
         }
       ],
       "budgets": [],
@@ -388,6 +389,7 @@ fn preview_as_yaml() {
         sourceName: node-9-gpu.example.com-n5qb6
       releaseTime: "2026-11-20T10:15:30Z"
       notReleasedReason: null
+      mayBeReallocated: false
     budgets: []
     workloads: []
     replacements:

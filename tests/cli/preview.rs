@@ -68,7 +68,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
-      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (1 more with this hazard)
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (and 1 more of this kind)
       warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1, 0 match; has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
@@ -258,7 +258,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then, unless pods from other devices are scheduled to them; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then, unless pods from other devices are scheduled to them, or a waiting claim that tolerates the taint gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
     ");
@@ -359,7 +359,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then, unless a pod from another device is scheduled to it; not free: 2 (not all of its pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then, unless a pod from another device is scheduled to it, or a waiting claim that tolerates the taint gets one; not free: 2 (not all of its pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
@@ -390,7 +390,7 @@ fn several_rules_are_one_question() {
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then, unless pods from other devices are scheduled to them; not free: 2 (not all of its pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then, unless pods from other devices are scheduled to them, or a waiting claim that tolerates the taint gets one; not free: 2 (not all of its pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
     [exit status: 0]
     ");
 }
@@ -423,7 +423,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then, unless pods from other devices are scheduled to them; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then, unless pods from other devices are scheduled to them, or a waiting claim that tolerates the taint gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
     ");

@@ -493,7 +493,8 @@ fn nodes_of_a_dump_tell_why_a_pod_does_not_end() {
         .with("other.json", node.to_string().replace("node-7", "node-8"));
     let line = "describe ecc --from cluster.yaml --from rule.json";
     let without = folder.devicetaint(line).stdout;
-    let gap = "nodes: the input contains no Node: whether nodes can stop their pods is unknown";
+    let gap =
+        "nodes: the input contains no Node: whether the nodes of the pods are ready is unknown";
     assert!(without.contains(gap), "{without}");
     for (file, told) in [
         ("node.json", "is not ready"),

@@ -148,7 +148,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
       devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
       poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would violate are unknown
-      nodes: the input contains no Node: whether nodes can stop their pods is unknown
+      nodes: the input contains no Node: whether the nodes of the pods are ready is unknown
       replacements: the input contains no DeviceClass and no Node: whether claims can be reallocated is unknown
 
     1 pod in 1 namespace would be evicted now.
@@ -225,7 +225,7 @@ fn files_without_a_time_need_one() {
     let folder = Folder::new().with("slice.json", slice);
     assert_snapshot!(folder.devicetaint("devices --from slice.json").shown(), @"
     [stderr]
-    error: the files contain no time, so due times are unknown
+    error: the files contain no time, so the times of evictions are unknown
     hint: set the time of the report: --now 2026-11-21T01:00:00Z
     [exit status: 2]
     ");
@@ -269,7 +269,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
 
     Incomplete:
       poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would violate are unknown
-      nodes: the input contains no Node: whether nodes can stop their pods is unknown
+      nodes: the input contains no Node: whether the nodes of the pods are ready is unknown
       replacements: the requests were not read (claim n/c): whether claims can be reallocated is unknown
 
     1 pod in 1 namespace would be evicted now.

@@ -91,7 +91,7 @@ impl RestartRun {
         }
         let owner = pod.workload.as_ref();
         let Some((uid, state)) = owner.and_then(|uid| Some((uid, facts.restarts.get(uid)?))) else {
-            return evicted_or(means, "its owner cannot be restarted".to_owned());
+            return evicted_or(means, "no restart replaces it".to_owned());
         };
         match self.progress(uid, state) {
             RestartProgress::Ongoing { .. } => {
@@ -226,7 +226,7 @@ mod tests {
         let unsettled = || Some(RestartBlocker::Unsettled);
         let complete = || facts(RestartProgress::Complete, None);
         for (facts, auto, restart) in [
-            (none(), Way::Evicted, waits("its owner cannot be restarted")),
+            (none(), Way::Evicted, waits("no restart replaces it")),
             (new(None), Way::Restarted, Way::Restarted),
             (
                 new(paused()),

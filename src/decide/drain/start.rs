@@ -104,7 +104,7 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     }
     let flags: Vec<&str> = unasked.keys().map(|(_, flag)| *flag).collect();
     let hint = format!(
-        "to evict these pods too, after all others: {}",
+        "to evict these pods too (they are evicted last): {}",
         flags.join(" ")
     );
     let failure = Failure::refused(
@@ -452,7 +452,7 @@ mod tests {
         the drain would have to evict pods that it evicts only with a flag; nothing was changed
         pods of Jobs: team-a/train
         pods that no known workload recreates: team-a/bare
-        to evict these pods too, after all others: --include-jobs --include-unmanaged
+        to evict these pods too (they are evicted last): --include-jobs --include-unmanaged
         ");
         let mut both = limits();
         both.included.jobs = true;

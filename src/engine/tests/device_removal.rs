@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::world::{GPU_0, World, device_id, name, toleration};
-use crate::engine::Semantics;
 use crate::engine::device_removal::{
     KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
 };
 use crate::engine::hardware::{Hardware, HardwareLink, HardwareNumber};
-use crate::engine::tolerant::TolerantClaim;
+use crate::engine::tolerant::{TolerantClaim, takeable};
 use crate::engine::unreleased_devices::{WatchedDevices, still_held};
+use crate::engine::{ProposedTaint, Semantics, preview};
 use crate::model::{
     AttributeValue, ClaimInUse, ClaimSpec, ContainerInUse, Containers, CounterUse, Deletion,
-    DeviceAmount, DeviceClass, DeviceId, DeviceInUse, DeviceRequest, DeviceTerms, Gap, InUse, Kind,
-    PodInUse, PreparedClaim, Reading, RequestKind, RequestTerms, ResourceClaimTemplate, Source,
+    DeviceAmount, DeviceClass, DeviceId, DeviceInUse, DeviceRequest, DeviceSelector, DeviceTerms,
+    Effect, Gap, InUse, Kind, PodInUse, PreparedClaim, Reading, RequestKind, RequestTerms,
+    ResourceClaimTemplate, Source, Taint,
 };
 
 const GPU_1: &str = "gpu.example.com/node-a/gpu-1";
@@ -721,6 +722,53 @@ fn a_claim_that_waits_and_tolerates_the_taint_may_get_the_device() {
         scene.objections(),
         [RemovalObjection::Unread(Kind::ResourceClaimTemplate)]
     );
+}
+
+#[test]
+fn a_device_that_a_waiting_claim_may_get_is_not_known_to_become_free() {
+    let taint = Taint {
+        key: "example.com/broken".to_owned(),
+        value: String::new(),
+        effect: Effect::NoExecute,
+        time_added: None,
+    };
+    let now = crate::engine::testing::now();
+    let selector = DeviceSelector::from(device_id(GPU_0));
+    let proposed = [ProposedTaint::hypothetical(selector, taint, now)];
+    let taken = |class: &str, tolerations: &[&str], is_waiting: bool| {
+        let world =
+            World::default().slice("gpu.example.com/node-a", &[("gpu-0", &[]), ("gpu-1", &[])]);
+        let mut world = with_template(world, asking("gpu.example.com", &[":"]));
+        if is_waiting {
+            world = world.claim_of("ml/waits", None);
+            world.snapshot.claims[0].spec = Some(asking(class, tolerations));
+        }
+        let impact = preview(&world.snapshot, &proposed, now, &Semantics::newest());
+        takeable(&world.snapshot, &impact)
+    };
+    let gpu_0: BTreeSet<DeviceId> = [device_id(GPU_0)].into();
+    for (class, tolerations, is_waiting, expected) in [
+        ("gpu.example.com", &[":"][..], true, &gpu_0),
+        (
+            "gpu.example.com",
+            &["example.com/broken:NoExecute"],
+            true,
+            &gpu_0,
+        ),
+        (
+            "gpu.example.com",
+            &["example.com/broken:NoSchedule"],
+            true,
+            &BTreeSet::new(),
+        ),
+        ("gpu.example.com", &[], true, &BTreeSet::new()),
+        ("nic.example.com", &[":"], true, &BTreeSet::new()),
+        // Templates alone wait for nothing.
+        ("gpu.example.com", &[":"], false, &BTreeSet::new()),
+    ] {
+        let found = taken(class, tolerations, is_waiting);
+        assert_eq!(&found, expected, "{class} {tolerations:?} {is_waiting}");
+    }
 }
 
 #[test]

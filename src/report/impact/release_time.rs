@@ -166,6 +166,14 @@ pub(super) fn note_open_parts(
     });
 }
 
+/// Notes the devices that a waiting claim may get.
+pub(super) fn note_takers(devices: &mut [Device], takeable: &BTreeSet<DeviceId>) {
+    let names: BTreeSet<String> = takeable.iter().map(ToString::to_string).collect();
+    for device in devices {
+        device.may_be_reallocated = names.contains(&device.device);
+    }
+}
+
 /// Notes that it is not known when devices become free that are in use `now`, or are the same hardware as one that is:
 /// whether the pods on them can end could not be read.
 pub(super) fn note_unknown_ends(
@@ -250,6 +258,8 @@ pub(super) struct DeviceReleases {
     all: usize,
     /// How many do not become free, by the reason.
     held: BTreeMap<NotReleased, usize>,
+    /// Whether a waiting claim may get one of those that become free.
+    may_be_reallocated: bool,
 }
 
 impl DeviceReleases {
@@ -267,6 +277,10 @@ impl DeviceReleases {
                 .filter(|device| device.release_time_if_running.is_some())
                 .count(),
             later,
+            may_be_reallocated: devices.iter().any(|device| {
+                let becomes_free = device.release_time.or(device.release_time_if_running);
+                device.may_be_reallocated && becomes_free.is_some()
+            }),
             held: devices
                 .iter()
                 .filter_map(|device| device.not_released_reason)
@@ -297,10 +311,26 @@ impl DeviceReleases {
         let not_free = reasons(true).map(|held| format!("; not free: {held}"));
         let unknown = reasons(false).map(|held| format!("; not known to be free: {held}"));
         format!(
-            "{free}{}{}",
+            "{free}{}{}{}",
+            self.unless_reallocated(),
             not_free.unwrap_or_default(),
             unknown.unwrap_or_default()
         )
+    }
+
+    /// The condition that no waiting claim gets one of the devices that become free, to follow that.
+    fn unless_reallocated(&self) -> &'static str {
+        match (
+            self.may_be_reallocated,
+            self.held.contains_key(&NotReleased::PodMayReturn),
+        ) {
+            (false, _) => "",
+            (true, false) if self.all == 1 => {
+                ", unless a waiting claim that tolerates the taint gets it"
+            }
+            (true, false) => ", unless a waiting claim that tolerates the taint gets one",
+            (true, true) => ", or a waiting claim that tolerates the taint gets one",
+        }
     }
 
     fn free_by_then(&self) -> String {
@@ -679,5 +709,29 @@ mod tests {
         ] {
             assert_eq!(text, expected);
         }
+        let taken = |all: usize, held: &[(NotReleased, usize)]| {
+            let releases = DeviceReleases {
+                later: vec![60],
+                all,
+                may_be_reallocated: true,
+                held: held.iter().copied().collect(),
+                ..DeviceReleases::default()
+            };
+            releases.by_then()
+        };
+        assert_eq!(
+            taken(1, &[]),
+            "; then the device is free, unless a waiting claim that tolerates the taint gets it"
+        );
+        assert_eq!(
+            taken(3, &[(NotReleased::PodStays, 2)]),
+            "; 1 of the 3 devices is free then, unless a waiting claim that tolerates the taint gets one; not free: 2 \
+             (not all of its pods are evicted)"
+        );
+        assert!(
+            taken(2, &[(NotReleased::PodMayReturn, 1)]).contains(
+                "is scheduled to it, or a waiting claim that tolerates the taint gets one;"
+            )
+        );
     }
 }

@@ -273,7 +273,8 @@ fn what_was_not_read_trips_guards_and_is_named_once() {
         assert_eq!(codes(&report), [""; 0]);
         let why = format!("{why}: whether claims can be reallocated is unknown");
         let mut expected = vec![("replacements", why.as_str())];
-        let nodes = "the input contains no Node: whether nodes can stop their pods is unknown";
+        let nodes =
+            "the input contains no Node: whether the nodes of the pods are ready is unknown";
         if kinds.contains(&Kind::Node) {
             expected.insert(0, ("nodes", nodes));
         }

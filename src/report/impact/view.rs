@@ -445,6 +445,10 @@ pub struct Device {
     /// Why the device does not become free, or may not; null if releaseTime is set, and if unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
+    /// Whether a claim that waits for devices tolerates the taints, so that it may get the device when it becomes
+    /// free.
+    #[serde(default)]
+    pub may_be_reallocated: bool,
     /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
     #[serde(skip)]
     pub release_time_if_running: Option<Time>,

@@ -159,7 +159,7 @@ fn by_code<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
         let (first, more) = messages.split_first()?;
         Some(match more.len() {
             0 => first.clone(),
-            more => format!("{first} ({more} more with this hazard)"),
+            more => format!("{first} (and {more} more of this kind)"),
         })
     });
     told.collect()
