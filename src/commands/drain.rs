@@ -455,7 +455,7 @@ impl DrainArgs {
             return skipped.status().map(|_| done);
         }
         let agreed = Box::pin(request.check(&prepared, &mutation)).await?;
-        let proposal = request.proposal(&prepared, agreed.lines, agreed.kept);
+        let proposal = DrainRequest::proposal(&prepared, &agreed);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {

@@ -75,10 +75,10 @@ pub(super) struct PlanArgs {
 
     /// Keep devices available: 'devices.available>=4'
     ///
-    /// The condition has to be true after the plan. It counts devices outside the plan that can still be allocated, in the DeviceClasses of the selected
+    /// The limit has to hold after the plan. It counts devices outside the plan that can still be allocated, in the DeviceClasses of the selected
     /// devices. Such a device is free, or shareable with capacity left, and has no taint of effect
     /// NoSchedule or NoExecute. A percentage refers to all devices of these classes.
-    #[arg(long, value_name = "CONDITION", help_heading = "Plan")]
+    #[arg(long, value_name = "LIMIT", help_heading = "Plan")]
     keep_available: Option<String>,
 
     /// Devices that must not be chosen; repeatable

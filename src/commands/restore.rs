@@ -21,8 +21,8 @@ use crate::decide::Requester;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
     RecordedWorkloads, RestoreTarget, Restorer, UnitProgress, UnitState, Withdrawal, devices_of,
-    drains, kept_back, not_ready, recorded_names, recorded_workloads, requesters, restorable,
-    untainted_line, withdraw,
+    drains, kept_back, not_ready, ready_line, recorded_names, recorded_workloads, requesters,
+    restorable, untainted_line, withdraw,
 };
 use crate::decide::others::others;
 use crate::engine::rule_lifecycle::release;
@@ -262,7 +262,7 @@ fn unit_line(unit: &UnitState, slices: &[ResourceSlice]) -> String {
         UnitProgress::Draining => "pods are being evicted, possibly by another run",
         UnitProgress::Waiting => "not started",
         UnitProgress::Blocked => "blocked",
-        UnitProgress::Idle => "idle",
+        UnitProgress::Idle => "was idle when it was drained",
         UnitProgress::Held => "drained, except for pods that the drain does not evict",
         UnitProgress::Reversed(why) => why,
     };
@@ -327,7 +327,8 @@ impl Restored<'_> {
             let Live { client, served } = self.live;
             let nothing = Reading::nothing_of(self.source.clone());
             let read = read_named_workloads(client, served, nothing, &names).await;
-            let left = match not_ready(workloads, &read.map_err(failed)?) {
+            let reading = read.map_err(failed)?;
+            let left = match not_ready(workloads, &reading) {
                 Ok(left) => left,
                 Err(unread) => {
                     let failure = Failure::new(
@@ -340,11 +341,7 @@ impl Restored<'_> {
                 }
             };
             if left.is_empty() {
-                let count = counted(workloads.len(), "workload");
-                let are = if workloads.len() == 1 { "is" } else { "are" };
-                self.context
-                    .printer
-                    .note(&format!("{count} that had pods on the devices {are} ready"));
+                self.context.printer.note(&ready_line(workloads, &reading));
                 return Ok(());
             }
             let what = "the devices can be allocated, but some workloads are not ready";

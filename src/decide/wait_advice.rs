@@ -37,7 +37,7 @@ pub fn ways_on(
              kubectl devicetaint wait {rules} --for evicted"
         ));
         lines.push(format!(
-            "to stop the evictions: kubectl devicetaint deescalate {rules} --to None"
+            "to stop the evictions: kubectl devicetaint deescalate {rules} --to NoSchedule"
         ));
     }
     for name in names.iter().filter(|name| !evicts(name)) {
@@ -91,7 +91,7 @@ pub fn against_recurrence(workloads: &[RecurringWorkload<'_>], rules: &[String])
     }
     let mut lines: Vec<String> = workloads.iter().take(NAMED).map(way).collect();
     lines.push(format!(
-        "to stop the evictions: kubectl devicetaint deescalate {} --to None",
+        "to stop the evictions: kubectl devicetaint deescalate {} --to NoSchedule",
         rules.join(" ")
     ));
     lines
@@ -329,7 +329,7 @@ mod tests {
             [
                 "the rules keep effect NoExecute, so evictions continue; to keep waiting: \
                  kubectl devicetaint wait a b --for evicted",
-                "to stop the evictions: kubectl devicetaint deescalate a b --to None",
+                "to stop the evictions: kubectl devicetaint deescalate a b --to NoSchedule",
             ]
         );
         assert_eq!(
@@ -337,7 +337,7 @@ mod tests {
             [
                 "rule a keeps effect NoExecute, so evictions continue; to keep waiting: \
                  kubectl devicetaint wait a --for evicted",
-                "to stop the evictions: kubectl devicetaint deescalate a --to None",
+                "to stop the evictions: kubectl devicetaint deescalate a --to NoSchedule",
                 "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
             ]
         );
@@ -372,7 +372,7 @@ mod tests {
                  --replicas=0",
                 "to keep the pods of DaemonSet agent in serving: add a NoExecute toleration without \
                  tolerationSeconds to the claim template",
-                "to stop the evictions: kubectl devicetaint deescalate drain --to None",
+                "to stop the evictions: kubectl devicetaint deescalate drain --to NoSchedule",
             ]
         );
     }

@@ -217,8 +217,10 @@ fn stuck_since(pod: &Pod, now: Timestamp) -> Option<Timestamp> {
     // Who was deleted after its containers had ended was waited for since then.
     let granted = SignedDuration::from_secs(deletion.grace_period_seconds.unwrap_or_default());
     let deleted = deletion.at.checked_sub(granted).unwrap_or(deletion.at);
-    let since = at.max(taken_down).unwrap_or(deletion.at).max(deleted);
-    (now.duration_since(since) >= USUAL).then_some(since)
+    let ended = at.unwrap_or(deletion.at).max(deleted);
+    // The API may show the end of containers and sandbox long after it: only the end of the containers has a time.
+    let shown = taken_down.map_or(ended, |down| down.max(ended));
+    (now.duration_since(shown) >= USUAL).then_some(ended)
 }
 
 /// The drivers that may hold devices of the pod.

@@ -517,6 +517,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         sourceName: node-7-gpu-x
       releaseTime: null
       notReleasedReason: PodStays
+      mayBeReallocated: false
     budgets: []
     workloads:
     - namespace: team-a

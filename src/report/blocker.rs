@@ -326,7 +326,10 @@ impl From<&RecordedRelease<'_>> for Blocker {
     fn from(recorded: &RecordedRelease<'_>) -> Self {
         let noted = &recorded.noted;
         let pod = noted.pod.split_once('/');
-        Self::unreleased(noted.end, pod, noted.node.as_deref(), recorded.line())
+        Self {
+            uid: noted.uid.clone(),
+            ..Self::unreleased(noted.end, pod, noted.node.as_deref(), recorded.line())
+        }
     }
 }
 

@@ -120,7 +120,7 @@ pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp
 const DRIVER_ADVICE: &str = "force deletion would release the claim in the API, but not the device";
 
 /// What keeps a pod whose containers have ended, in words.
-fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> String {
+pub(in crate::report) fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> String {
     let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
     match blocker {
         TerminationBlocker::Driver { holders, since } if holders.is_empty() => format!(

@@ -259,7 +259,12 @@ impl Wait<'_> {
             if !new.is_empty() {
                 clear_ended(&new, has_ended, observer.rules(), context).await;
             }
-            if !warned && let Some(short) = self.shortfall(&progress, began) {
+            // A drain has a timeout of its own.
+            let is_own = self.progress_line == ProgressLine::Shown;
+            if is_own
+                && !warned
+                && let Some(short) = self.shortfall(&progress, began)
+            {
                 context
                     .printer
                     .warn(&wait_advice::cannot_be_met(&short, self.patience));
@@ -305,7 +310,15 @@ impl Wait<'_> {
                     return Ok(over(WaitEnd::TimedOut(left)));
                 }
                 WaitStep::NotSeenReleased => {
-                    return Ok(over(WaitEnd::NotReleased(progress.left.clone())));
+                    let mut left = progress.left.clone();
+                    let seen = progress.not_released.iter().map(|pod| pod.uid.as_str());
+                    let seen: BTreeSet<&str> = seen.collect();
+                    // Pods that this wait has seen are among what is left already.
+                    let noted = recorded_blockers(&progress.rules, recorded, has_ended);
+                    let is_new =
+                        |left: &Blocker| left.uid.as_deref().is_none_or(|uid| !seen.contains(uid));
+                    left.extend(noted.into_iter().filter(is_new));
+                    return Ok(over(WaitEnd::NotReleased(left)));
                 }
                 WaitStep::ReadAgain => freshness = Freshness::Read,
                 WaitStep::WaitUntil(until) => {

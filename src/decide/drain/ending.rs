@@ -34,8 +34,12 @@ pub struct DrainEnd {
 impl DrainEnd {
     /// The line for a finished unit.
     #[must_use]
-    pub fn line(unit: &str, end: &UnitEnd) -> String {
+    pub fn line(unit: &str, end: &UnitEnd, accepts_unplaceable: bool) -> String {
         match end {
+            UnitEnd::Idle if accepts_unplaceable => format!(
+                "unit {unit}: no claim holds its devices; its workloads are ready, or wait for a device \
+                (--accept-unplaceable)"
+            ),
             UnitEnd::Idle => {
                 format!("unit {unit}: no claim holds its devices, and its workloads are ready")
             }
@@ -201,9 +205,13 @@ impl DrainEnd {
             ),
         );
         let failure = lines.into_iter().fold(failure, Failure::detail);
+        let names = self.reversed_names();
+        let first = names.first().map_or("UNIT", String::as_str);
+        // Not the drain as a whole: its other units may be idle, and work on them has begun.
         Err(failure.hint(format!(
-            "to drain again, first run: kubectl devicetaint restore {}",
-            word(&self.name)
+            "to drain a reversed unit again, drain it under another --name; if rules of the unit are \
+            left, first restore this unit: kubectl devicetaint restore {}",
+            word(first)
         )))
     }
 }
@@ -443,7 +451,7 @@ mod tests {
                 "unit n: continued by bob",
             ),
         ] {
-            assert_eq!(DrainEnd::line("n", &end), expected);
+            assert_eq!(DrainEnd::line("n", &end, false), expected);
         }
     }
 }

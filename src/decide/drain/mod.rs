@@ -95,7 +95,7 @@ pub use planned::{
 pub use pod_class::{Inclusions, PodClass};
 pub use published_hardware::PublishedHardware;
 pub use recorded_workloads::{
-    RecordedWorkloads, not_ready, recorded_names, recorded_states, recorded_workloads,
+    RecordedWorkloads, not_ready, ready_line, recorded_names, recorded_states, recorded_workloads,
     recording_patch, workloads_to_record,
 };
 pub use released::kept_back;

@@ -12,6 +12,7 @@ use super::facts::{WorkloadState, workload_of};
 use crate::decide::RulePatch;
 use crate::engine::workloads::Owners;
 use crate::model::{DeviceTaintRule, Kind, NamespacedName, Pod, Reading, RuleMetadata, Uid};
+use crate::naming::phrase::counted;
 
 /// Most workloads that are recorded: an annotation may not become too long.
 const MOST: usize = 200;
@@ -163,6 +164,23 @@ pub fn not_ready(
     Ok(short.map(|(_, state)| state.describe()).collect())
 }
 
+/// That all of these workloads are ready, in words; those that were deleted or have ended are not called ready.
+#[must_use]
+pub fn ready_line(recorded: &RecordedWorkloads, reading: &Reading) -> String {
+    let states = recorded_states(recorded, reading).unwrap_or_default();
+    let ready = states.values().filter(|state| !state.has_ended).count();
+    let over = recorded.len().saturating_sub(ready);
+    let are = if ready == 1 { "is" } else { "are" };
+    let line = format!(
+        "{} that had pods on the devices {are} ready",
+        counted(ready, "workload")
+    );
+    match over {
+        0 => line,
+        over => format!("{line}; {over} ended or was deleted"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +206,21 @@ mod tests {
 
     fn lines(cluster: &Cluster, recorded: &RecordedWorkloads) -> Vec<String> {
         not_ready(recorded, &cluster.reading).expect("all was read")
+    }
+
+    #[test]
+    fn a_workload_that_was_deleted_is_not_called_ready() {
+        let mut cluster = cluster();
+        let found = recorded(&cluster);
+        assert_eq!(
+            ready_line(&found, &cluster.reading),
+            "2 workloads that had pods on the devices are ready"
+        );
+        cluster.reading.snapshot.jobs.clear();
+        assert_eq!(
+            ready_line(&found, &cluster.reading),
+            "1 workload that had pods on the devices is ready; 1 ended or was deleted"
+        );
     }
 
     #[test]

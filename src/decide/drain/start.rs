@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::facts::UnitPod;
 use super::means::Means;
@@ -13,8 +13,8 @@ use super::termination::Terminations;
 use super::unit::Unit;
 use super::unit_limits::UnitLimits;
 use crate::assess::Replacements;
-use crate::engine::Impact;
 use crate::engine::job_fate::JobFate;
+use crate::engine::{Impact, PodImpact, Verdict};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Uid;
 use crate::naming::age::human_duration;
@@ -39,6 +39,10 @@ pub struct DrainPlan<'a> {
     pub failing_jobs: &'a [String],
     /// The time that grace periods may take.
     pub least: Duration,
+    /// Whether that includes the time for which pods tolerate effect NoExecute.
+    pub tolerates: bool,
+    /// How many of its rules an earlier run gave effect NoExecute.
+    pub raised: usize,
     /// Whether the pods can terminate.
     pub terminations: &'a Terminations,
     /// Other devices of the same hardware that are in use and not drained, a line each.
@@ -161,6 +165,18 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         ),
         format!("Pods are removed {}", departure(limits, restarts)),
     ];
+    if plan.raised > 0 {
+        lines.push(format!(
+            "  {} of this drain already {} effect NoExecute: {} pods regardless of budgets",
+            counted(plan.raised, "rule"),
+            if plan.raised == 1 { "has" } else { "have" },
+            if plan.raised == 1 {
+                "it evicts"
+            } else {
+                "they evict"
+            },
+        ));
+    }
     let lines_of_owners = restarts.lines().into_iter();
     lines.extend(lines_of_owners.map(|line| format!("  {line}")));
     // A Deployment is restarted as a whole, so its pods on other devices are replaced as well.
@@ -219,7 +235,8 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     }
     lines.push(format!(
         "  expected time: {}; at most {} for each unit (--timeout)",
-        plan.terminations.expected_time(&human(plan.least)),
+        plan.terminations
+            .expected_time(&human(plan.least), plan.tolerates),
         human(limits.timeout)
     ));
     if limits.accepts_unplaceable {
@@ -279,17 +296,34 @@ fn matches_failure(fate: Option<&JobFate>) -> bool {
     }
 }
 
-/// The longest time that grace periods may take: units are drained one after the other, and so are the pods of a workload
-/// within a unit; those of different workloads are evicted side by side.
+/// The longest time that evictions may take: units are drained one after the other, and so are the pods of a workload
+/// within a unit; those of different workloads are evicted side by side. If effect NoExecute evicts `from` that time
+/// on, each unit also waits for the longest toleration.
 #[must_use]
-pub fn grace_time(units: &[Unit], leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
+pub fn grace_time(
+    units: &[Unit],
+    leaving: &[&UnitPod],
+    impact: &Impact<'_>,
+    from: Option<Timestamp>,
+) -> Duration {
+    let found: BTreeMap<&Uid, &PodImpact<'_>> = impact
+        .pods
+        .iter()
+        .map(|found| (&found.pod.uid, found))
+        .collect();
     // A pod leaves with the first of its units.
     let unit_of = |uid: &Uid| {
-        let found = impact.pods.iter().find(|found| found.pod.uid == *uid)?;
-        let results = || found.claims.iter().flat_map(|claim| &claim.results);
+        let claims = &found.get(uid)?.claims;
+        let results = || claims.iter().flat_map(|claim| &claim.results);
         units
             .iter()
             .position(|unit| results().any(|result| unit.devices.contains(&result.device)))
+    };
+    let tolerated = |pod: &&UnitPod| {
+        let Verdict::Evicted { at } = found.get(&pod.uid)?.verdict else {
+            return None;
+        };
+        Duration::try_from(at.duration_since(from?)).ok()
     };
     let mut by_unit: BTreeMap<Option<usize>, Vec<&UnitPod>> = BTreeMap::new();
     for pod in leaving {
@@ -297,11 +331,19 @@ pub fn grace_time(units: &[Unit], leaving: &[&UnitPod], impact: &Impact<'_>) -> 
     }
     by_unit
         .values()
-        .map(|pods| grace_time_of_unit(pods, impact))
+        .map(|pods| {
+            // Pods that come last are evicted when the others are gone.
+            let (last, first): (Vec<&UnitPod>, Vec<&UnitPod>) =
+                pods.iter().partition(|pod| pod.class.is_last());
+            let tolerated = pods.iter().filter_map(tolerated).max();
+            grace_time_side_by_side(&first, impact)
+                .saturating_add(grace_time_side_by_side(&last, impact))
+                .saturating_add(tolerated.unwrap_or_default())
+        })
         .sum()
 }
 
-fn grace_time_of_unit(leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
+fn grace_time_side_by_side(leaving: &[&UnitPod], impact: &Impact<'_>) -> Duration {
     let grace: BTreeMap<&Uid, i64> = impact
         .pods
         .iter()
@@ -352,7 +394,7 @@ mod tests {
     use crate::decide::drain::restart::{RestartBlocker, RestartProgress, RestartState};
     use crate::decide::drain::restart_plan::PlannedRestart;
     use crate::decide::drain::testing::{unit_pod, used};
-    use crate::report::testing::{device, evicted, impact, name, pod as running};
+    use crate::report::testing::{after, device, evicted, impact, name, pod as running};
 
     fn limits() -> UnitLimits {
         UnitLimits {
@@ -395,6 +437,8 @@ mod tests {
             failing_jobs: &[],
             terminations: &Terminations::default(),
             least: Duration::from_secs(30),
+            tolerates: false,
+            raised: 0,
             name: "fw",
             units: &[],
             parallel: 1,
@@ -489,6 +533,8 @@ mod tests {
                 failing_jobs: &[],
                 terminations: &Terminations::default(),
                 least: Duration::from_secs(30),
+                tolerates: false,
+                raised: 0,
                 name: "fw",
                 units: &[],
                 parallel: 1,
@@ -559,6 +605,8 @@ mod tests {
             siblings: &[],
             failing_jobs: &[],
             least: Duration::from_secs(30),
+            tolerates: false,
+            raised: 0,
             terminations: &stuck,
             name: "fw",
             units: &[],
@@ -597,16 +645,23 @@ mod tests {
         let impact = impact(impacts.collect());
         let leaving: Vec<UnitPod> = pods
             .iter()
-            .map(|pod| unit_pod(pod, PodClass::Unmanaged))
+            .map(|pod| unit_pod(pod, PodClass::Replicated))
             .collect();
         let leaving: Vec<&UnitPod> = leaving.iter().collect();
         let unit = |devices: &[&str]| Unit {
             name: devices.join("+"),
             devices: devices.iter().map(|name| device(name)).collect(),
         };
-        let seconds = |units: &[Unit]| grace_time(units, &leaving, &impact).as_secs();
+        let seconds = |units: &[Unit]| grace_time(units, &leaving, &impact, None).as_secs();
         assert_eq!(seconds(&[unit(&["gpu-0"]), unit(&["gpu-1"])]), 25);
         assert_eq!(seconds(&[unit(&["gpu-0", "gpu-1"])]), 20);
+        // Evicted by effect NoExecute, a pod leaves when it no longer tolerates that.
+        let units = [unit(&["gpu-0"]), unit(&["gpu-1"])];
+        let from = Some(after(-60));
+        assert_eq!(grace_time(&units, &leaving, &impact, from).as_secs(), 145);
+        let last = unit_pod(&pods[2], PodClass::Job);
+        let leaving = [leaving[0], leaving[1], &last];
+        assert_eq!(grace_time(&units, &leaving, &impact, None).as_secs(), 32);
     }
 
     #[test]
@@ -619,6 +674,8 @@ mod tests {
             failing_jobs: &[],
             terminations: &Terminations::default(),
             least: Duration::from_secs(30),
+            tolerates: false,
+            raised: 0,
             name: "fw",
             units: &[],
             parallel: 1,
@@ -653,6 +710,8 @@ mod tests {
             failing_jobs: &["team-a/train".to_owned()],
             terminations: &Terminations::default(),
             least: Duration::from_secs(90),
+            tolerates: false,
+            raised: 0,
             name: "fw",
             units: &units,
             parallel: 1,

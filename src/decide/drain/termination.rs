@@ -54,9 +54,10 @@ impl Terminations {
         }
     }
 
-    /// The expected time of a drain whose grace periods last this long, in words.
+    /// The expected time of a drain whose grace periods, and tolerations of effect NoExecute if it `tolerates`, last this
+    /// long, in words.
     #[must_use]
-    pub fn expected_time(&self, grace: &str) -> String {
+    pub fn expected_time(&self, length: &str, tolerates: bool) -> String {
         if !self.stuck.is_empty() {
             return format!(
                 "unknown, because {} cannot terminate until nodes and drivers are running again: {}",
@@ -69,9 +70,12 @@ impl Terminations {
         } else {
             ""
         };
-        format!(
-            "{condition}up to {grace} for grace periods, and the time until replacements are ready"
-        )
+        let what = if tolerates {
+            "tolerations and grace periods"
+        } else {
+            "grace periods"
+        };
+        format!("{condition}up to {length} for {what}, and the time until replacements are ready")
     }
 }
 
@@ -148,7 +152,7 @@ mod tests {
         let unread = found(&unread);
         assert_eq!((unread.stuck.len(), unread.is_unknown), (0, true));
         assert_eq!(
-            unread.expected_time("30s"),
+            unread.expected_time("30s", false),
             "if the nodes of these pods are running, which is unknown, up to 30s for grace periods, \
              and the time until replacements are ready"
         );

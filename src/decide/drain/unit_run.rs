@@ -548,6 +548,8 @@ impl UnitRun {
                     Some(why) => format!("pod {name}: {why}"),
                     None => format!("pod {name} is terminating"),
                 },
+                // The controller does not ask budgets.
+                _ if self.is_raised => format!("pod {name} will be evicted with effect NoExecute"),
                 Some(refused) => format!("pod {name}: {}", refused.message),
                 None => self.why_it_stays(facts, pod),
             });

@@ -279,7 +279,10 @@ impl DrainView<'_> {
         if pod.is_terminating {
             return Reason {
                 text: "terminating".to_owned(),
-                time: deadline(pod.grace_period_end, self.facts.now),
+                time: match self.facts.terminating.get(&pod.name) {
+                    Some(why) => Some(why.clone()),
+                    None => deadline(pod.grace_period_end, self.facts.now),
+                },
             };
         }
         if let Some(why) = self.why_it_stays(pod) {

@@ -179,6 +179,13 @@ fn a_kubelet_has_a_moment_and_what_it_has_not_said_is_not_known() {
         };
     };
     assert!(!is_stuck(sandbox, later()));
+    // The API may show that late: since when the devices are waited for is known by the containers.
+    let world = stuck().but_pod(sandbox);
+    let since = match found(&world.snapshot, &nobody, at(NOW + 60)) {
+        Some(TerminationBlocker::Driver { since, .. }) => Some(since),
+        Some(TerminationBlocker::Sandbox { .. }) | None => None,
+    };
+    assert_eq!(since, Some(at(NOW)));
 }
 
 #[test]

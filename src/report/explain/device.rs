@@ -6,7 +6,7 @@ use super::origin::{origin, published, since};
 use super::pod_context::verdict_of;
 use super::request_text::{terms_of, terms_path};
 use super::step::{FieldReference, Step, StepType};
-use super::verdict::describe;
+use super::verdict::describe_in;
 use super::view::Explained;
 use crate::assess::Basis;
 use crate::assess::completeness;
@@ -279,7 +279,7 @@ impl<'t> DeviceSteps<'t> {
                 let outcome = if may_change {
                     "outcome unknown".to_owned()
                 } else {
-                    describe(verdict, pod, self.basis.now)
+                    describe_in(self.basis.reading, verdict, pod, self.basis.now)
                 };
                 format!("pod {}: {outcome}", pod.name)
             }

@@ -8,7 +8,7 @@ use super::request_text::request_step;
 use super::root_cause::{scheduler_message, ungenerated};
 use super::step::{FieldReference, Step, StepType};
 use super::toleration;
-use super::verdict::{ExplainedVerdict, describe, eviction, past_eviction};
+use super::verdict::{ExplainedVerdict, describe, describe_in, eviction, past_eviction};
 use super::view::Explained;
 use super::waiting::{self, PendingReasons};
 use crate::assess::Basis;
@@ -200,7 +200,7 @@ impl PodSteps<'_, '_> {
         if verdict == &ExplainedVerdict::UNKNOWN {
             return "outcome unknown: the data is incomplete".to_owned();
         }
-        let told = describe(outcome, self.chain.pod, now);
+        let told = describe_in(self.basis.reading, outcome, self.chain.pod, now);
         if let Some(waits) = waits {
             return waits.message.clone();
         }

@@ -2,7 +2,7 @@
 
 use super::origin::{published, since};
 use super::step::{FieldReference, Step, StepType};
-use super::verdict::describe;
+use super::verdict::describe_in;
 use super::view::{Explained, RuleEviction};
 use crate::assess::Basis;
 use crate::assess::{CountSubject, RecurringWorkloads, ReportCompleteness, recurring_warning};
@@ -377,7 +377,7 @@ impl RuleSteps<'_, '_> {
         let text = format!(
             "pod {}: {}",
             impact.pod.name,
-            describe(verdict, impact.pod, self.basis.now)
+            describe_in(self.basis.reading, verdict, impact.pod, self.basis.now)
         );
         let source = FieldReference::new("Pod", &impact.pod.name, "");
         let evicts = matches!(impact.verdict, Verdict::Evicted { .. });

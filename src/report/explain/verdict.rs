@@ -1,13 +1,17 @@
 //! The verdict on a pod, in words.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::explain::PodVerdict;
-use crate::model::Pod;
+use crate::engine::termination_blocker::{Publishers, termination_blocker};
+use crate::model::{NodeName, Pod, Reading};
 use crate::naming::age::human_duration;
 use crate::report::impact::note::{not_evicted, terminating};
+use crate::report::rule_lifecycle::stuck;
 use crate::report::time::Time;
 
 /// Outcome of a pod.
@@ -128,6 +132,24 @@ pub(super) fn eviction(verb: &str, at: Timestamp, now: Timestamp) -> String {
         std::cmp::Ordering::Less => format!("eviction overdue since {at} ({distance})"),
         std::cmp::Ordering::Equal => format!("{verb} now"),
         std::cmp::Ordering::Greater => format!("{verb} in {distance}, at {at}"),
+    }
+}
+
+/// What becomes of the pod; of a terminating one, what it waits for, as far as `reading` shows it.
+pub(super) fn describe_in(
+    reading: &Reading,
+    verdict: PodVerdict,
+    pod: &Pod,
+    now: Timestamp,
+) -> String {
+    let nodes: BTreeSet<NodeName> = pod.node.iter().cloned().collect();
+    let publishers = Publishers::of(reading, &nodes);
+    let blocker = termination_blocker(pod, &reading.snapshot.claims, &publishers, now);
+    match (verdict, blocker) {
+        (PodVerdict::Terminating, Some(blocker)) => {
+            format!("terminating, {}", stuck(&blocker, now))
+        }
+        (verdict, _) => describe(verdict, pod, now),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 
-use super::prepare::{DrainRequest, Prepared, hypothetical};
+use super::prepare::{DrainRequest, hypothetical};
+use super::prepared::Prepared;
 use crate::commands::context::Context;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::publish::{Publication, changer};

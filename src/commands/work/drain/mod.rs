@@ -19,6 +19,7 @@ mod look;
 mod order;
 mod permission;
 mod prepare;
+mod prepared;
 mod restart;
 mod unit;
 mod units;

@@ -1,9 +1,10 @@
 //! The work of a drain, and reasons to refuse it before anything is tainted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::look::{recordable, unread};
 use super::order::{DrainRun, begun_first, names_by_unit};
+use super::prepared::{CheckedDrain, Prepared};
 use super::restart::may_restart;
 use crate::assess::Sibling;
 use crate::cluster::WriteMode;
@@ -17,21 +18,20 @@ use crate::decide::choice::{
 };
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, PlanFile, PlannedFacts, PublishedHardware, RecordedWorkloads,
-    RestartFacts, RestartPlan, Terminations, Unit, UnitKind, UnitLimits, UnitPod,
-    drain_replacements, drains as drain_states, failing_jobs, grace_time, in_planned_order, joined,
-    plan_lines, planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster,
-    refuse_outdated, refuse_start, refuse_unpublished, replaced_already, rest_of_grace, scope,
-    units, wanted, workload_states,
+    DrainPlan, DrainTerms, PlanFile, PlannedFacts, PublishedHardware, RestartFacts, RestartPlan,
+    Terminations, Unit, UnitKind, UnitLimits, UnitPod, drain_replacements, drains as drain_states,
+    failing_jobs, grace_time, in_planned_order, joined, plan_lines, planned_devices, pods_of,
+    progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start,
+    refuse_unpublished, replaced_already, rest_of_grace, scope, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
-use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
+use crate::decide::{Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::hardware::Hardware;
 use crate::engine::job_fate::job_fates;
 use crate::engine::{self, DeviceState, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source, Uid};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
 use crate::naming::phrase::few;
 
 /// Flags and arguments of a drain.
@@ -59,65 +59,11 @@ pub(crate) struct DrainRequest {
     pub(crate) mode: Option<WriteMode>,
 }
 
-/// What a drain does to pods, as shown before the confirmation.
-pub(crate) struct CheckedDrain {
-    pub(crate) restarts: RestartPlan,
-    /// The workloads that have pods on the devices, by unit.
-    pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
-    /// The lines that are shown before the question.
-    pub(crate) lines: Vec<String>,
-    /// The pods on the devices that are not evicted.
-    pub(crate) kept: BTreeSet<Uid>,
-}
-
 /// A plan that was read from a file.
 pub(crate) struct NamedPlan {
     /// The name of the file.
     pub(crate) name: String,
     pub(crate) file: PlanFile,
-}
-
-/// The work of a drain.
-pub(crate) struct Prepared {
-    pub(crate) terms: DrainTerms,
-    /// Units that are neither done nor skipped.
-    pub(crate) units: Vec<Unit>,
-    pub(crate) steps: Vec<AddStep>,
-    pub(crate) runs: Vec<DrainRun>,
-    /// How many units the drain has, with those that are done or reversed.
-    pub(crate) count: usize,
-    /// Units that are left out, with the reasons.
-    pub(crate) skipped: BTreeMap<String, String>,
-    /// Names of the units that are over or left out.
-    pub(crate) settled: BTreeSet<String>,
-}
-
-impl Prepared {
-    /// Whether no rule of the drain exists yet.
-    pub(crate) fn is_new(&self) -> bool {
-        self.steps.iter().all(|step| match step {
-            AddStep::Create(_) => true,
-            AddStep::Change { .. } | AddStep::Keep { .. } => false,
-        })
-    }
-
-    /// Whether a rule is still to be made or changed.
-    pub(crate) fn changes_rules(&self) -> bool {
-        self.steps.iter().any(|step| match step {
-            AddStep::Create(_) | AddStep::Change { .. } => true,
-            AddStep::Keep { .. } => false,
-        })
-    }
-
-    /// The rules of its units; none unless all of them are there.
-    fn rules(&self, known: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
-        let names = self.runs.iter().flat_map(|run| &run.rules);
-        let rules: Option<Vec<DeviceTaintRule>> = names
-            .map(|name| known.iter().find(|rule| rule.name.as_str() == *name))
-            .map(Option::<&_>::cloned)
-            .collect();
-        rules.unwrap_or_default()
-    }
 }
 
 impl DrainRequest {
@@ -446,7 +392,10 @@ impl DrainRequest {
         // An earlier run may have restarted their owners.
         let replaced = replaced_already(&of_leaving, &view.reading, &rules);
         let mut to_place = of_leaving.clone();
-        to_place.pods.retain(|pod| !replaced.contains(&pod.pod.uid));
+        to_place.pods.retain(|pod| {
+            // Nothing recreates a pod without a controller; one of an unknown kind may.
+            !replaced.contains(&pod.pod.uid) && pod.pod.controller.is_some()
+        });
         let replacements = drain_replacements(&to_place, &proposed, limits, &basis);
         let facts = RestartFacts {
             impact: &of_leaving,
@@ -467,12 +416,18 @@ impl DrainRequest {
             .filter(|pod| pod.is_terminating || pod.is_evicted(limits.included))
             .collect();
         let terminations = Terminations::of(&ending, &impact, &view.reading);
-        let least =
-            grace_time(&prepared.units, &leaving, &of_leaving).max(rest_of_grace(&pods, view.now));
+        let raised = prepared.raised(mutation.view.rules()?);
+        let by_taint = raised > 0 || limits.may_evict_by_taint();
+        let rest = rest_of_grace(&pods, view.now);
+        let time = |from| grace_time(&prepared.units, &leaving, &of_leaving, from).max(rest);
+        let from = by_taint.then_some(view.now);
+        let least = time(from);
         let plan = DrainPlan {
             siblings: &siblings,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
             least,
+            tolerates: least > time(None),
+            raised,
             terminations: &terminations,
             name: &prepared.terms.name,
             units: &prepared.units,
@@ -494,6 +449,7 @@ impl DrainRequest {
         let kept = pods.iter().filter(|pod| !pod.is_evicted(limits.included));
         let kept = kept.map(|pod| pod.uid.clone()).collect();
         Ok(CheckedDrain {
+            by_taint,
             restarts,
             workloads,
             lines,
@@ -501,12 +457,8 @@ impl DrainRequest {
         })
     }
 
-    pub(crate) fn proposal(
-        &self,
-        prepared: &Prepared,
-        lines: Vec<String>,
-        kept: BTreeSet<Uid>,
-    ) -> Proposal {
+    pub(crate) fn proposal(prepared: &Prepared, checked: &CheckedDrain) -> Proposal {
+        let lines = checked.lines.clone();
         let names: Vec<String> = prepared
             .units
             .iter()
@@ -518,10 +470,10 @@ impl DrainRequest {
             whose: NamedOwners::All,
             noted_before: None,
             patience: None,
-            drains: Some(if self.limits.may_evict_by_taint() {
+            drains: Some(if checked.by_taint {
                 Drains::ByTaint(lines)
             } else {
-                Drains::ByEviction(lines, kept)
+                Drains::ByEviction(lines, checked.kept.clone())
             }),
         }
     }

@@ -135,7 +135,7 @@ impl DrainOrder<'_> {
             UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
             UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => false,
         };
-        let line = DrainEnd::line(name, &over);
+        let line = DrainEnd::line(name, &over, self.limits.accepts_unplaceable);
         board.finish(name, |end| end.units.push((name.clone(), over)));
         self.context.printer.note(&line);
         Ok(goes_on)
@@ -378,7 +378,12 @@ impl DrainOrder<'_> {
             // Read again, since the wait may have recorded unreleased devices on them.
             let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
             self.note(rules, &progress, mutation).await?;
-            self.happens(run, &progress, &DrainEnd::line(&run.unit.name, &end));
+            let accepts = self.limits.accepts_unplaceable;
+            self.happens(
+                run,
+                &progress,
+                &DrainEnd::line(&run.unit.name, &end, accepts),
+            );
         }
         if let Some(line) = safety {
             self.context.printer.note(&line);
