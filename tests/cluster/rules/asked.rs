@@ -306,7 +306,7 @@ fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
         format!("  changed: {name} configured"),
         "  left: 0 gone, 0 terminating, 1 not yet evicted".to_owned(),
         format!("to keep waiting: kubectl devicetaint wait {name} --for evicted"),
-        format!("kubectl devicetaint deescalate {name} --to None"),
+        format!("kubectl devicetaint deescalate {name} --to NoSchedule"),
     ] {
         assert!(last.contains(&said), "{said}: {shown}");
     }

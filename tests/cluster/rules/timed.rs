@@ -163,6 +163,6 @@ fn evicted_pods_do_not_come_back_so_that_no_execute_has_no_term() {
     world
         .run(&format!("escalate {name} --to NoExecute --for 10m --yes"))
         .ended(2)
-        .saying("evicted pods do not come back");
+        .saying("an eviction cannot be undone");
     assert_eq!(effect(&world, &name), "None");
 }
