@@ -173,7 +173,7 @@ fn own_folder(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
     let found = folders.iter().find(|folder| folder.join(&file).is_file());
     found.cloned().ok_or_else(|| {
         Failure::usage(format!("no folder in PATH contains {file}"))
-            .hint("choose a directory: completion install --dir DIRECTORY")
+            .hint("choose a directory: kubectl devicetaint completion install --dir DIRECTORY")
     })
 }
 
@@ -197,5 +197,7 @@ fn unwritable(file: &Path, error: &io::Error) -> Failure {
         ExitStatus::Failed,
         format!("cannot write {}: {error}", file.display()),
     );
-    failure.hint("choose another directory in PATH: completion install --dir DIRECTORY")
+    failure.hint(
+        "choose another directory in PATH: kubectl devicetaint completion install --dir DIRECTORY",
+    )
 }

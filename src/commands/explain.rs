@@ -43,8 +43,9 @@ use crate::report::explain::{
 /// device, shows its taints, claims and pods, and the pending claims that could get it. For a rule, shows which
 /// devices its selector matches, and what happens to their pods.
 ///
-/// For a pod with a cause (WHY), `-o wide` also shows the steps that lead to the outcome: claims and requests,
-/// devices and their pools, taints and their times, and tolerations. For other pods, the steps are always shown.
+/// If the output for a pod has a line WHY (the cause of its outcome), only `-o wide` shows the steps that lead to
+/// the outcome: claims and requests, devices and their pools, taints and their times, and tolerations. Without
+/// such a line, the steps are always shown.
 /// `-o wide` adds the object and field of each step. Below one step, at most eight steps of the same type are
 /// shown; `-o json` has all steps. After the steps, `-o wide` lists changes that would lead to another outcome.
 ///

@@ -47,9 +47,9 @@ use crate::report::rule_lifecycle::release_lines;
 /// (--expired, by the server's clock), or all rules (--all). --node, --where and similar flags need a KEY: they
 /// select the rules with this KEY that taint a single device, if it is one of the matching devices.
 ///
-/// Asks for confirmation for more than one rule, and for rules that another user or program created or
-/// changed. If stdin is not a terminal, the command is refused without --yes (several rules) or --others
-/// (rules of other users and programs).
+/// Asks for confirmation for more than one rule, for rules that another user or program created or changed,
+/// and for rules on which `wait` recorded an unconfirmed device release. If stdin is not a terminal, the command
+/// is refused without --others (rules of other users and programs) or --yes (the others).
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
@@ -70,8 +70,7 @@ pub(super) struct RemoveArgs {
     /// Do not ask for confirmation
     ///
     /// If stdin is not a terminal, required for more than one rule, for --all, and for a rule that records
-    /// an unconfirmed device release: `wait` records on the rule that a node has not confirmed the release of
-    /// a device (see `podresources check`). Rules of other users and programs need --others.
+    /// an unconfirmed device release (see `podresources check`). Rules of other users and programs need --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 

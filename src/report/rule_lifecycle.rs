@@ -306,10 +306,8 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     }
     // Use comes before the state of the node: uncordoning it would not free a device in use.
     if !device.partition_pods.is_empty() {
-        let pods = device.partition_pods.len();
-        return Some(format!(
-            "but in use through partitions (pods on each device: {pods})"
-        ));
+        let pods = counted(device.partition_pods.len(), "pod");
+        return Some(format!("but in use through partitions ({pods} per device)"));
     }
     if device.is_blocked_partition {
         return Some("but other devices of the same hardware use the shared counters".to_owned());
@@ -713,7 +711,7 @@ mod tests {
                 &BTreeSet::new()
             ),
             [
-                "1 device untainted, but in use through partitions (pods on each device: 1): \
+                "1 device untainted, but in use through partitions (1 pod per device): \
                  gpu.example.com/node-7/gpu-3",
                 "1 device untainted, but other devices of the same hardware use the shared counters: \
                  gpu.example.com/node-7/gpu-2",

@@ -33,7 +33,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
 
     Plan: gpu.example.com/node-10/gpu-1, gpu.example.com/node-10/gpu-2, gpu.example.com/node-10/gpu-3.
     Cost: no pod is evicted.
-    After the plan, 15 devices of the same classes can still be allocated.
+    After the plan, 15 devices in the DeviceClasses of the selected devices can still be allocated.
     Optimal: no other set costs less.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay

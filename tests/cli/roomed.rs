@@ -6,7 +6,7 @@ use super::harness::devicetaint;
 fn what_is_wrong_with_making_room_is_found_without_a_cluster() {
     for (line, said) in [
         ("make-room", "no pod specified"),
-        ("make-room pod/a --pending", "omit the name of a pod"),
+        ("make-room pod/a --pending", "omit pod/NAME or claim/NAME"),
         ("make-room node/a", "neither a pod nor a claim"),
         ("make-room pod/a --cleanup", "cannot be used with"),
         ("make-room pod/a --include-unexpired", "cannot be used with"),

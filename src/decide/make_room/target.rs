@@ -29,7 +29,7 @@ impl RoomTarget {
             (None, true) => return Ok(Self::Pending),
             (Some(_), true) => {
                 return Err(Failure::usage(
-                    "--pending chooses the pod: omit the name of a pod",
+                    "--pending chooses the pod: omit pod/NAME or claim/NAME",
                 ));
             }
             (None, false) => {

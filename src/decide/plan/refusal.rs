@@ -12,7 +12,12 @@ use crate::naming::phrase::counted;
 pub fn no_set(request: &PlanRequest, space: &PlanSpace, result: &SearchResult) -> Failure {
     let units = counted(space.limits.count, request.size.noun());
     let Some((floor, found)) = request.keeps.as_ref().zip(space.allocatable.as_ref()) else {
-        return Failure::refused(format!("found no set of {units} within the search limit"));
+        let text =
+            format!("found no set of {units}: the search ended before all sets were compared");
+        return Failure::refused(text).hint(format!(
+            "select fewer devices, or use a smaller number for {}",
+            request.size.flag()
+        ));
     };
     let (expression, now) = (floor.expression(), counted(found.devices.len(), "device"));
     let classes = classes_line(&found.classes);

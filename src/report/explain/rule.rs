@@ -263,7 +263,7 @@ impl RuleSteps<'_, '_> {
                 condition.observed_generation, self.rule.generation
             )),
             EvictionStatus::Leftover => {
-                Some("stale: no pod that the rule evicts is left".to_owned())
+                Some("stale: every pod that the rule evicts is gone or terminating".to_owned())
             }
         };
         let recurring = recurring.map(|message| format!("recurring: {message}"));

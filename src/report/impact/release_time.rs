@@ -346,10 +346,10 @@ impl DeviceReleases {
                 format!("; none of the {all} devices is known to be free then")
             }
             (1, all) if may_be_taken => format!(
-                "; 1 of the {all} devices is free then, unless a pod from another device is scheduled to it"
+                "; 1 of the {all} devices is free then, unless the replacement of a pod from another device is scheduled to it"
             ),
             (free, all) if may_be_taken => format!(
-                "; {free} of the {all} devices are free then, unless pods from other devices are scheduled to them"
+                "; {free} of the {all} devices are free then, unless replacements of pods from other devices are scheduled to them"
             ),
             (1, all) if may_be_more => {
                 format!("; at least 1 of the {all} devices is free then")
@@ -585,12 +585,12 @@ mod tests {
         );
         assert_eq!(
             told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
-            "; 3 of the 6 devices are free then, unless pods from other devices are scheduled to them; not known to be free: 1 (the evicted pod \
+            "; 3 of the 6 devices are free then, unless replacements of pods from other devices are scheduled to them; not known to be free: 1 (the evicted pod \
              may be recreated and scheduled to the same device), 2 (the same hardware may stay in use through another device)"
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
-            "; 1 of the 3 devices is free then, unless a pod from another device is scheduled to it; not free: 1 (not all of its pods are evicted); not known to be free: \
+            "; 1 of the 3 devices is free then, unless the replacement of a pod from another device is scheduled to it; not free: 1 (not all of its pods are evicted); not known to be free: \
              1 (the evicted pod may be recreated and scheduled to the same device)"
         );
         assert_eq!(

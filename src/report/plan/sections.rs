@@ -108,7 +108,7 @@ impl PlanReport {
         ];
         if let Some(left) = self.allocatable_device_count {
             sentences.push(format!(
-                "After the plan, {} of the same classes can still be allocated.",
+                "After the plan, {} in the DeviceClasses of the selected devices can still be allocated.",
                 counted(left, "device")
             ));
         }
