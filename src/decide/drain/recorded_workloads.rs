@@ -177,7 +177,8 @@ pub fn ready_line(recorded: &RecordedWorkloads, reading: &Reading) -> String {
     );
     match over {
         0 => line,
-        over => format!("{line}; {over} ended or was deleted"),
+        1 => format!("{line}; 1 ended or was deleted"),
+        over => format!("{line}; {over} ended or were deleted"),
     }
 }
 

@@ -1065,6 +1065,14 @@ mod tests {
             by_taint.next(&at, seconds(0)),
             UnitStep::WaitUntil(seconds(1))
         );
+        // What the Eviction API would say does not matter to the controller.
+        let UnitStep::Finished(UnitEnd::Blocked(left)) = by_taint.next(&at, seconds(60)) else {
+            panic!("the time is over");
+        };
+        assert_eq!(
+            left,
+            ["pod team-a/web-1 will be evicted with effect NoExecute"]
+        );
         // The workload has to be ready again nevertheless.
         let gone = UnitFacts {
             is_idle: true,

@@ -75,20 +75,17 @@ pub struct DrainProgress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reason {
     text: String,
-    /// What changes with the time alone.
-    time: Option<String>,
+    /// The reason with what changes with the time alone.
+    timed: Option<String>,
 }
 
 impl Reason {
     fn new(text: String) -> Self {
-        Self { text, time: None }
+        Self { text, timed: None }
     }
 
     fn with_time(&self) -> String {
-        match &self.time {
-            Some(time) => format!("{}, {time}", self.text),
-            None => self.text.clone(),
-        }
+        self.timed.clone().unwrap_or_else(|| self.text.clone())
     }
 }
 
@@ -247,9 +244,12 @@ impl DrainView<'_> {
     /// What keeps the devices in use: pods, then claims without them, then what is not known.
     fn left(&self) -> Vec<Reason> {
         let pods = self.pods().into_iter().map(|pod| {
-            let Reason { text, time } = self.reason(pod);
-            let text = format!("{}: {text}", pod.name);
-            Reason { text, time }
+            let Reason { text, timed } = self.reason(pod);
+            let of_pod = |text: String| format!("{}: {text}", pod.name);
+            Reason {
+                text: of_pod(text),
+                timed: timed.map(of_pod),
+            }
         });
         let claims = self
             .facts
@@ -279,7 +279,7 @@ impl DrainView<'_> {
         if pod.is_terminating {
             return Reason {
                 text: "terminating".to_owned(),
-                time: match self.facts.terminating.get(&pod.name) {
+                timed: match self.facts.terminating.get(&pod.name) {
                     Some(why) => Some(why.clone()),
                     None => deadline(pod.grace_period_end, self.facts.now),
                 },
@@ -365,14 +365,14 @@ fn duration(duration: Duration) -> String {
     human_duration(SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX))
 }
 
-/// When the grace period of a terminating pod ends.
+/// A terminating pod, with the end of its grace period.
 fn deadline(end: Option<Timestamp>, now: Option<Timestamp>) -> Option<String> {
     let left = end?.duration_since(now?);
     let length = human_duration(left);
     Some(if left.is_negative() {
-        format!("its grace period ended {length} ago")
+        format!("terminating, its grace period ended {length} ago")
     } else {
-        format!("its grace period ends in {length}")
+        format!("terminating, its grace period ends in {length}")
     })
 }
 
@@ -552,6 +552,49 @@ mod tests {
             let line = progress(&units, current, 1).line;
             assert!(line.contains(place), "{place}: {line}");
         }
+    }
+
+    #[test]
+    fn what_keeps_a_terminating_pod_or_a_unit_without_pods_is_named_and_time_alone_is_no_news() {
+        let units = [StagedUnit {
+            name: "a".to_owned(),
+            stage: UnitStage::Draining,
+        }];
+        let shown = |facts: &UnitFacts| {
+            let view = DrainView {
+                drain: "fw",
+                units: &units,
+                current: "a",
+                run: &UnitRun::new(limits()),
+                facts,
+                elapsed: Duration::from_secs(10),
+            };
+            let DrainProgress { state, line, .. } = view.progress();
+            (state, line)
+        };
+        let mut facts = facts(1);
+        facts.pods[0].is_terminating = true;
+        let name = facts.pods[0].name.clone();
+        let (state, _) = shown(&facts);
+        assert!(state.ends_with(": terminating"), "{state}");
+        for seconds in [1, 2] {
+            let why = format!("terminating for {seconds}s, its grace period ends in 3s");
+            facts.terminating.insert(name.clone(), why.clone());
+            let (same, line) = shown(&facts);
+            assert_eq!(same, state);
+            assert!(line.contains(&format!("{name}: {why}; ")), "{line}");
+        }
+        facts.pods.clear();
+        let unknown = "; not idle: the devices are not known to be idle yet";
+        assert!(shown(&facts).0.ends_with(unknown));
+        facts.not_idle = vec!["gpu-0-part-0 is allocated".to_owned()];
+        assert!(
+            shown(&facts)
+                .0
+                .ends_with("; not idle: gpu-0-part-0 is allocated")
+        );
+        facts.unread = vec!["pods: denied".to_owned()];
+        assert!(shown(&facts).0.ends_with("; left: unknown: pods: denied"));
     }
 
     #[test]
