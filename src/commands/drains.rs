@@ -8,7 +8,7 @@ use super::work::connect::connect;
 use super::work::mutation_context::MutationContext;
 use super::work::present::present;
 use crate::cluster::Detail;
-use crate::decide::drain::{DrainState, drains};
+use crate::decide::drain::{DrainState, PublishedHardware, drains};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Gap;
 use crate::render::{Format, Page, render};
@@ -22,8 +22,8 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 /// is `blocked` if pods could not be evicted or tolerate the taint, if the workloads of its pods are not ready
 /// again, or if the unit is a node with devices that the drain does not taint. It is `idle` if the unit is
 /// drained. It is `held` if only DaemonSet pods and pods with admin access held its devices when it was drained,
-/// or if a claim holds its hardware again after the unit was idle. It is `reversed` if a rule was removed or no longer blocks
-/// new pods, because of another user or program or of --on-abort deescalate.
+/// or if a claim holds its hardware again after the unit was idle. It is `reversed` if a rule was removed or no
+/// longer blocks new pods, because of another user or program or of --on-abort deescalate.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all
@@ -88,7 +88,10 @@ pub(super) async fn print(
 
 fn list(found: &[DrainState], view: &ClusterView) -> DrainList {
     let basis = view.device_basis();
-    let drains = found.iter().map(|drain| reported(drain, &basis));
+    let published = PublishedHardware::of(&basis);
+    let drains = found
+        .iter()
+        .map(|drain| reported(drain, &published, &basis));
     let gaps = view.reading.gaps.iter().map(|gap: &Gap| Incomplete {
         missing: gap.what.clone(),
         message: gap.why.clone(),

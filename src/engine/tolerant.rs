@@ -14,7 +14,7 @@ use super::impact::{DeviceImpact, Impact};
 use super::tolerate::tolerates;
 use crate::model::{
     ClaimSpec, Device, DeviceId, DriverName, Effect, NamespacedName, RequestKind, RequestTerms,
-    Snapshot, Taint, Toleration,
+    ResourceClaim, Snapshot, Taint, Toleration,
 };
 
 /// What puts up with the taints of a device.
@@ -49,13 +49,9 @@ pub fn tolerant(
         driver,
         device,
     };
-    let idle = snapshot
-        .claims
-        .iter()
-        .filter(|claim| claim.allocation.is_none());
-    let claims = idle
-        .filter(|claim| claim.spec.as_deref().is_some_and(|spec| place.takes(spec)))
-        .map(|claim| TolerantClaim::Claim(claim.name.clone()));
+    let claims = idle(snapshot)
+        .filter(|(_, spec)| place.takes(spec))
+        .map(|(claim, _)| TolerantClaim::Claim(claim.name.clone()));
     let templates = snapshot
         .templates
         .iter()
@@ -66,13 +62,20 @@ pub fn tolerant(
     found
 }
 
+/// The claims that hold nothing, with what they ask for.
+fn idle(snapshot: &Snapshot) -> impl Iterator<Item = (&ResourceClaim, &ClaimSpec)> {
+    let claims = snapshot.claims.iter();
+    let idle = claims.filter(|claim| claim.allocation.is_none());
+    idle.filter_map(|claim| Some((claim, claim.spec.as_deref()?)))
+}
+
 /// The selected devices that a claim without devices may get although the proposed taints are there.
 ///
 /// Whether its pods may run on the node is not asked: a device too many may be taken, never one too few.
 #[must_use]
 pub fn takeable(snapshot: &Snapshot, impact: &Impact<'_>) -> BTreeSet<DeviceId> {
-    let mut claims = snapshot.claims.iter();
-    if claims.all(|claim| claim.allocation.is_some()) {
+    let waiting: Vec<&ClaimSpec> = idle(snapshot).map(|(_, spec)| spec).collect();
+    if waiting.is_empty() {
         return BTreeSet::new();
     }
     let is_taken = |device: &&DeviceImpact<'_>| {
@@ -86,9 +89,13 @@ pub fn takeable(snapshot: &Snapshot, impact: &Impact<'_>) -> BTreeSet<DeviceId> 
             .chain(known)
             .filter(|taint| matches!(taint.effect, Effect::NoSchedule | Effect::NoExecute))
             .collect();
-        tolerant(snapshot, &taints, &device.id.driver, None)
-            .iter()
-            .any(|found| matches!(found, TolerantClaim::Claim(_)))
+        let place = TaintedDevice {
+            snapshot,
+            taints: &taints,
+            driver: &device.id.driver,
+            device: None,
+        };
+        waiting.iter().any(|spec| place.takes(spec))
     };
     let taken = impact.devices.iter().filter(is_taken);
     taken.map(|device| device.id.clone()).collect()

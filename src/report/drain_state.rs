@@ -12,16 +12,19 @@ use crate::decide::drain::{
     DrainState, PublishedHardware, UnitProgress, UnitStage, UnitState, devices_of, requesters,
     untainted_line,
 };
-use crate::decide::identity::warnings;
+use crate::decide::identity::warnings_among;
 use crate::engine::holders::holders;
 use crate::model::{DeviceId, RuleMetadata};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::few;
 
-/// The drain, with the claims and pods that hold its devices now.
+/// The drain, with the claims and pods that hold its devices now, under any `published` name.
 #[must_use]
-pub fn reported(drain: &DrainState, basis: &DeviceBasis<'_>) -> Drain {
-    let published = PublishedHardware::of(basis);
+pub fn reported(
+    drain: &DrainState,
+    published: &PublishedHardware<'_>,
+    basis: &DeviceBasis<'_>,
+) -> Drain {
     Drain {
         name: drain.name.clone(),
         created_by: drain.created_by().map(str::to_owned),
@@ -31,7 +34,7 @@ pub fn reported(drain: &DrainState, basis: &DeviceBasis<'_>) -> Drain {
         units: drain
             .units
             .iter()
-            .map(|unit| of_unit(unit, &published, basis))
+            .map(|unit| of_unit(unit, published, basis))
             .collect(),
     }
 }
@@ -96,7 +99,7 @@ fn of_unit(
     if is_used_again {
         messages.push("was idle, but a claim holds a device again".to_owned());
     }
-    let drift = warnings(&unit.rules, basis.reading, basis.semantics).into_iter();
+    let drift = warnings_among(&unit.rules, basis.reading, published.devices()).into_iter();
     messages.extend(drift.map(|warning| warning.message));
     let elsewhere = holding.iter().flat_map(|holder| &holder.devices);
     let elsewhere: BTreeSet<&DeviceId> = elsewhere.filter(|id| !devices.contains(*id)).collect();
@@ -189,7 +192,9 @@ mod tests {
             let now = progress_now(Some(&drain), &unit, 1, &published, &basis);
             let grown = progress_now(Some(&drain), &unit, 2, &published, &basis);
             assert_eq!(grown, UnitProgress::Draining);
-            let shown = reported(&drain, &basis).units.remove(0);
+            let shown = reported(&drain, &PublishedHardware::of(&basis), &basis)
+                .units
+                .remove(0);
             (now, shown.unit_stage, shown.messages.len())
         };
         assert_eq!(stages(&reading), (UnitProgress::Idle, UnitStage::Idle, 0));
@@ -219,7 +224,9 @@ mod tests {
             semantics: &semantics,
             now: now(),
         };
-        let unit = reported(&drain, &basis).units.remove(0);
+        let unit = reported(&drain, &PublishedHardware::of(&basis), &basis)
+            .units
+            .remove(0);
         assert_eq!(unit.unit_stage, UnitStage::Held);
         assert_eq!(unit.holding_pods.map(|pods| pods.len()), Some(1));
         let drift = unit
@@ -253,7 +260,9 @@ mod tests {
                 semantics: &semantics,
                 now: now(),
             };
-            reported(&drain, &basis).units.remove(0)
+            reported(&drain, &PublishedHardware::of(&basis), &basis)
+                .units
+                .remove(0)
         };
         let unit = shown(&reading);
         assert_eq!(unit.devices, ["gpu.example.com/node-7/gpu-0"]);
@@ -298,7 +307,9 @@ mod tests {
                 let note = note.map(|note| (key.to_owned(), note.to_owned()));
                 rule.metadata.annotations.extend(note);
             }
-            let unit = reported(&drains(&[rule])[0], &basis).units.remove(0);
+            let unit = reported(&drains(&[rule])[0], &PublishedHardware::of(&basis), &basis)
+                .units
+                .remove(0);
             assert_eq!(unit.unit_stage, expected, "{stage} {scope:?}");
             let found = unit.messages.iter().any(|line| {
                 line.contains("1 device of the node is not tainted by this drain: gpu.example.com/node-7/gpu-1")
@@ -332,7 +343,7 @@ mod tests {
             semantics: &semantics,
             now: now(),
         };
-        let shown = reported(&drains(&[rule])[0], &basis);
+        let shown = reported(&drains(&[rule])[0], &PublishedHardware::of(&basis), &basis);
         assert_eq!(shown.requesters, ["anna", "bob"]);
         assert_eq!(shown.reason.as_deref(), Some("firmware"));
         assert_eq!(shown.ticket.as_deref(), Some("OPS-1"));

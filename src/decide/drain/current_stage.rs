@@ -11,7 +11,8 @@ use crate::engine::{self, ProposedTaint};
 use crate::model::DeviceId;
 
 /// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its hardware
-/// again, under any `published` name, or while that is unknown: a pod that tolerates the taint may have come since. Nor is one that gets more `rules` than
+/// again, under any `published` name, or while that is unknown: a pod that tolerates the taint may have come since. Nor is
+/// one that gets more `rules` than
 /// it has, since it has a device more.
 #[must_use]
 pub fn progress_now(

@@ -26,6 +26,18 @@ impl<'a> PublishedHardware<'a> {
         }
     }
 
+    /// All devices, published or allocated.
+    #[must_use]
+    pub fn devices(&self) -> &[DeviceState<'a>] {
+        &self.devices
+    }
+
+    /// What is the same hardware.
+    #[must_use]
+    pub fn hardware(&self) -> &Hardware {
+        &self.hardware
+    }
+
     /// The `devices` of a unit, the other names and the parts of their hardware, and the hardware that its `rules` record,
     /// whatever its name is now.
     #[must_use]

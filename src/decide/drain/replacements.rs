@@ -1,12 +1,11 @@
 //! Whether the pods that a drain evicts find other devices.
 
-use super::unit_limits::UnitLimits;
 use crate::assess::{Basis, Replacements};
 use crate::engine::{Impact, ProposedTaint};
 use crate::model::Effect;
 
-/// What could replace the devices that the evicted pods of `impact` lose, while the rules of the drain taint the devices
-/// of `proposed`.
+/// What could replace the devices that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
+/// of `proposed`; `by_taint`, effect NoExecute evicts pods, too.
 ///
 /// A claim often tolerates NoExecute for some time, and NoSchedule not at all: the effect of a preview would let its
 /// replacement take a device that the drain keeps free.
@@ -14,20 +13,29 @@ use crate::model::Effect;
 pub fn drain_replacements(
     impact: &Impact<'_>,
     proposed: &[ProposedTaint],
-    limits: &UnitLimits,
+    by_taint: bool,
     basis: &Basis<'_>,
 ) -> Replacements {
-    let taints = blocking_effects(limits).iter().flat_map(|effect| {
+    let taints = blocking_effects(by_taint).iter().flat_map(|effect| {
         let proposed = proposed.iter().cloned();
         proposed.map(|taint| taint.with_effect(effect, basis.now))
     });
     let taints: Vec<ProposedTaint> = taints.collect();
-    Replacements::under(&taints, impact, basis).0
+    // Nothing recreates a pod without a controller; one of an unknown kind may.
+    let recreated = impact
+        .pods
+        .iter()
+        .filter(|pod| pod.pod.controller.is_some());
+    let recreated = Impact {
+        pods: recreated.cloned().collect(),
+        ..impact.clone()
+    };
+    Replacements::under(&taints, &recreated, basis).0
 }
 
 /// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.
-fn blocking_effects(limits: &UnitLimits) -> &'static [Effect] {
-    if limits.may_evict_by_taint() {
+fn blocking_effects(by_taint: bool) -> &'static [Effect] {
+    if by_taint {
         &[Effect::NoSchedule, Effect::NoExecute]
     } else {
         &[Effect::NoSchedule]
@@ -39,12 +47,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::decide::drain::{Inclusions, Means};
+    use crate::decide::drain::{Inclusions, Means, UnitLimits};
     use crate::engine::preview;
     use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
     use crate::model::{
         ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector, Operator,
-        Phase, PodClaim, RequestKind, RequestTerms, Taint, Toleration,
+        Phase, Pod, PodClaim, RequestKind, RequestTerms, Taint, Toleration,
     };
     use crate::report::testing::{device, now};
 
@@ -70,6 +78,13 @@ mod tests {
 
     /// Whether the only device of the cluster could be given to a claim with this toleration again.
     fn is_placeable(effect: Effect, means: Means, force_after: Option<Duration>) -> Option<bool> {
+        let by_taint = limits(means, force_after).may_evict_by_taint();
+        let found = of_pod(&pod("ml", "notebook"), effect, by_taint);
+        found.claims.first().and_then(|claim| claim.placeable)
+    }
+
+    /// What could replace the only device of the cluster, which a claim of the pod with this toleration has.
+    fn of_pod(pod: &Pod, effect: Effect, by_taint: bool) -> Replacements {
         let terms = RequestTerms {
             class: "gpu".into(),
             expressions: Vec::new(),
@@ -79,7 +94,7 @@ mod tests {
             capacity: Default::default(),
             is_more: false,
         };
-        let mut pod = pod("ml", "notebook");
+        let mut pod = pod.clone();
         pod.phase = Phase::Running;
         let mut claim = claim_in_use(&pod);
         claim.spec = Some(
@@ -117,9 +132,15 @@ mod tests {
         let semantics = semantics(37);
         let impact = preview(&reading.snapshot, &proposed, now(), &semantics);
         let basis = Basis::new(&reading, &semantics, now());
-        let limits = limits(means, force_after);
-        let found = drain_replacements(&impact, &proposed, &limits, &basis);
-        found.claims.first().and_then(|claim| claim.placeable)
+        drain_replacements(&impact, &proposed, by_taint, &basis)
+    }
+
+    #[test]
+    fn a_pod_that_nothing_recreates_needs_no_other_device() {
+        let mut bare = pod("ml", "notebook");
+        assert_eq!(of_pod(&bare, Effect::NoExecute, false).claims.len(), 1);
+        bare.controller = None;
+        assert_eq!(of_pod(&bare, Effect::NoExecute, false).claims.len(), 0);
     }
 
     #[test]

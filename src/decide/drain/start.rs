@@ -37,8 +37,8 @@ pub struct DrainPlan<'a> {
     pub limits: &'a UnitLimits,
     /// Jobs that fail for good by the evictions.
     pub failing_jobs: &'a [String],
-    /// The time that grace periods may take.
-    pub least: Duration,
+    /// The longest time that evictions may take.
+    pub longest: Duration,
     /// Whether that includes the time for which pods tolerate effect NoExecute.
     pub tolerates: bool,
     /// How many of its rules an earlier run gave effect NoExecute.
@@ -236,7 +236,7 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     lines.push(format!(
         "  expected time: {}; at most {} for each unit (--timeout)",
         plan.terminations
-            .expected_time(&human(plan.least), plan.tolerates),
+            .expected_time(&human(plan.longest), plan.tolerates),
         human(limits.timeout)
     ));
     if limits.accepts_unplaceable {
@@ -436,7 +436,7 @@ mod tests {
             siblings: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
-            least: Duration::from_secs(30),
+            longest: Duration::from_secs(30),
             tolerates: false,
             raised: 0,
             name: "fw",
@@ -532,7 +532,7 @@ mod tests {
                 siblings: &[],
                 failing_jobs: &[],
                 terminations: &Terminations::default(),
-                least: Duration::from_secs(30),
+                longest: Duration::from_secs(30),
                 tolerates: false,
                 raised: 0,
                 name: "fw",
@@ -604,7 +604,7 @@ mod tests {
         let plan = DrainPlan {
             siblings: &[],
             failing_jobs: &[],
-            least: Duration::from_secs(30),
+            longest: Duration::from_secs(30),
             tolerates: false,
             raised: 0,
             terminations: &stuck,
@@ -673,7 +673,7 @@ mod tests {
             siblings: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
-            least: Duration::from_secs(30),
+            longest: Duration::from_secs(30),
             tolerates: false,
             raised: 0,
             name: "fw",
@@ -709,7 +709,7 @@ mod tests {
             siblings: &[],
             failing_jobs: &["team-a/train".to_owned()],
             terminations: &Terminations::default(),
-            least: Duration::from_secs(90),
+            longest: Duration::from_secs(90),
             tolerates: false,
             raised: 0,
             name: "fw",

@@ -25,4 +25,5 @@ pub use noted_hardware::{NotedHardware, with_identities};
 pub use observed_hardware::{identities, made_for};
 pub use words::{
     IDENTITY_CHANGED, OtherHardware, refuse_other_hardware, refuse_replaced, warnings,
+    warnings_among,
 };

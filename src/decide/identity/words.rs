@@ -93,19 +93,27 @@ fn found<'a>(
     reading: &Reading,
     semantics: &Semantics,
 ) -> Vec<Found<'a>> {
+    // Where no rule has a note, an inventory of all devices would be made for nothing.
+    if !rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
+        return Vec::new();
+    }
+    let inventory = engine::devices(&reading.snapshot, semantics);
+    found_among(rules, reading, &inventory.devices)
+}
+
+/// As [`found`], where these `devices` are all there are in `reading`.
+fn found_among<'a>(
+    rules: &'a [DeviceTaintRule],
+    reading: &Reading,
+    devices: &[DeviceState<'_>],
+) -> Vec<Found<'a>> {
     let noted = rules.iter().filter_map(|rule| {
         let noted = NotedHardware::on(rule)?;
         let id = named(rule.selector.as_ref()?)?;
         Some((rule, noted, id))
     });
-    let mut noted = noted.peekable();
-    // Where no rule has a note, an inventory of all devices would be made for nothing.
-    if noted.peek().is_none() {
-        return Vec::new();
-    }
     // Without slices, the inventory would say of every device that no driver publishes it.
     let unread = reading.without(Kind::ResourceSlice).is_some();
-    let inventory = engine::devices(&reading.snapshot, semantics);
     noted
         .map(|(rule, noted, id)| {
             let (identity, way_out) = if unread {
@@ -115,7 +123,6 @@ fn found<'a>(
                 };
                 (identity, WayOut::without_slices(&reading.source))
             } else {
-                let devices = &inventory.devices;
                 (identity(&noted, &id, devices), WayOut::of(&id, devices))
             };
             Found {
@@ -137,6 +144,17 @@ pub fn warnings(
     semantics: &Semantics,
 ) -> Vec<Warning> {
     let found = found(rules, reading, semantics);
+    found.iter().filter_map(Found::warning).collect()
+}
+
+/// As [`warnings`], for who has made the inventory of the `devices` in `reading` already.
+#[must_use]
+pub fn warnings_among(
+    rules: &[DeviceTaintRule],
+    reading: &Reading,
+    devices: &[DeviceState<'_>],
+) -> Vec<Warning> {
+    let found = found_among(rules, reading, devices);
     found.iter().filter_map(Found::warning).collect()
 }
 

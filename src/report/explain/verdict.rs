@@ -142,15 +142,15 @@ pub(super) fn describe_in(
     pod: &Pod,
     now: Timestamp,
 ) -> String {
-    let nodes: BTreeSet<NodeName> = pod.node.iter().cloned().collect();
-    let publishers = Publishers::of(reading, &nodes);
-    let blocker = termination_blocker(pod, &reading.snapshot.claims, &publishers, now);
-    match (verdict, blocker) {
-        (PodVerdict::Terminating, Some(blocker)) => {
-            format!("terminating, {}", stuck(&blocker, now))
+    if verdict == PodVerdict::Terminating {
+        let nodes: BTreeSet<NodeName> = pod.node.iter().cloned().collect();
+        let publishers = Publishers::of(reading, &nodes);
+        if let Some(blocker) = termination_blocker(pod, &reading.snapshot.claims, &publishers, now)
+        {
+            return format!("terminating, {}", stuck(&blocker, now));
         }
-        (verdict, _) => describe(verdict, pod, now),
     }
+    describe(verdict, pod, now)
 }
 
 /// What becomes of the pod.
@@ -161,5 +161,39 @@ pub(super) fn describe(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String
         PodVerdict::Terminating => terminating(pod, now).message,
         PodVerdict::NotEvicted(why) => format!("stays: {}", not_evicted(why).message),
         PodVerdict::Untouched => "stays: none of its devices is tainted".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Containers, Deletion, Sandbox};
+    use crate::report::testing::{after, claim_in_use, now, pod, reading};
+
+    #[test]
+    fn a_terminating_pod_is_told_with_what_it_waits_for() {
+        let mut pod = pod("ml", "train");
+        pod.deletion = Some(Deletion {
+            at: after(-60),
+            grace_period_seconds: Some(30),
+            finalizers: Vec::new(),
+        });
+        let mut reading = reading();
+        reading.snapshot.claims = vec![claim_in_use(&pod)];
+        let told = |pod: &Pod, verdict| describe_in(&reading, verdict, pod, now());
+        assert_eq!(
+            told(&pod, PodVerdict::Terminating),
+            "terminating, its grace period ended 60s ago"
+        );
+        pod.containers = Containers::Ended {
+            at: Some(after(-72)),
+        };
+        pod.sandbox = Sandbox::Down { since: None };
+        let stuck = told(&pod, PodVerdict::Terminating);
+        assert!(
+            stuck.starts_with("terminating, its containers have ended, and its devices have not been released for 72s"),
+            "{stuck}"
+        );
+        assert!(told(&pod, PodVerdict::Tolerates).starts_with("stays: "));
     }
 }

@@ -15,6 +15,7 @@ use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse, Purpose, ResolvedChoice,
+    refuse_unmatched,
 };
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
@@ -29,7 +30,7 @@ use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::hardware::Hardware;
 use crate::engine::job_fate::job_fates;
-use crate::engine::{self, DeviceState, Impact, ProposedTaint};
+use crate::engine::{self, Impact, ProposedTaint};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
 use crate::naming::phrase::few;
@@ -145,7 +146,7 @@ impl DrainRequest {
                 .into_iter()
                 .map(|selector| hypothetical(selector, view.now))
                 .collect();
-            view.refuse_missing(&proposed)?;
+            refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
             devices.extend(view.selected(&proposed).devices);
         }
         Ok((mutation, devices))
@@ -159,9 +160,10 @@ impl DrainRequest {
         context: &Context,
     ) -> Result<Prepared, Failure> {
         let view = &mutation.view;
-        let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-        let hardware = Hardware::among(&view.snapshot().slices, &devices.iter().collect());
-        let units = self.units(devices, &inventory, &hardware)?;
+        let basis = view.device_basis();
+        let published = PublishedHardware::of(&basis);
+        let inventory = published.devices();
+        let units = self.units(devices, &published)?;
         let terms = self.terms(devices)?;
         let rules = view.rules()?;
         let known = drain_states(rules);
@@ -190,8 +192,6 @@ impl DrainRequest {
         let over = over.filter(|unit| unit.progress.is_over());
         settled.extend(over.map(|unit| unit.name.clone()));
         let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
-        let basis = view.device_basis();
-        let published = PublishedHardware::of(&basis);
         let progress =
             |unit: &Unit| progress_now(state, unit, rules_of(unit).len(), &published, &basis);
         for unit in units
@@ -222,7 +222,7 @@ impl DrainRequest {
             .collect();
         // While the driver of a node is away, only its allocated devices are known.
         let open = runs.iter().map(|run| &run.unit);
-        refuse_unpublished(open, &inventory, self.unit_kind())?;
+        refuse_unpublished(open, inventory, self.unit_kind())?;
         Ok(Prepared {
             units: runs.iter().map(|run| run.unit.clone()).collect(),
             terms,
@@ -252,17 +252,17 @@ impl DrainRequest {
     fn units(
         &self,
         devices: &BTreeSet<DeviceId>,
-        inventory: &[DeviceState<'_>],
-        hardware: &Hardware,
+        published: &PublishedHardware<'_>,
     ) -> Result<Vec<Unit>, Failure> {
         let kind = self.unit_kind();
+        let inventory = published.devices();
         Ok(match &self.plan {
             // The plan says what its units are.
             Some(plan) => {
                 let units = units(devices, inventory, &Hardware::default(), kind)?;
                 in_planned_order(&plan.file, units)
             }
-            None => units(devices, inventory, hardware, kind)?,
+            None => units(devices, inventory, published.hardware(), kind)?,
         })
     }
 
@@ -392,11 +392,10 @@ impl DrainRequest {
         // An earlier run may have restarted their owners.
         let replaced = replaced_already(&of_leaving, &view.reading, &rules);
         let mut to_place = of_leaving.clone();
-        to_place.pods.retain(|pod| {
-            // Nothing recreates a pod without a controller; one of an unknown kind may.
-            !replaced.contains(&pod.pod.uid) && pod.pod.controller.is_some()
-        });
-        let replacements = drain_replacements(&to_place, &proposed, limits, &basis);
+        to_place.pods.retain(|pod| !replaced.contains(&pod.pod.uid));
+        let raised = prepared.raised(mutation.view.rules()?);
+        let by_taint = raised > 0 || limits.may_evict_by_taint();
+        let replacements = drain_replacements(&to_place, &proposed, by_taint, &basis);
         let facts = RestartFacts {
             impact: &of_leaving,
             basis: &basis,
@@ -416,17 +415,15 @@ impl DrainRequest {
             .filter(|pod| pod.is_terminating || pod.is_evicted(limits.included))
             .collect();
         let terminations = Terminations::of(&ending, &impact, &view.reading);
-        let raised = prepared.raised(mutation.view.rules()?);
-        let by_taint = raised > 0 || limits.may_evict_by_taint();
         let rest = rest_of_grace(&pods, view.now);
         let time = |from| grace_time(&prepared.units, &leaving, &of_leaving, from).max(rest);
         let from = by_taint.then_some(view.now);
-        let least = time(from);
+        let longest = time(from);
         let plan = DrainPlan {
             siblings: &siblings,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
-            least,
-            tolerates: least > time(None),
+            longest,
+            tolerates: longest > time(None),
             raised,
             terminations: &terminations,
             name: &prepared.terms.name,
