@@ -106,10 +106,19 @@ fn a_run_that_is_stopped_at_any_change_leaves_no_rule_after_the_cleanup() {
     let _guard = alone();
     let stand = Stand::new();
     stand.scene.pending("critical", "critical-pair", 0);
-    let changes = stand.changes();
-    // Two rules, an eviction, two effects, and two deletions; one more for each change that the controller's own
-    // change of the status came before.
-    assert!(changes.len() >= 7, "{changes:?}");
+    // Two rules, an eviction, two effects, and two deletions.
+    let mut changes = stand.changes();
+    for _ in 0..5 {
+        assert!(changes.len() >= 7, "{changes:?}");
+        if changes.len() == 7 {
+            break;
+        }
+        // One more for each change that the controller's own change of the status came before: at such a change
+        // another run, in which it does not, cannot be stopped.
+        stand.reset();
+        changes = stand.changes();
+    }
+    assert_eq!(changes.len(), 7, "{changes:?}");
     let harms = [
         Harm::SignalAfter("INT"),
         Harm::SignalAfter("KILL"),
