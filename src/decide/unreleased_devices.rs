@@ -76,9 +76,17 @@ impl NotedRelease {
         self.end == PodEnd::NotObserved && self.uid.as_deref().is_some_and(has_ended)
     }
 
-    /// What happened, as the one record of a rule.
-    fn line(&self, rule: &str) -> String {
-        DeviceRecords::new(self.clone(), rule).line()
+    /// What happened, as the record of these rules.
+    fn line(&self, rules: &[&str]) -> String {
+        let records = vec![self.clone()];
+        let rules = rules.to_vec();
+        DeviceRecords { records, rules }.line()
+    }
+
+    /// Whether the other record is of the same device and pod, whenever each was made.
+    fn is_as(&self, other: &Self) -> bool {
+        (&self.device, &self.pod, self.end) == (&other.device, &other.pod, other.end)
+            && self.node == other.node
     }
 
     fn seen_to_the_second(&self) -> String {
@@ -216,9 +224,9 @@ pub fn on_same_hardware(
 /// What a rule notes of a device that was not seen to be released.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRelease<'a> {
-    /// The rule.
-    pub rule: &'a str,
-    /// What it notes.
+    /// The rules that note it, such as those of a card and its partitions.
+    pub rules: Vec<&'a str>,
+    /// What they note.
     pub noted: NotedRelease,
 }
 
@@ -226,7 +234,7 @@ impl RecordedRelease<'_> {
     /// It in words.
     #[must_use]
     pub fn line(&self) -> String {
-        self.noted.line(self.rule)
+        self.noted.line(&self.rules)
     }
 }
 
@@ -251,12 +259,21 @@ fn how_they_went(end: PodEnd) -> &'static str {
 /// not seen to be released.
 #[must_use]
 pub fn left(rules: &[DeviceTaintRule]) -> Vec<RecordedRelease<'_>> {
-    let recorded = rules.iter().flat_map(|rule| {
-        let noted = noted(rule).into_iter();
-        let rule = rule.name.as_str();
-        noted.map(move |noted| RecordedRelease { rule, noted })
-    });
-    recorded.collect()
+    let mut recorded: Vec<RecordedRelease<'_>> = Vec::new();
+    for rule in rules {
+        let name = rule.name.as_str();
+        for noted in noted(rule) {
+            match recorded.iter_mut().find(|known| known.noted.is_as(&noted)) {
+                Some(known) if known.rules.contains(&name) => {}
+                Some(known) => known.rules.push(name),
+                None => recorded.push(RecordedRelease {
+                    rules: vec![name],
+                    noted,
+                }),
+            }
+        }
+    }
+    recorded
 }
 
 /// The merge patch that notes on `rule` what was seen at `now` of those of its devices that `pods` held; nothing where
@@ -509,6 +526,12 @@ mod tests {
         assert_eq!(open[0].noted.node.as_deref(), Some("node-7"));
         assert_eq!(open[0].noted.pod, "ml/train");
         assert_eq!(left(&[named("other", "NoExecute")]), []);
+        let mut card = rule.clone();
+        card.name = "card".into();
+        let both = [rule.clone(), card];
+        let once = left(&both);
+        assert_eq!(once.len(), 1, "rules of a card record the same pod");
+        assert!(once[0].line().contains("recorded on rules drain, card at"));
         let told = warnings(std::slice::from_ref(&rule), None, RecordReader::Api);
         assert_eq!(told.len(), 1);
         assert_eq!(
