@@ -1,6 +1,6 @@
 //! `restore`: undo a drain.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -17,18 +17,18 @@ use super::work::consent::{ask, introduce};
 use super::work::pipeline::asking;
 use crate::cluster::{Detail, Purpose, read_named_workloads, read_nodes, user_name};
 use crate::completion::Values;
-use crate::decide::Requester;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
-    RecordedWorkloads, RestoreTarget, Restorer, UnitProgress, UnitState, Withdrawal, devices_of,
-    drains, kept_back, not_ready, ready_line, recorded_names, recorded_workloads, requesters,
-    restorable, untainted_line, withdraw,
+    PublishedHardware, RecordedWorkloads, RestoreTarget, Restorer, UnitProgress, UnitState,
+    Withdrawal, devices_of, drains, kept_back, not_ready, ready_line, recorded_names,
+    recorded_workloads, requesters, restorable, untainted_line, withdraw,
 };
 use crate::decide::others::others;
+use crate::decide::{Requester, Version};
 use crate::engine::rule_lifecycle::release;
 use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Reading, ResourceSlice, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Reading, ResourceSlice, Source};
 use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
 use crate::output::StatusLine;
@@ -158,6 +158,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         .collect();
     let removed: Vec<DeviceTaintRule> = restored.into_iter().flat_map(|unit| unit.rules).collect();
     let workloads = recorded_workloads(&removed);
+    let renamed = Box::pin(renamed(&live, &view, version, &removed, &devices)).await?;
     let names = withdrawal.removed;
     let is_real = args.change.change().dry_run.is_real();
     let timeout = args.timeout;
@@ -174,6 +175,12 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         timeout,
         context,
     };
+    for (was, now) in &renamed {
+        context
+            .printer
+            .note(&format!("device {was} is published as {now} now"));
+    }
+    let (taints, devices) = under_new_names(taints, devices, &renamed);
     Box::pin(wait.until_allocatable(view, &taints, &devices)).await?;
     Box::pin(wait.until_ready(&workloads)).await?;
     Ok(status)
@@ -254,6 +261,43 @@ impl RestoreArgs {
         );
         ask(&question, self.change.change().dry_run, context).map(drop)
     }
+}
+
+/// The `devices` of removed `rules` that drivers publish under other names now.
+async fn renamed(
+    live: &Live,
+    view: &ClusterView,
+    version: Version,
+    rules: &[DeviceTaintRule],
+    devices: &BTreeSet<DeviceId>,
+) -> Result<BTreeMap<DeviceId, DeviceId>, Failure> {
+    let known = view.known_devices();
+    // Attributes are needed for this alone, and seldom.
+    if devices.iter().all(|device| known.contains(device)) {
+        return Ok(BTreeMap::new());
+    }
+    let view = Box::pin(ClusterView::of(live.clone(), version, Detail::Attributes)).await?;
+    Ok(PublishedHardware::of(&view.device_basis()).renamed(rules))
+}
+
+/// The taints and the devices, with those that have other names now by these.
+fn under_new_names(
+    taints: Vec<ProposedTaint>,
+    devices: BTreeSet<DeviceId>,
+    renamed: &BTreeMap<DeviceId, DeviceId>,
+) -> (Vec<ProposedTaint>, BTreeSet<DeviceId>) {
+    let new_name = |id: DeviceId| renamed.get(&id).cloned().unwrap_or(id);
+    let taints = taints.into_iter().map(|taint| {
+        let named = taint.selector.as_ref().and_then(DeviceSelector::device_id);
+        ProposedTaint {
+            selector: named.map(|id| new_name(id).into()).or(taint.selector),
+            ..taint
+        }
+    });
+    (
+        taints.collect(),
+        devices.into_iter().map(new_name).collect(),
+    )
 }
 
 /// How far the unit is, for the question.
