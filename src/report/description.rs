@@ -362,7 +362,14 @@ impl View for RuleDescription {
             ),
             Section::list("Events", self.events_of(Attribution::Certain)),
             Section::list(
-                "Evictions by this rule or by another taint, while this rule had its effect (events do not record which)",
+                match self.taint.effect == Effect::NoExecute.to_string() {
+                    true => {
+                        "Evictions since its taint was added, by this rule or by another taint (events do not record which)"
+                    }
+                    false => {
+                        "Evictions since the rule was created, by this rule or by another taint (events do not record which)"
+                    }
+                },
                 self.events_of(Attribution::Possible),
             ),
             Section::list(

@@ -449,7 +449,7 @@ fn events_of_a_dump_are_shown_for_the_pods_that_they_name() {
     assert_eq!(run.code, 0, "{}", run.shown());
     let (shown, earlier) = run
         .stdout
-        .split_once("Evictions by this rule or by another taint")
+        .split_once("\nEvictions since ")
         .unwrap();
     assert!(shown.contains("about true"), "{}", run.shown());
     // Its pod is gone: it was evicted, and nobody knows by which taint.

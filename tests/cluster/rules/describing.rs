@@ -41,7 +41,7 @@ async fn pod_on(world: &World<'_>, name: &str, node: &str, change: impl FnOnce(&
 
 /// What is said of the rule itself: other tests evict pods meanwhile, and events do not say by which rule.
 fn of_the_rule(text: &str) -> &str {
-    text.split_once("\nEvictions by this rule or by another taint")
+    text.split_once("\nEvictions since ")
         .map_or(text, |(certain, _)| certain)
 }
 
