@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::state::{UnitProgress, drains};
+use super::state::{UnitProgress, UnitState, drains};
 use super::unit_run::UnitEnd;
 use crate::decide::unreleased_devices::confirmations;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::{counted, few};
 use crate::naming::shell::word;
+
+/// The way on if budgets refuse evictions, and may do so for ever.
+const FORCE: &str = "if a PodDisruptionBudget never allows these evictions, run the command with --force: after \
+    --grace, the rules get effect NoExecute, which ignores budgets";
 
 /// Results of the units in one run of a drain, in order.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +33,8 @@ pub struct DrainEnd {
     pub requester: Option<String>,
     /// Commands by which the kubelet confirms that devices are released, with their purpose: another run cannot.
     pub confirmations: Vec<String>,
+    /// Whether a unit is blocked by budgets alone, which `--force` ignores.
+    pub needs_force: bool,
 }
 
 impl DrainEnd {
@@ -96,9 +102,9 @@ impl DrainEnd {
                 let failure = reversed.into_iter().fold(failure, |failure, line| {
                     failure.detail(format!("reversed by another user or program: {line}"))
                 });
-                let confirmations = self.confirmations.iter();
-                let failure =
-                    confirmations.fold(failure, |failure, line| failure.hint(line.clone()));
+                let force = self.needs_force.then(|| FORCE.to_owned());
+                let hints = self.confirmations.iter().cloned().chain(force);
+                let failure = hints.fold(failure, Failure::hint);
                 let advice = interrupted(&self.name, self.requester.as_deref()).into_iter();
                 Err(advice.fold(failure, Failure::hint))
             }
@@ -121,6 +127,28 @@ impl DrainEnd {
         let units = state.map(|state| state.units).unwrap_or_default();
         let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
         self.confirmations = confirmations(&rules);
+        let reversed = self.newly_reversed(units);
+        self.skipped.extend(reversed);
+    }
+
+    /// Notes the units that this run has ended and that others have reversed since, as the rules show that are `found` while
+    /// another unit is drained; a line for each of them that is new.
+    pub fn observe_ended(&mut self, found: &[DeviceTaintRule]) -> Vec<String> {
+        let state = drains(found).into_iter().find(|it| it.name == self.name);
+        let mut reversed = self.newly_reversed(state.map(|state| state.units).unwrap_or_default());
+        // Of the others, each finds out itself when it begins or looks.
+        let ended: BTreeSet<&String> = self.units.iter().map(|(name, _)| name).collect();
+        reversed.retain(|name, _| ended.contains(name));
+        let lines = reversed.iter();
+        let lines = lines.map(|(name, why)| format!("unit {name} is no longer drained: {why}"));
+        let lines = lines.collect();
+        self.skipped.extend(reversed);
+        lines
+    }
+
+    /// The units of this run that others have reversed and that are not known to be, as their rules show, of which `units` are
+    /// there.
+    fn newly_reversed(&self, units: Vec<UnitState>) -> BTreeMap<String, String> {
         let reported = self.reversed_names();
         let there: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
         let mut reversed: BTreeMap<String, String> = self
@@ -137,7 +165,7 @@ impl DrainEnd {
             | UnitProgress::Held => None,
         }));
         reversed.retain(|name, _| !reported.contains(name));
-        self.skipped.extend(reversed);
+        reversed
     }
 
     /// The units of this run.
@@ -249,6 +277,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::decide::drain::stage::UnitStage;
+    use crate::decide::drain::view::staged_units;
     use crate::decide::testing::named;
     use crate::model::{Effect, RuleMetadata};
 
@@ -262,6 +292,7 @@ mod tests {
             unread: None,
             requester: None,
             confirmations: Vec::new(),
+            needs_force: false,
         }
     }
 
@@ -400,6 +431,54 @@ mod tests {
             ["unit node-1: rule a was removed"],
             "each once"
         );
+    }
+
+    #[test]
+    fn an_ended_unit_that_others_reverse_is_shown_while_the_next_is_drained() {
+        let rule = |name: &str, unit: &str| {
+            let mut rule = named(name, "NoSchedule");
+            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+            rule.metadata.labels.extend([label]);
+            let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
+            rule.metadata.annotations.extend([note]);
+            rule
+        };
+        let mut end = ended(UnitEnd::Idle);
+        end.running = std::mem::take(&mut end.waiting);
+        let order = ["node-1".to_owned(), "node-2".to_owned()];
+        let stages = |end: &DrainEnd| -> Vec<UnitStage> {
+            let units = staged_units(&order, end).into_iter();
+            units.map(|unit| unit.stage).collect()
+        };
+        let nothing: [&str; 0] = [];
+        assert_eq!(
+            end.observe_ended(&[rule("a", "node-1"), rule("b", "node-2")]),
+            nothing
+        );
+        assert_eq!(stages(&end), [UnitStage::Idle, UnitStage::Draining]);
+        let line = "unit node-1 is no longer drained: its rules were removed";
+        assert_eq!(end.observe_ended(&[rule("b", "node-2")]), [line]);
+        assert_eq!(stages(&end), [UnitStage::Reversed, UnitStage::Draining]);
+        // That of the unit that is drained is its own matter.
+        assert_eq!(end.observe_ended(&[]), nothing);
+        assert_eq!(stages(&end), [UnitStage::Reversed, UnitStage::Draining]);
+        end.observe(Ok(&[rule("b", "node-2")]));
+        let failure = end.status().unwrap_err();
+        assert_eq!(
+            failure.details(),
+            ["unit node-1: its rules were removed"],
+            "once"
+        );
+    }
+
+    #[test]
+    fn force_is_proposed_where_budgets_alone_are_in_the_way() {
+        let blocked = || ended(UnitEnd::Blocked(vec!["pod a/b: no".to_owned()]));
+        let hints = |end: DrainEnd| end.status().unwrap_err().hints().to_vec();
+        assert!(!hints(blocked()).iter().any(|hint| hint.contains("--force")));
+        let mut end = blocked();
+        end.needs_force = true;
+        assert_eq!(hints(end)[0], FORCE);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::assess::Basis;
 use crate::engine::disruption::{BudgetAnswer, disruption};
 use crate::engine::workloads::Owners;
 use crate::engine::{Impact, Verdict};
-use crate::model::{JobEnd, Kind, NamespacedName, Pod, Reading, Uid, Workload};
+use crate::model::{DeviceTaintRule, JobEnd, Kind, NamespacedName, Pod, Reading, Uid, Workload};
 
 /// Facts about a unit at one time.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct UnitFacts {
     pub now: Option<Timestamp>,
     /// Whether the rules of the unit are as this drain made them.
     pub rules: RuleState,
+    /// All rules of the drain, also those of its other units.
+    pub drain_rules: Vec<DeviceTaintRule>,
     /// The pods that use its devices, the least harmful to evict first.
     pub pods: Vec<UnitPod>,
     /// Claims that hold its devices, each with no pod of `pods` that it is reserved for.

@@ -107,7 +107,9 @@ pub use restart_plan::{RestartFacts, RestartPlan, replaced_already};
 pub use restart_run::RestartReply;
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
-pub use state::{DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, wanted};
+pub use state::{
+    DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, rules_of, wanted,
+};
 pub use termination::{Terminations, rest_of_grace};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};

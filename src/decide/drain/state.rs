@@ -200,6 +200,16 @@ fn progress(rules: &[DeviceTaintRule]) -> UnitProgress {
     }
 }
 
+/// The rules of the drain of this name.
+#[must_use]
+pub fn rules_of(rules: &[DeviceTaintRule], drain: &str) -> Vec<DeviceTaintRule> {
+    let is_of_it = |rule: &&DeviceTaintRule| {
+        let name = rule.metadata.labels.get(RuleMetadata::DRAIN);
+        name.is_some_and(|name| name == drain)
+    };
+    rules.iter().filter(is_of_it).cloned().collect()
+}
+
 /// The drains of a cluster that has these rules, by name.
 #[must_use]
 pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {

@@ -192,6 +192,17 @@ impl UnitRun {
         Some(&refused.message)
     }
 
+    /// Whether budgets refuse the evictions that are left, and `--force` was not chosen. It is no way out where a replacement
+    /// waits for a device: more would wait.
+    #[must_use]
+    pub fn needs_force(&self, facts: &UnitFacts) -> bool {
+        let is_refused = |pod: &UnitPod| !pod.is_terminating && self.refused.contains_key(&pod.uid);
+        self.limits.force_after.is_none()
+            && !self.is_raised
+            && facts.pods.iter().any(is_refused)
+            && !self.is_starved(facts)
+    }
+
     /// Why the owner was not restarted, in the server's words.
     pub(super) fn restart_refusal(&self, owner: &Uid) -> Option<&String> {
         self.restarts.refusal(owner)
@@ -964,6 +975,41 @@ mod tests {
         assert_eq!(tries, [0, 1, 3, 7, 12, 17, 22, 27, 32, 37, 42, 47, 52, 57]);
         let reasons = blocked(run.next(&at, seconds(60)));
         assert_eq!(reasons, ["pod team-a/web-1: the budget needs 3"]);
+    }
+
+    #[test]
+    fn force_is_needed_only_where_budgets_alone_refuse() {
+        let one = web("web-1");
+        let refused = EvictionReply::Refused("the budget needs 3".to_owned());
+        let run = |limits: UnitLimits| {
+            let mut run = UnitRun::new(limits);
+            run.replied(&one, &refused, seconds(0));
+            run
+        };
+        let at = facts(vec![one.clone()], ready(3));
+        assert!(run(limits()).needs_force(&at));
+        assert!(!UnitRun::new(limits()).needs_force(&at), "not refused");
+        let forced = UnitLimits {
+            force_after: Some(seconds(9)),
+            ..limits()
+        };
+        assert!(!run(forced).needs_force(&at), "it is chosen");
+        let mut raised = run(limits());
+        raised.raised();
+        assert!(!raised.needs_force(&at), "the controller evicts");
+        let mut leaving = one.clone();
+        leaving.is_terminating = true;
+        let gone = facts(vec![leaving], ready(3));
+        assert!(!run(limits()).needs_force(&gone), "it is on its way out");
+        let mut starved = run(limits());
+        accept(&mut starved, &web("web-2"));
+        let mut waiting = at.clone();
+        waiting.workloads = ready(2);
+        waiting.unschedulable = [(Uid::from("web"), "no device".to_owned())].into();
+        assert!(
+            !starved.needs_force(&waiting),
+            "more would wait for a device"
+        );
     }
 
     #[test]

@@ -97,7 +97,14 @@ pub fn staged_units(order: &[String], end: &DrainEnd) -> Vec<StagedUnit> {
         name: name.to_owned(),
         stage,
     };
-    let over = end.units.iter().map(|(name, end)| unit(name, stage(end)));
+    let over = end.units.iter().map(|(name, over)| {
+        // It may have been reversed since.
+        let stage = match end.skipped.contains_key(name) {
+            true => UnitStage::Reversed,
+            false => stage(over),
+        };
+        unit(name, stage)
+    });
     let waiting = end
         .waiting
         .iter()
@@ -501,6 +508,7 @@ mod tests {
         UnitFacts {
             now: None,
             rules: RuleState::AsMade,
+            drain_rules: Vec::new(),
             other_claims: Vec::new(),
             pods: pods.collect(),
             workloads: Default::default(),

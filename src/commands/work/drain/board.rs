@@ -10,7 +10,7 @@ use crate::commands::work::changer::Changer;
 use crate::commands::work::consent::SafetyLimits;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::drain::{DrainEnd, DrainProgress, StagedUnit, combined, staged_units};
-use crate::model::Uid;
+use crate::model::{DeviceTaintRule, Uid};
 use crate::output::StatusLine;
 
 /// What the units of one run share.
@@ -61,6 +61,19 @@ impl<'a, 'c> Board<'a, 'c> {
         let mut end = self.end.borrow_mut();
         end.waiting.retain(|name| name != unit);
         end.running.push(unit.to_owned());
+    }
+
+    /// Notes which ended units others have reversed, as the rules of the drain show now, and prints those that are new.
+    pub(super) fn observe(&self, rules: &[DeviceTaintRule]) {
+        let lines = self.end.borrow_mut().observe_ended(rules);
+        for line in lines {
+            self.context.printer.warn(&line);
+        }
+    }
+
+    /// Notes that budgets alone keep a unit from being drained.
+    pub(super) fn needs_force(&self) {
+        self.end.borrow_mut().needs_force = true;
     }
 
     /// All units with their stages.

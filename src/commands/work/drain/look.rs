@@ -10,7 +10,7 @@ use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
     RecordedWorkloads, Unit, UnitFacts, UnitPod, pods_of, recorded_names, recorded_states,
-    restart_states, rule_state, tainted_since, untainted_line, workload_states,
+    restart_states, rule_state, rules_of, tainted_since, untainted_line, workload_states,
     workloads_of_waiting, workloads_to_record,
 };
 use crate::engine::holders::holders;
@@ -25,6 +25,8 @@ pub(super) struct UnitObserver<'a> {
     pub(super) live: &'a Live,
     pub(super) version: Version,
     pub(super) unit: &'a Unit,
+    /// Name of the drain.
+    pub(super) drain: &'a str,
     /// The UID of this run.
     pub(super) run: Option<&'a str>,
     /// The observed pods of the unit, each with its workload.
@@ -39,6 +41,7 @@ impl UnitObserver<'_> {
     pub(super) async fn facts(&mut self, rules: &[DeviceTaintRule]) -> Result<UnitFacts, Failure> {
         let view = ClusterView::of(self.live.clone(), self.version, Detail::Names).await?;
         let rules_now = rule_state(rules, view.rules()?, self.run);
+        let drain_rules = rules_of(view.rules()?, self.drain);
         let proposed: Vec<ProposedTaint> = rules
             .iter()
             .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, view.now))
@@ -95,6 +98,7 @@ impl UnitObserver<'_> {
         Ok(UnitFacts {
             now: Some(view.now),
             rules: rules_now,
+            drain_rules,
             other_claims,
             pods,
             workloads,

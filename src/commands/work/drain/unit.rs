@@ -107,6 +107,7 @@ impl UnitDrain<'_, '_, '_> {
             live: order.live,
             version: order.version,
             unit: self.unit,
+            drain: order.name,
             run: order.context.run.as_deref(),
             seen: BTreeMap::new(),
             recorded: if run.is_resumed() {
@@ -124,6 +125,7 @@ impl UnitDrain<'_, '_, '_> {
             }
             facts.not_idle = messages(&idle_wait.left.borrow());
             facts.terminating = terminating(&idle_wait.left.borrow());
+            self.board.observe(&facts.drain_rules);
             // Between this and the step no other unit decides anything.
             facts.busy = self.board.occupied_beside(name);
             let step = run.next(&facts, began.elapsed());
@@ -161,7 +163,12 @@ impl UnitDrain<'_, '_, '_> {
                 UnitStep::WaitUntil(until) => {
                     tokio::time::sleep(until.saturating_sub(began.elapsed())).await;
                 }
-                UnitStep::Finished(end) => return Ok(end),
+                UnitStep::Finished(end) => {
+                    if run.needs_force(&facts) {
+                        self.board.needs_force();
+                    }
+                    return Ok(end);
+                }
             }
         }
     }

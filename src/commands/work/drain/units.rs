@@ -18,12 +18,12 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
     UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step,
-    recorded_workloads, recording_patch, reversal_patch, ring, rule_state, settled_in,
+    recorded_workloads, recording_patch, reversal_patch, ring, rule_state, rules_of, settled_in,
 };
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::blocks;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect};
 use crate::output::StatusLine;
 use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
@@ -184,14 +184,11 @@ impl DrainOrder<'_> {
     ) -> Result<(), Failure> {
         let mut changer = self.recorder(mutation).await;
         let rules = mutation.rules.list().await.map_err(failed)?.objects;
-        let rules = rules.into_iter().map(|stored| stored.fact);
-        let is_of_drain = |rule: &DeviceTaintRule| {
-            let drain = rule.metadata.labels.get(RuleMetadata::DRAIN);
-            drain.is_some_and(|drain| drain == self.name)
-        };
+        let rules: Vec<DeviceTaintRule> = rules.into_iter().map(|stored| stored.fact).collect();
+        let rules = rules_of(&rules, self.name).into_iter();
         // A change of a rule that somebody weakened would hide who that was.
         let is_intact = |rule: &DeviceTaintRule| blocks(&rule.taint.effect);
-        for rule in rules.filter(|rule| is_of_drain(rule) && is_intact(rule)) {
+        for rule in rules.filter(is_intact) {
             let patch = reversal_patch(&rule, unit, why);
             changer
                 .patch(&rule, &patch, |found| found.is_some())

@@ -303,6 +303,7 @@ impl Simulation {
         UnitFacts {
             now: None,
             rules: RuleState::AsMade,
+            drain_rules: Vec::new(),
             other_claims: Vec::new(),
             workloads: workloads.collect(),
             restarts,
