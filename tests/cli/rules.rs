@@ -447,10 +447,7 @@ fn events_of_a_dump_are_shown_for_the_pods_that_they_name() {
     let run =
         folder.devicetaint("describe node-10-decommission --from cluster.yaml --from events.json");
     assert_eq!(run.code, 0, "{}", run.shown());
-    let (shown, earlier) = run
-        .stdout
-        .split_once("\nEvictions since ")
-        .unwrap();
+    let (shown, earlier) = run.stdout.split_once("\nEvictions since ").unwrap();
     assert!(shown.contains("about true"), "{}", run.shown());
     // Its pod is gone: it was evicted, and nobody knows by which taint.
     assert!(earlier.contains("about earlier"), "{}", run.shown());

@@ -4,4 +4,5 @@ mod book;
 mod files;
 mod html;
 mod links;
+mod permissions;
 mod printed;
