@@ -27,7 +27,7 @@ use crate::completion::Values;
 use crate::decide::add::{action, next_line};
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilter, Expansion, NumberUse, Purpose,
-    ResolvedChoice, collapsed,
+    ResolvedChoice, collapsed, refuse_unknown_on_node,
 };
 use crate::decide::drafts::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
@@ -436,14 +436,17 @@ impl AddArgs {
     /// The rules for devices that are chosen by what they are: one for each, by its name.
     fn filtered(
         &self,
-        choice: &Choice,
+        typed: &Choice,
         mutation: &MutationContext,
         context: &Context,
     ) -> Result<Vec<RuleDraft>, Failure> {
         let view = &mutation.view;
         let ResolvedChoice {
             choice, mut notes, ..
-        } = choice.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
+        } = typed.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
+        if let Some(filter) = typed.filter() {
+            refuse_unknown_on_node(filter, &choice, view.snapshot(), &view.semantics)?;
+        }
         let choice = match (self.expansion(), choice.by) {
             (Expansion::Collapsed, ChoiceBasis::Selectors(selectors)) => {
                 let (selectors, more) = collapsed(selectors, &view.reading, &view.semantics);

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::add::{AddStep, Existing, Terms, add};
-use super::choice::{Choice, ChoiceBasis};
+use super::choice::{Choice, ChoiceBasis, refuse_unknown_on_node};
 use super::draft::RuleDraft;
 use super::drafts::RuleAnnotations;
 use super::effect::rank;
@@ -173,6 +173,10 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
     if gaps.any(|gap| gap.kind() == Some(Kind::DeviceTaintRule)) {
         let why = "existing rules could not be read, and `add` needs to read them";
         return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
+    }
+    if let Some(filter) = looked.typed.filter() {
+        let snapshot = &looked.reading.snapshot;
+        refuse_unknown_on_node(filter, looked.resolved, snapshot, looked.semantics)?;
     }
     let drafts = RuleAnnotations::default().drafts(looked.resolved, looked.manifests.to_vec())?;
     // As the printed command runs, which has no `--overwrite`.

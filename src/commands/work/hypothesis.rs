@@ -3,7 +3,7 @@
 use super::cluster_view::ClusterView;
 use crate::commands::context::Context;
 use crate::decide::UnmatchedNames;
-use crate::decide::choice::{Choice, NumberUse, ResolvedChoice, refuse_wide};
+use crate::decide::choice::{Choice, NumberUse, ResolvedChoice, refuse_wide, unknown_on_node};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
@@ -48,6 +48,10 @@ impl Hypothesis {
             view.refuse_missing(&proposed)?;
         }
         view.reading.warnings.extend(choice.warning());
+        let unknown = typed
+            .filter()
+            .and_then(|filter| unknown_on_node(filter, &choice, view.snapshot(), &view.semantics));
+        view.reading.warnings.extend(unknown);
         Ok(Self {
             view,
             typed,

@@ -222,6 +222,15 @@ impl DeviceFilter {
         flags
     }
 
+    /// The node of which it chooses all devices that meet its other conditions; absent where it chooses those of a pod or
+    /// claim, which are known from the claim.
+    #[must_use]
+    pub fn whole_node(&self) -> Option<&str> {
+        let typed = &self.typed;
+        let is_of_user = typed.pod.is_some() || typed.claim.is_some();
+        typed.node.as_deref().filter(|_| !is_of_user)
+    }
+
     /// Whether it says which devices, and not only what else is meant with them.
     #[must_use]
     pub fn chooses(&self) -> bool {

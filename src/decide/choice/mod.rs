@@ -51,5 +51,6 @@ pub use parse::{Choice, ChoiceBasis, Purpose, ResolvedChoice, hardware_among, in
 pub use shown::ShownDevices;
 pub use unknown::{no_devices, no_such_device, refuse_missing, refuse_unmatched};
 pub use unpublished::{
-    drivers_away, on_another_node, rules_without_published_devices, with_drivers_away,
+    drivers_away, on_another_node, refuse_unknown_on_node, rules_without_published_devices,
+    unknown_devices, unknown_on_node, with_drivers_away,
 };

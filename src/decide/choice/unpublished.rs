@@ -1,14 +1,20 @@
 //! Names that match nothing because their driver publishes no devices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::device_filters::DeviceFilter;
+use super::parse::{Choice, ChoiceBasis};
 use super::shown::ShownDevices;
-use crate::engine::{self, ProposedTaint, Semantics};
+use crate::engine::{self, DeviceState, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, DriverName, Kind, NodeName, Reading, Warning};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, Reading, Snapshot,
+    Warning,
+};
 use crate::naming::phrase::few;
+use crate::naming::shell::word;
 
 /// A name that matches nothing is no mistake where its driver is `away` from the node, and publishes nothing: then only
 /// what claims hold is known.
@@ -60,6 +66,105 @@ pub fn drivers_away(node: &NodeName, away: &BTreeSet<DriverName>) -> Option<Warn
             "{drivers} {verb} not running on node {node}: some devices of the node may be unknown"
         ),
         fix: Some(format!("restart {drivers}, and run the same command again")),
+    })
+}
+
+/// That units, such as nodes, have devices which are not published, and what else they have is unknown: the failure, with a
+/// way out, and all devices of the pools as arguments; absent if all are published. `missing` are the unpublished
+/// devices by unit and driver; `noun` is what a unit is called.
+#[must_use]
+pub fn unknown_devices(
+    noun: &str,
+    missing: &BTreeMap<(&str, &str), Vec<&DeviceId>>,
+) -> Option<(Failure, String)> {
+    let ((first, driver), _) = missing.first_key_value()?;
+    let failure = Failure::refused(format!(
+        "the devices of {noun} {first} are not all known, because driver {driver} does not \
+        publish all of them; nothing was changed"
+    ));
+    let failure = missing
+        .iter()
+        .fold(failure, |failure, ((unit, driver), ids)| {
+            let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            failure.detail(format!(
+            "{noun} {unit}: allocated, but not in a current ResourceSlice of driver {driver}: {}",
+            few(&names)
+        ))
+        });
+    let pools = missing.values().flatten();
+    let pools = pools.map(|id| word(&format!("{}/{}/*", id.driver, id.pool)));
+    let pools: BTreeSet<String> = pools.collect();
+    let drivers: BTreeSet<&str> = missing.keys().map(|(_, driver)| *driver).collect();
+    let drivers: Vec<&str> = drivers.into_iter().collect();
+    let failure = failure.hint(format!(
+        "start driver {}, and run the same command again",
+        drivers.join(", ")
+    ));
+    Some((failure, Vec::from_iter(pools).join(" ")))
+}
+
+/// The unpublished devices among those that are `chosen` of a whole node, by node and driver.
+fn unpublished_on_node<'a>(
+    node: &'a str,
+    chosen: &[DeviceSelector],
+    inventory: &'a [DeviceState<'_>],
+) -> BTreeMap<(&'a str, &'a str), Vec<&'a DeviceId>> {
+    let chosen: BTreeSet<DeviceId> = chosen
+        .iter()
+        .filter_map(DeviceSelector::device_id)
+        .collect();
+    let unpublished = inventory.iter().filter(|state| !state.published);
+    let mut missing: BTreeMap<(&str, &str), Vec<&DeviceId>> = BTreeMap::new();
+    for state in unpublished.filter(|state| chosen.contains(&state.id)) {
+        let of_driver = missing.entry((node, state.id.driver.as_str()));
+        of_driver.or_default().push(&state.id);
+    }
+    missing
+}
+
+/// Refuses to add rules for the `chosen` devices of a whole node of which not all are published: others would get no rule,
+/// and pods once their driver is back.
+///
+/// # Errors
+///
+/// The node with its drivers, and the ways out.
+pub fn refuse_unknown_on_node(
+    filter: &DeviceFilter,
+    chosen: &Choice,
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    let (Some(node), ChoiceBasis::Selectors(selectors)) = (filter.whole_node(), &chosen.by) else {
+        return Ok(());
+    };
+    let inventory = engine::devices(snapshot, semantics).devices;
+    let missing = unpublished_on_node(node, selectors, &inventory);
+    let Some((failure, pools)) = unknown_devices("node", &missing) else {
+        return Ok(());
+    };
+    let taint = chosen.taint.as_ref();
+    let taint = taint.map_or_else(|| "KEY:EFFECT".to_owned(), |taint| word(&taint.to_string()));
+    Err(failure.hint(format!(
+        "to taint all devices of the pool, including unknown ones: kubectl devicetaint add {pools} \
+         {taint}"
+    )))
+}
+
+/// That a preview of the `chosen` devices of a whole node does not show all of them.
+#[must_use]
+pub fn unknown_on_node(
+    filter: &DeviceFilter,
+    chosen: &Choice,
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Option<Warning> {
+    let refused = refuse_unknown_on_node(filter, chosen, snapshot, semantics).err()?;
+    let text = refused.to_string();
+    let text = text.strip_suffix("; nothing was changed").unwrap_or(&text);
+    Some(Warning {
+        code: "unpublished-devices",
+        message: text.to_owned(),
+        fix: refused.hints().first().cloned(),
     })
 }
 
@@ -118,7 +223,7 @@ pub fn rules_without_published_devices(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::DeviceArguments;
+    use crate::decide::choice::{DeviceArguments, DeviceFilterFlags};
     use crate::report::testing;
 
     #[test]
@@ -138,6 +243,63 @@ mod tests {
              allocated devices on the node are known"
         );
         assert_eq!(of("nic.example.com/node-7/nic-0"), "no device matches");
+    }
+
+    #[test]
+    fn a_node_is_not_tainted_while_some_of_its_devices_are_unknown() {
+        let filter = |flags: DeviceFilterFlags| {
+            let flags = DeviceFilterFlags {
+                node: Some("node-7".to_owned()),
+                ..flags
+            };
+            DeviceFilter::parse(&flags).unwrap().expect("a filter")
+        };
+        let node = filter(DeviceFilterFlags::default());
+        let claim = filter(DeviceFilterFlags {
+            claim: Some("team-a/c".to_owned()),
+            ..DeviceFilterFlags::default()
+        });
+        let chosen = |names: &[&str]| Choice {
+            by: ChoiceBasis::Selectors(
+                names
+                    .iter()
+                    .map(|name| testing::device(name).into())
+                    .collect(),
+            ),
+            taint: Some(testing::TAINT.clone()),
+        };
+        let mut reading = testing::reading();
+        let device = crate::engine::testing::published("gpu-0", &[]);
+        reading.snapshot.slices = vec![crate::engine::testing::slice(vec![device])];
+        let mut held = testing::claim_in_use(&testing::pod("team-a", "one"));
+        let allocation = held.allocation.as_mut().expect("an allocation");
+        allocation.results[0].device = testing::device("gpu-1");
+        reading.snapshot.claims = vec![held];
+        let semantics = testing::semantics(37);
+        let refusal = |filter: &DeviceFilter, names: &[&str]| {
+            let chosen = chosen(names);
+            refuse_unknown_on_node(filter, &chosen, &reading.snapshot, &semantics).err()
+        };
+        let failure = refusal(&node, &["gpu-0", "gpu-1"]).expect("a refusal");
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(
+            failure.to_string(),
+            "the devices of node node-7 are not all known, because driver gpu.example.com does not \
+             publish all of them; nothing was changed"
+        );
+        assert!(failure.hints()[1].ends_with(
+            "kubectl devicetaint add 'gpu.example.com/node-7/*' example.com/maintenance:NoExecute"
+        ));
+        assert!(refusal(&node, &["gpu-0"]).is_none(), "it is published");
+        assert!(
+            refusal(&claim, &["gpu-1"]).is_none(),
+            "known from the claim"
+        );
+        let both = chosen(&["gpu-0", "gpu-1"]);
+        let told = unknown_on_node(&node, &both, &reading.snapshot, &semantics);
+        let told = told.expect("a warning");
+        assert!(!told.message.contains("changed"), "{}", told.message);
+        assert!(told.fix.expect("a way out").starts_with("start driver"));
     }
 
     #[test]

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::unit::{Unit, UnitKind};
+use crate::decide::choice::unknown_devices;
 use crate::engine::{DeviceState, published_on};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, ResourceSlice, RuleMetadata};
 use crate::naming::device;
 use crate::naming::phrase::{counted, few};
-use crate::naming::shell::word;
 
 /// All devices of a node, as a rule records it.
 const ALL: &str = "*";
@@ -41,41 +41,13 @@ pub fn refuse_unpublished<'a>(
             of_driver.or_default().push(id);
         }
     }
-    let Some(((first, driver), _)) = missing.first_key_value() else {
-        return Ok(());
-    };
-    let failure = Failure::refused(format!(
-        "the devices of {noun} {first} are not all known, because driver {driver} does not \
-        publish all of them; \
-         nothing was changed"
-    ));
-    let failure = missing
-        .iter()
-        .fold(failure, |failure, ((unit, driver), ids)| {
-            let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
-            failure.detail(format!(
-                "unit {unit}: allocated, but not in a current ResourceSlice of driver {driver}: {}",
-                few(&names)
-            ))
-        });
-    let pools: BTreeSet<String> = missing
-        .values()
-        .flatten()
-        .map(|id| word(&format!("{}/{}/*", id.driver, id.pool)))
-        .collect();
-    let drivers: BTreeSet<&str> = missing.keys().map(|(_, driver)| *driver).collect();
-    let drivers: Vec<&str> = drivers.into_iter().collect();
-    let pools: Vec<String> = pools.into_iter().collect();
-    Err(failure
-        .hint(format!(
-            "start driver {}, and run the same command again",
-            drivers.join(", ")
-        ))
-        .hint(format!(
+    match unknown_devices(noun, &missing) {
+        None => Ok(()),
+        Some((failure, pools)) => Err(failure.hint(format!(
             "to keep new pods off all devices until then, including unknown ones: \
-             kubectl devicetaint add {} KEY:NoSchedule",
-            pools.join(" ")
-        )))
+             kubectl devicetaint add {pools} KEY:NoSchedule"
+        ))),
+    }
 }
 
 /// What a drain of nodes selects, as its rules record it, from the devices that were `named` beside the nodes; none if
@@ -179,7 +151,7 @@ mod tests {
         assert!(refused(&both, UnitKind::Pool).is_some());
         insta::assert_snapshot!(refused(&both, UnitKind::Node).unwrap(), @"
         the devices of node node-3 are not all known, because driver gpu.example.com does not publish all of them; nothing was changed
-        unit node-3: allocated, but not in a current ResourceSlice of driver gpu.example.com: gpu.example.com/node-7/gpu-1
+        node node-3: allocated, but not in a current ResourceSlice of driver gpu.example.com: gpu.example.com/node-7/gpu-1
         start driver gpu.example.com, and run the same command again
         to keep new pods off all devices until then, including unknown ones: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
         ");
