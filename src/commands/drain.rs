@@ -454,6 +454,9 @@ impl DrainArgs {
                 .await?;
             return skipped.status().map(|_| done);
         }
+        let requester = request
+            .restoring_requester(&prepared.terms.name, &mutation)
+            .await?;
         let agreed = Box::pin(request.check(&prepared, &mutation)).await?;
         let proposal = DrainRequest::proposal(&prepared, &agreed);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
@@ -468,7 +471,7 @@ impl DrainArgs {
         };
         let order = DrainOrder {
             name: &prepared.terms.name,
-            requester: request.requester.as_deref(),
+            requester: requester.as_deref(),
             live: &mutation.live,
             version: self.version.version(),
             semantics: mutation.view.semantics,
@@ -517,10 +520,9 @@ impl DrainArgs {
         self.print(&prepared.terms.name, &mutation, format, context)
             .await?;
         if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {
-            context.printer.note(&next_line(
-                &prepared.terms.name,
-                request.requester.as_deref(),
-            ));
+            context
+                .printer
+                .note(&next_line(&prepared.terms.name, requester.as_deref()));
         }
         status
     }

@@ -108,11 +108,11 @@ pub(super) fn reversed_units<'a>(
         .collect()
 }
 
-/// The change that records on another rule of the drain why `unit` is reversed.
+/// The change that records on another rule of the drain why the units `reversed` are.
 #[must_use]
-pub fn reversal_patch(rule: &DeviceTaintRule, unit: &str, why: &str) -> RulePatch {
+pub fn reversal_patch(rule: &DeviceTaintRule, reversed: &[String], why: &str) -> RulePatch {
     let mut units = reversed_units(std::iter::once(rule));
-    units.insert(unit.to_owned(), why.to_owned());
+    units.extend(reversed.iter().map(|unit| (unit.clone(), why.to_owned())));
     let units: Map<String, Value> = units
         .into_iter()
         .map(|(unit, why)| (unit, Value::from(why)))
@@ -226,8 +226,9 @@ mod tests {
     #[test]
     fn reversed_units_are_recorded_beside_each_other() {
         let rule = named("a", "NoSchedule");
-        let one = with(reversal_patch(&rule, "node-1", "rule x was removed"));
-        let both = with(reversal_patch(&one, "node-2", "rule y was removed"));
+        let unit = |name: &str| [name.to_owned()];
+        let one = with(reversal_patch(&rule, &unit("node-1"), "rule x was removed"));
+        let both = with(reversal_patch(&one, &unit("node-2"), "rule y was removed"));
         let found = reversed_units([&both].into_iter());
         let expected = [
             ("node-1", "rule x was removed"),

@@ -100,7 +100,7 @@ impl DrainEnd {
                 let reversed = self.reversed();
                 let failure = self.taints().into_iter().fold(failure, Failure::detail);
                 let failure = reversed.into_iter().fold(failure, |failure, line| {
-                    failure.detail(format!("reversed by another user or program: {line}"))
+                    failure.detail(format!("no longer drained: {line}"))
                 });
                 let force = self.needs_force.then(|| FORCE.to_owned());
                 let hints = self.confirmations.iter().cloned().chain(force);
@@ -223,12 +223,12 @@ impl DrainEnd {
         let failure = Failure::new(
             ExitStatus::Failed,
             format!(
-                "drain {}: {} reversed by another user or program",
+                "drain {}: {} no longer drained",
                 self.name,
                 if lines.len() == 1 {
-                    "1 unit was".to_owned()
+                    "1 unit is".to_owned()
                 } else {
-                    format!("{} units were", lines.len())
+                    format!("{} units are", lines.len())
                 }
             ),
         );
@@ -237,7 +237,7 @@ impl DrainEnd {
         let first = names.first().map_or("UNIT", String::as_str);
         // Not the drain as a whole: its other units may be idle, and work on them has begun.
         Err(failure.hint(format!(
-            "to drain a reversed unit again, drain it under another --name; if rules of the unit are \
+            "to drain such a unit again, drain it under another --name; if rules of the unit are \
             left, first restore this unit: kubectl devicetaint restore {}",
             word(first)
         )))
@@ -329,7 +329,7 @@ mod tests {
         let failure = end.status().unwrap_err();
         assert_eq!(
             failure.to_string(),
-            "drain fw: 2 units were reversed by another user or program"
+            "drain fw: 2 units are no longer drained"
         );
         assert_eq!(
             failure.details(),
@@ -369,7 +369,7 @@ mod tests {
         let last = failure.details().last().map(String::as_str);
         assert_eq!(
             last,
-            Some("reversed by another user or program: unit node-3: rule b was removed")
+            Some("no longer drained: unit node-3: rule b was removed")
         );
         let others = "the taints of the other units stay: only pods that tolerate them can be scheduled on the devices";
         let details = failure.details();
@@ -420,7 +420,7 @@ mod tests {
         let found = details(blocked(), &[lowered, two]);
         assert_eq!(
             found.last().map(String::as_str),
-            Some("reversed by another user or program: unit node-1: rule a was set to None")
+            Some("no longer drained: unit node-1: rule a was set to None")
         );
         // Of no unit the taints are left.
         let found = details(blocked(), &[]);

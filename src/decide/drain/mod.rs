@@ -37,6 +37,7 @@
 //! | Whether the pods that a drain evicts find other devices | `replacements` |
 //! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
+//! | The record that units were restored | `restoration` |
 //! | Reasons why restored devices cannot be allocated | `released` |
 //! | The stage of a unit as it is now | `current_stage`; as reports write it: `stage` |
 //! | Name and taint of a drain | `terms` |
@@ -63,6 +64,7 @@ mod requesters;
 mod restart;
 mod restart_plan;
 mod restart_run;
+mod restoration;
 mod stage;
 mod start;
 mod state;
@@ -101,10 +103,13 @@ pub use recorded_workloads::{
 pub use released::kept_back;
 pub use removal_safety::{RemovalSafety, removal_safety};
 pub use replacements::drain_replacements;
-pub use requesters::{Restorer, Withdrawal, joined, parse_requester, requesters, withdraw};
+pub use requesters::{
+    Restorer, Withdrawal, joined, parse_requester, requesters, restoring_requester, withdraw,
+};
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan, replaced_already};
 pub use restart_run::RestartReply;
+pub use restoration::{RestorationRecord, restoration_record, restored_by};
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
 pub use state::{

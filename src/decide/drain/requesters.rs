@@ -57,6 +57,23 @@ fn text(names: &BTreeSet<String>) -> String {
     names.join(SEPARATOR)
 }
 
+/// The requester with which the printed `restore` is run: the one of the `drain` command itself, or one that the rules
+/// record if `restore` would refuse this user without; absent if none is needed. Of several, none can be chosen.
+#[must_use]
+pub fn restoring_requester(
+    typed: Option<&str>,
+    recorded: &BTreeSet<String>,
+    user: Option<&str>,
+) -> Option<String> {
+    if typed.is_some() || recorded.is_empty() || user.is_some_and(|user| recorded.contains(user)) {
+        return typed.map(str::to_owned);
+    }
+    match Vec::from_iter(recorded).as_slice() {
+        [only] => Some((*only).clone()),
+        _ => Some("REQUESTER".to_owned()),
+    }
+}
+
 /// Who restores a drain.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Restorer<'a> {
@@ -160,6 +177,23 @@ mod tests {
             user,
             ignores_others: false,
         }
+    }
+
+    #[test]
+    fn restore_is_proposed_with_a_requester_that_it_needs() {
+        let recorded = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let proposed =
+            |typed, names: &[&str]| restoring_requester(typed, &recorded(names), Some("anna"));
+        assert_eq!(proposed(None, &[]), None);
+        assert_eq!(proposed(None, &["anna", "team-b"]), None);
+        assert_eq!(proposed(None, &["team-b"]).as_deref(), Some("team-b"));
+        assert_eq!(
+            proposed(None, &["a", "team-b"]).as_deref(),
+            Some("REQUESTER")
+        );
+        assert_eq!(proposed(Some("c"), &["c", "team-b"]).as_deref(), Some("c"));
+        let unknown = restoring_requester(None, &recorded(&["team-b"]), None);
+        assert_eq!(unknown.as_deref(), Some("team-b"));
     }
 
     #[test]

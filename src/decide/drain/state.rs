@@ -30,7 +30,7 @@ pub enum UnitProgress {
     Idle,
     /// Only pods that the drain does not evict held them.
     Held,
-    /// A rule was removed or weakened, by another user or program or by `--on-abort deescalate`: the reason.
+    /// A rule was removed or weakened, such as by `restore`, another program or `--on-abort deescalate`: the reason.
     Reversed(String),
 }
 
@@ -595,7 +595,8 @@ mod tests {
     fn a_unit_whose_rules_were_seen_to_be_removed_is_reversed_whatever_is_left_of_it() {
         let noted = |name: &str, unit: &str| {
             let mut rule = sized(name, unit, "2/1");
-            let patch = crate::decide::drain::reversal_patch(&rule, "node-1", "rule a was removed");
+            let unit = ["node-1".to_owned()];
+            let patch = crate::decide::drain::reversal_patch(&rule, &unit, "rule a was removed");
             rule.metadata.annotations.extend(patch.annotations);
             rule
         };

@@ -139,7 +139,7 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
     assert_eq!(output.status.code(), Some(1), "{messages}");
     let removed = format!("is skipped: rule {name} was removed");
     assert!(messages.contains(&removed), "{messages}");
-    let reversed = "1 unit was reversed by another user or program";
+    let reversed = "1 unit is no longer drained";
     assert!(messages.contains(reversed), "{messages}");
     // Nothing is left of the unit but what the run has recorded on the rule of the other.
     let found = unit(&stage, &drain, &node);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
 //! | Permissions that are asked for before that | `permission` |
+//! | The requester with which a drain is restored | `requester` |
 //! | Comparison with the controller before the first taint | `announce` |
 //! | The units to drain, and how | `order` |
 //! | What units share that are drained at the same time | `board` |
@@ -20,6 +21,7 @@ mod order;
 mod permission;
 mod prepare;
 mod prepared;
+mod requester;
 mod restart;
 mod unit;
 mod units;

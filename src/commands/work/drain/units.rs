@@ -189,7 +189,7 @@ impl DrainOrder<'_> {
         // A change of a rule that somebody weakened would hide who that was.
         let is_intact = |rule: &DeviceTaintRule| blocks(&rule.taint.effect);
         for rule in rules.filter(is_intact) {
-            let patch = reversal_patch(&rule, unit, why);
+            let patch = reversal_patch(&rule, &[unit.to_owned()], why);
             changer
                 .patch(&rule, &patch, |found| found.is_some())
                 .await?;

@@ -1,0 +1,102 @@
+//! The record that units of a drain were restored, on the rules that are left of it.
+
+use super::requesters::Withdrawal;
+use super::state::{DrainState, UnitState};
+use crate::engine::rule_lifecycle::blocks;
+use crate::model::DeviceTaintRule;
+
+/// What is recorded once units of a drain are restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestorationRecord {
+    /// The units without a rule: nothing else tells what became of them.
+    pub units: Vec<String>,
+    /// The rules that are left of the drain, which record it. Not those that somebody weakened: a change would hide who that
+    /// was.
+    pub rules: Vec<DeviceTaintRule>,
+}
+
+/// What to record about `drain`, one of the `known` drains, when the rules of the `withdrawal` are removed.
+#[must_use]
+pub fn restoration_record(
+    known: &[DrainState],
+    drain: &str,
+    withdrawal: &Withdrawal,
+) -> RestorationRecord {
+    let units = known.iter().filter(|known| known.name == drain);
+    let units: Vec<&UnitState> = units.flat_map(|drain| &drain.units).collect();
+    let is_left = |rule: &&DeviceTaintRule| {
+        !withdrawal
+            .removed
+            .iter()
+            .any(|it| *it == rule.name.as_str())
+    };
+    let is_restored = |unit: &&&UnitState| {
+        !unit.rules.is_empty() && !unit.rules.iter().any(|rule| is_left(&rule))
+    };
+    let restored = units.iter().filter(is_restored);
+    let rules = units.iter().flat_map(|unit| &unit.rules);
+    let rules = rules
+        .filter(is_left)
+        .filter(|rule| blocks(&rule.taint.effect));
+    RestorationRecord {
+        units: restored.map(|unit| unit.name.clone()).collect(),
+        rules: rules.cloned().collect(),
+    }
+}
+
+/// Why a unit is reversed that `restore` has restored, on behalf of this user if it is known.
+#[must_use]
+pub fn restored_by(user: Option<&str>) -> String {
+    user.map_or_else(
+        || "restored".to_owned(),
+        |user| format!("restored by {user}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::state::drains;
+    use crate::decide::testing::named;
+    use crate::model::RuleMetadata;
+
+    #[test]
+    fn only_units_without_a_rule_are_recorded_on_rules_that_are_left() {
+        let rule = |name: &str, unit: &str, effect: &str| {
+            let mut rule = named(name, effect);
+            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+            rule.metadata.labels.extend([label]);
+            let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
+            rule.metadata.annotations.extend([note]);
+            rule
+        };
+        let known = drains(&[
+            rule("a-0", "a", "NoSchedule"),
+            rule("a-1", "a", "NoSchedule"),
+            rule("b-0", "b", "NoSchedule"),
+            rule("c-0", "c", "None"),
+        ]);
+        let record = |removed: &[&str]| {
+            let withdrawal = Withdrawal {
+                removed: removed.iter().map(|name| (*name).to_owned()).collect(),
+                kept: Vec::new(),
+                others: Default::default(),
+            };
+            let record = restoration_record(&known, "fw", &withdrawal);
+            let rules = record.rules.iter().map(|rule| rule.name.to_string());
+            (record.units, rules.collect::<Vec<_>>())
+        };
+        let texts = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        assert_eq!(record(&["a-0", "a-1"]), (texts(&["a"]), texts(&["b-0"])));
+        // One device of a unit: the unit is still drained in part.
+        assert_eq!(record(&["a-0"]), (Vec::new(), texts(&["a-1", "b-0"])));
+        let all = ["a-0", "a-1", "b-0", "c-0"];
+        assert_eq!(record(&all), (texts(&["a", "b", "c"]), Vec::new()));
+        let other = restoration_record(&known, "other", &Withdrawal::default());
+        assert_eq!(other, RestorationRecord::default());
+        assert_eq!(restored_by(Some("anna")), "restored by anna");
+        assert_eq!(restored_by(None), "restored");
+    }
+}
