@@ -449,6 +449,7 @@ impl DrainArgs {
                 skipped: prepared.skipped.clone(),
                 ..DrainEnd::default()
             };
+            let skipped = skipped.with_rules_among(mutation.view.rules()?);
             let done = self
                 .end(&prepared.terms.name, &mutation, format, context)
                 .await?;

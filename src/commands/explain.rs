@@ -218,12 +218,14 @@ async fn find(
             Subject::Device(id) => found.devices.push(id.clone()),
             Subject::Rule(name) => found.rules.push(view.rule(name)?.clone()),
             Subject::Pod(name) => found.pod(name, view).await?,
-            Subject::PodSomewhere(name) => {
-                if !found.pod_called(name, view, context).await? {
+            Subject::PodSomewhere(name) => match found.pod_called(name, view, context).await? {
+                PodSearch::Found => {}
+                PodSearch::Denied(why) => found.denied(name, why, view, context)?,
+                PodSearch::Missing => {
                     let namespace = context.namespace.as_deref().map(Namespace::from);
                     return Err(no_such_pod(namespace.as_ref(), name, &view.reading));
                 }
-            }
+            },
             Subject::Either(name) => {
                 let mut rules = view
                     .snapshot()
@@ -232,17 +234,21 @@ async fn find(
                     .filter(|rule| rule.name.as_str() == name);
                 let rule = rules.next().cloned();
                 let called = ObjectName::from(name.as_str());
-                let is_pod = found.pod_called(&called, view, context).await?;
-                match (rule, is_pod) {
-                    (Some(_), true) => return Err(ambiguous(name)),
-                    (Some(rule), false) => found.rules.push(rule),
-                    (None, true) => {}
+                let search = found.pod_called(&called, view, context).await?;
+                match (rule, search) {
+                    (Some(_), PodSearch::Found) => return Err(ambiguous(name)),
+                    (Some(_), PodSearch::Denied(why)) => return Err(pods_denied(why)),
+                    (Some(rule), PodSearch::Missing) => found.rules.push(rule),
+                    (None, PodSearch::Found) => {}
                     // Last, since it reads the attributes of all devices: most words are names.
-                    (None, false) => match view.by_number(name).await? {
-                        filtered if filtered.devices.is_empty() => {
+                    (None, search) => match (view.by_number(name).await?, search) {
+                        (filtered, PodSearch::Denied(why)) if filtered.devices.is_empty() => {
+                            found.denied(&called, why, view, context)?;
+                        }
+                        (filtered, _) if filtered.devices.is_empty() => {
                             return Err(neither(name, &view.known_devices(), &view.reading));
                         }
-                        filtered => found.by_number(filtered, context),
+                        (filtered, _) => found.by_number(filtered, context),
                     },
                 }
             }
@@ -263,6 +269,14 @@ async fn find(
     found.pods.sort_by(|one, other| one.name.cmp(&other.name));
     found.pods.dedup_by(|one, other| one.uid == other.uid);
     Ok(found)
+}
+
+/// What became of the search for a pod.
+enum PodSearch {
+    Found,
+    Missing,
+    /// Pods may not be read, for this reason.
+    Denied(String),
 }
 
 impl ExplainedObjects {
@@ -293,34 +307,64 @@ impl ExplainedObjects {
         Ok(())
     }
 
+    /// The pod of that name may not be read: what is known without it is explained where the user says in which namespace
+    /// it is.
+    ///
+    /// # Errors
+    ///
+    /// Without a namespace, the pod is not known at all.
+    fn denied(
+        &mut self,
+        name: &ObjectName,
+        why: String,
+        view: &mut ClusterView,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let Some(namespace) = &context.namespace else {
+            return Err(pods_denied(why));
+        };
+        let name = NamespacedName {
+            namespace: Namespace::from(namespace.as_str()),
+            name: name.clone(),
+        };
+        view.reading.gaps.push(Gap::of(Kind::Pod, &why));
+        self.others.insert(name, LimitedAnswer::Denied(why));
+        Ok(())
+    }
+
     /// Looks for the pod of that name, where the user says or anywhere.
     async fn pod_called(
         &mut self,
         name: &ObjectName,
         view: &mut ClusterView,
         context: &Context,
-    ) -> Result<bool, Failure> {
+    ) -> Result<PodSearch, Failure> {
         if let Some(namespace) = &context.namespace {
             let name = NamespacedName {
                 namespace: Namespace::from(namespace.as_str()),
                 name: name.clone(),
             };
-            let found = view.find_pods(PodQuery::One(&name)).await?;
-            if found == PodQueryResult::Gone {
-                return Ok(false);
-            }
-            return self.pod(&name, view).await.map(|()| true);
+            return match view.find_pods(PodQuery::One(&name)).await? {
+                PodQueryResult::Gone => Ok(PodSearch::Missing),
+                PodQueryResult::Denied(why) => Ok(PodSearch::Denied(why)),
+                PodQueryResult::These(..) | PodQueryResult::WithoutClaims => {
+                    self.pod(&name, view).await.map(|()| PodSearch::Found)
+                }
+            };
         }
         match view.find_pods(PodQuery::Called(name)).await? {
             PodQueryResult::These(pods, warnings) => {
                 view.reading.warnings.extend(warnings);
                 let pod = the_one(name.as_str(), pods)?;
-                let is_there = pod.is_some();
+                let search = match pod {
+                    Some(_) => PodSearch::Found,
+                    None => PodSearch::Missing,
+                };
                 self.pods.extend(pod);
-                Ok(is_there)
+                Ok(search)
             }
-            PodQueryResult::WithoutClaims | PodQueryResult::Gone => Ok(false),
-            PodQueryResult::Denied(why) => Err(pods_denied(why)),
+            PodQueryResult::WithoutClaims | PodQueryResult::Gone => Ok(PodSearch::Missing),
+            PodQueryResult::Denied(why) => Ok(PodSearch::Denied(why)),
         }
     }
 
@@ -392,7 +436,13 @@ async fn with_everything(
         own.any(|claim| claim.allocation.is_none())
     };
     // Classes and nodes are needed for pending claims alone, and may be many.
-    let view = if found.pods.iter().any(waits) {
+    // Why a pod does not terminate may be its node.
+    let is_terminating = |pod: &Pod| pod.deletion.is_some();
+    let view = if found
+        .pods
+        .iter()
+        .any(|pod| waits(pod) || is_terminating(pod))
+    {
         view.with_places(NodeDetail::Whole).await?
     } else if !found.devices.is_empty() {
         view.with_places(NodeDetail::Metadata).await?

@@ -244,7 +244,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         rules: &found,
         expected: Vec::new(),
         patience: args.patience(),
-        advice: &|_| again(),
+        advice: &|_, _| again(),
         progress_line: ProgressLine::Shown,
         left: None,
     };

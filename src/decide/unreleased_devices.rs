@@ -353,16 +353,30 @@ pub fn recorded_on(rules: &[DeviceTaintRule], node: &NodeName) -> Vec<DeviceId> 
         .collect()
 }
 
+/// The devices that the rules of `snapshot` record, and all that is the same hardware, each with the recorded ones of its
+/// hardware.
+#[must_use]
+pub fn recorded_by_hardware(snapshot: &Snapshot) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let all = snapshot.rules.iter().flat_map(noted);
+    let devices: BTreeSet<DeviceId> = all.filter_map(|one| DeviceId::parse(&one.device)).collect();
+    let mut recorded: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
+    // Such records are rare, and without one the hardware need not be looked up.
+    if devices.is_empty() {
+        return recorded;
+    }
+    let hardware = Hardware::of(&snapshot.slices);
+    for device in devices {
+        for name in hardware.closure(std::iter::once(&device)) {
+            recorded.entry(name).or_default().insert(device.clone());
+        }
+    }
+    recorded
+}
+
 /// The devices that the rules of `snapshot` record, and all that is the same hardware.
 #[must_use]
 pub fn recorded(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
-    let all = snapshot.rules.iter().flat_map(noted);
-    let devices: BTreeSet<DeviceId> = all.filter_map(|one| DeviceId::parse(&one.device)).collect();
-    // Such records are rare, and without one the hardware need not be looked up.
-    if devices.is_empty() {
-        return devices;
-    }
-    Hardware::of(&snapshot.slices).closure(&devices)
+    recorded_by_hardware(snapshot).into_keys().collect()
 }
 
 /// The merge patch that takes the records off `rule` that `is_over` accepts; nothing where there is none.

@@ -14,12 +14,14 @@ use super::unreleased_devices::check_on;
 
 /// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
 /// `before` they were so, and when they were last `seen` they were so. One line each, with what can be
-/// done about it; those whose evictions go on first.
+/// done about it; those whose evictions go on first. Where none `is_due`, all pods to evict are terminating, and nothing
+/// brings them back.
 #[must_use]
 pub fn ways_on(
     names: &[String],
     before: &[DeviceTaintRule],
     seen: &[DeviceTaintRule],
+    is_due: bool,
 ) -> Vec<String> {
     let found = |name: &String| seen.iter().find(|rule| rule.name.as_str() == name);
     let evicts = |name: &&String| found(name).is_some_and(evicts);
@@ -32,13 +34,17 @@ pub fn ways_on(
             _ if evicting.len() == names.len() => "the rules keep effect NoExecute".to_owned(),
             [..] => format!("rules {} keep effect NoExecute", evicting.join(", ")),
         };
-        lines.push(format!(
-            "{these}, so evictions continue; to keep waiting: \
-             kubectl devicetaint wait {rules} --for evicted"
-        ));
-        lines.push(format!(
-            "to stop the evictions: kubectl devicetaint deescalate {rules} --to NoSchedule"
-        ));
+        let wait = format!("to keep waiting: kubectl devicetaint wait {rules} --for evicted");
+        if is_due {
+            lines.push(format!("{these}, so evictions continue; {wait}"));
+            lines.push(format!(
+                "to stop the evictions: kubectl devicetaint deescalate {rules} --to NoSchedule"
+            ));
+        } else {
+            lines.push(format!(
+                "{these}, and the pods that are left are already terminating; {wait}"
+            ));
+        }
     }
     for name in names.iter().filter(|name| !evicts(name)) {
         lines.push(match found(name) {
@@ -325,7 +331,7 @@ mod tests {
         ];
         let both = names(&["a", "b"]);
         assert_eq!(
-            ways_on(&both, &before, &before),
+            ways_on(&both, &before, &before, true),
             [
                 "the rules keep effect NoExecute, so evictions continue; to keep waiting: \
                  kubectl devicetaint wait a b --for evicted",
@@ -333,7 +339,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            ways_on(&both, &before, &seen),
+            ways_on(&both, &before, &seen, true),
             [
                 "rule a keeps effect NoExecute, so evictions continue; to keep waiting: \
                  kubectl devicetaint wait a --for evicted",
@@ -342,10 +348,17 @@ mod tests {
             ]
         );
         assert_eq!(
-            ways_on(&names(&["b", "c"]), &before, &seen[1..]),
+            ways_on(&names(&["b", "c"]), &before, &seen[1..], true),
             [
                 "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
                 "rule c was deleted meanwhile: it no longer evicts pods",
+            ]
+        );
+        assert_eq!(
+            ways_on(&both, &before, &before, false),
+            [
+                "the rules keep effect NoExecute, and the pods that are left are already terminating; \
+              to keep waiting: kubectl devicetaint wait a b --for evicted"
             ]
         );
     }

@@ -186,7 +186,8 @@ fn scheduled(pod: &Pod) -> Option<Timestamp> {
 }
 
 /// What a pod that was deleted waits for; nothing where it was not deleted.
-pub(super) fn terminating(
+#[must_use]
+pub fn terminating(
     pod: &Pod,
     facts: &TerminationFacts<'_>,
     now: Timestamp,

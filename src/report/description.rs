@@ -504,10 +504,11 @@ impl RuleDescription {
     /// program leaves no user. What wrote the rule when it was made has changed nothing.
     fn changed_by(&self) -> String {
         let user = self.annotations.changed_by.as_deref();
+        // With its first generation, the spec is as it was made: later writes were of labels and annotations.
         let writer = self.last_update.as_ref().filter(|writer| {
             let made = self.creation_time.zip(writer.update_time);
             // Where a time is missing, the write may be a later one: a change is not hidden on a guess.
-            made.is_none_or(|(created, written)| written > created)
+            self.generation != 1 && made.is_none_or(|(created, written)| written > created)
         });
         match (user, writer) {
             // Whoever removes a field owns nothing of it: only the generation counts the change.
@@ -767,6 +768,16 @@ mod tests {
         assert_eq!(
             line(&described(&rule, &[], 0), "Created by"),
             "Created by:  <unknown user>, with kubectl-create"
+        );
+        // What `wait` records is no change of the spec.
+        let mut recorded = rule.clone();
+        recorded.generation = 1;
+        recorded
+            .managers
+            .push(manager(FieldManager::THIS_PLUGIN, -5));
+        assert_eq!(
+            line(&described(&recorded, &[], 0), "Changed by"),
+            "Changed by:  <none>"
         );
         rule.generation = 2;
         assert_eq!(

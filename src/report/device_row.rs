@@ -59,13 +59,17 @@ pub struct DeviceRow {
     /// nothing is published of them because their driver is not running; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
-    /// Whether a rule records that the node has not confirmed the release of the device; absent if not.
+    /// Whether a rule records that the node has not confirmed the release of the device, or of another device on the
+    /// same hardware; absent if not.
     #[serde(
         rename = "unreleased",
         default,
         skip_serializing_if = "std::ops::Not::not"
     )]
     pub is_unreleased: bool,
+    /// The devices of which the rules record that, by name; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreleased_devices: Vec<String>,
     /// Pods that use the device with admin access only, such as monitors.
     pub admin_pods: Vec<ObjectReference>,
     /// Attributes by name, as published by the driver: a name without a domain belongs to the

@@ -162,8 +162,7 @@ fn allocated(row: &DeviceRow) -> String {
         by_partitions(row),
         under_other_names(row),
         possibly_under_other_names(row),
-        row.is_unreleased
-            .then(|| "release not confirmed".to_owned()),
+        unreleased(row),
     ]
     .into_iter()
     .flatten()
@@ -173,6 +172,17 @@ fn allocated(row: &DeviceRow) -> String {
         answer.to_owned()
     } else {
         format!("{answer} ({})", more.join(", "))
+    }
+}
+
+/// That the release of the device was not confirmed, or that of others on the same hardware.
+fn unreleased(row: &DeviceRow) -> Option<String> {
+    let names = &row.unreleased_devices;
+    let name = &row.device;
+    match names.is_empty() {
+        true => None,
+        false if names.contains(name) => Some("release not confirmed".to_owned()),
+        false => Some(format!("release of {} not confirmed", few(names))),
     }
 }
 
@@ -338,6 +348,7 @@ mod tests {
             in_use_by: Vec::new(),
             possibly_in_use_by: Vec::new(),
             is_unreleased: false,
+            unreleased_devices: Vec::new(),
             attributes: published.then(|| attributes.into()),
             capacity: published.then(|| capacity.into()),
         }

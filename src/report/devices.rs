@@ -16,7 +16,7 @@ use super::reference::ObjectReference;
 use super::table::{Section, Shown, View};
 use super::taint::Taint;
 use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
-use crate::decide::unreleased_devices::recorded;
+use crate::decide::unreleased_devices::recorded_by_hardware;
 use crate::engine::allocator::users_beside;
 use crate::engine::hardware_use::HardwareUse;
 use crate::engine::unpublished_devices::away;
@@ -130,7 +130,7 @@ impl DeviceReport {
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
         let hardware = HardwareUse::of(snapshot, &listed);
-        let unreleased = recorded(snapshot);
+        let unreleased = recorded_by_hardware(snapshot);
         let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {
             let row = row(device, &completeness);
@@ -139,7 +139,8 @@ impl DeviceReport {
                 let names = of.get(&device.id).into_iter().flatten();
                 names.map(ToString::to_string).collect()
             };
-            let is_unreleased = unreleased.contains(&device.id);
+            let unreleased_devices = names(&unreleased);
+            let is_unreleased = !unreleased_devices.is_empty();
             let is_doubtful = is_unreleased || hardware.may_be_in_use(&device.id);
             DeviceRow {
                 // No claim holds such a device, and yet it is not free: too little of its counters is left, or another
@@ -152,6 +153,7 @@ impl DeviceReport {
                 in_use_by: names(&hardware.in_use_by),
                 possibly_in_use_by: names(&hardware.possibly_in_use_by),
                 is_unreleased,
+                unreleased_devices,
                 partition_pods: pods.map(ObjectReference::from).collect(),
                 ..row
             }
@@ -304,6 +306,7 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
         in_use_by: Vec::new(),
         possibly_in_use_by: Vec::new(),
         is_unreleased: false,
+        unreleased_devices: Vec::new(),
         admin_pods: consumers(|consumer| consumer.is_pod() && consumer.admin),
         attributes: None,
         capacity: None,

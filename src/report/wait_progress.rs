@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::blocker::Blocker;
+use super::blocker::{Blocker, BlockerReason};
 use super::rule_lifecycle::{progress_line, remaining_line, slowest};
 use super::unevicted_pods::NotEvictedPod;
 use crate::engine::forced_deletions::UnreleasedPod;
@@ -93,7 +93,63 @@ impl WaitProgress {
     }
 }
 
+/// What is left of the evictions that a wait waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvictionsLeft {
+    /// Pods may still be evicted.
+    Due,
+    /// All pods that are left are terminating.
+    Terminating,
+}
+
+impl EvictionsLeft {
+    /// Of everything that is left.
+    #[must_use]
+    pub fn of(left: &[Blocker]) -> Self {
+        let is_terminating = |left: &Blocker| match left.reason {
+            BlockerReason::GracePeriod
+            | BlockerReason::DriverDown
+            | BlockerReason::Sandbox
+            | BlockerReason::Finalizers
+            | BlockerReason::NodeNotReady
+            | BlockerReason::NodeGone
+            | BlockerReason::Kubelet
+            // The controller has nothing left to evict, and has not recorded that yet.
+            | BlockerReason::Condition => true,
+            BlockerReason::Controller
+            | BlockerReason::Tolerates
+            | BlockerReason::EffectDoesNotEvict
+            | BlockerReason::ComesBack
+            | BlockerReason::NotObserved
+            | BlockerReason::Present
+            | BlockerReason::NotEvaluated
+            | BlockerReason::InUse
+            | BlockerReason::KubeletSilent
+            | BlockerReason::Held
+            | BlockerReason::ForceDeleted
+            | BlockerReason::EndNotObserved
+            | BlockerReason::Recovering
+            | BlockerReason::Settling => false,
+        };
+        if !left.is_empty() && left.iter().all(is_terminating) {
+            Self::Terminating
+        } else {
+            Self::Due
+        }
+    }
+}
+
 impl WaitProgress {
+    /// What is left of the evictions, as far as this look tells.
+    #[must_use]
+    pub fn evictions_left(&self) -> EvictionsLeft {
+        // Only the first are known while the wait goes on.
+        if self.left.len() < self.pods_left {
+            return EvictionsLeft::Due;
+        }
+        EvictionsLeft::of(&self.left)
+    }
+
     /// Whether the look shows how far it is: not where a rule is gone, or was changed, so that its pods are
     /// not looked at any more, nor where they cannot be read.
     #[must_use]

@@ -42,6 +42,7 @@ use crate::model::{DeviceTaintRule, Minor, Uid};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::not_evicted_line;
+use crate::report::wait_progress::EvictionsLeft;
 
 /// What becomes of rules whose evictions are not over in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,8 +293,10 @@ impl Pipeline<'_> {
         let context = self.context;
         let rules = as_changed(&evicting, basis.mutation).await?;
         let names: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
-        let advice = |seen: &[DeviceTaintRule]| wait_advice::ways_on(&names, &rules, seen);
-        context.ledger.advise(advice(&rules));
+        let advice = |seen: &[DeviceTaintRule], left: EvictionsLeft| {
+            wait_advice::ways_on(&names, &rules, seen, left == EvictionsLeft::Due)
+        };
+        context.ledger.advise(advice(&rules, EvictionsLeft::Due));
         let wait = Wait {
             goal: Goal::Evicted,
             rules: &rules,
@@ -332,7 +335,7 @@ impl Pipeline<'_> {
                         // A longer wait would end in the same way.
                         let ways = against_recurrence(&left, &names);
                         let ways = if ways.is_empty() {
-                            advice(&rules)
+                            advice(&rules, EvictionsLeft::of(&left))
                         } else {
                             ways
                         };
@@ -401,7 +404,7 @@ impl Pipeline<'_> {
             rules: &proposal.changed(),
             expected: Vec::new(),
             patience,
-            advice: &|_| vec![on.clone()],
+            advice: &|_, _| vec![on.clone()],
             progress_line: ProgressLine::Shown,
             left: None,
         };

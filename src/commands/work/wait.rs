@@ -29,7 +29,7 @@ use crate::report::command_event::EventDetail;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::NotEvictedPod;
 use crate::report::wait::{WaitReport, goal_name};
-use crate::report::wait_progress::WaitProgress;
+use crate::report::wait_progress::{EvictionsLeft, WaitProgress};
 
 /// What is waited for, and what to say to whoever leaves.
 pub(crate) struct Wait<'a> {
@@ -40,7 +40,7 @@ pub(crate) struct Wait<'a> {
     pub(crate) expected: Vec<Uid>,
     pub(crate) patience: Patience,
     /// What to do for whoever leaves while the rules are unchanged seen last.
-    pub(crate) advice: &'a dyn Fn(&[DeviceTaintRule]) -> Vec<String>,
+    pub(crate) advice: &'a dyn Fn(&[DeviceTaintRule], EvictionsLeft) -> Vec<String>,
     pub(crate) progress_line: ProgressLine,
     /// What is left at the last look, for work that shows it by itself.
     pub(crate) left: Option<&'a RefCell<Vec<Blocker>>>,
@@ -223,7 +223,9 @@ impl Wait<'_> {
             for odd in observer.oddities() {
                 context.printer.warn(&Oddity::from(odd).line());
             }
-            context.ledger.advise((self.advice)(&progress.rules));
+            context
+                .ledger
+                .advise((self.advice)(&progress.rules, progress.evictions_left()));
             if let Some(left) = self.left {
                 left.replace(progress.left.clone());
             }

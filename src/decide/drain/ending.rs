@@ -33,6 +33,8 @@ pub struct DrainEnd {
     pub requester: Option<String>,
     /// Commands by which the kubelet confirms that devices are released, with their purpose: another run cannot.
     pub confirmations: Vec<String>,
+    /// The units of which rules are left, as they were found at the end.
+    pub with_rules: BTreeSet<String>,
     /// Whether a unit is blocked by budgets alone, which `--force` ignores.
     pub needs_force: bool,
 }
@@ -127,8 +129,20 @@ impl DrainEnd {
         let units = state.map(|state| state.units).unwrap_or_default();
         let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
         self.confirmations = confirmations(&rules);
+        self.with_rules = units_with_rules(&units);
         let reversed = self.newly_reversed(units);
         self.skipped.extend(reversed);
+    }
+
+    /// With the units of which rules are left among these, for a run that drains no unit.
+    #[must_use]
+    pub fn with_rules_among(self, rules: &[DeviceTaintRule]) -> Self {
+        let state = drains(rules).into_iter().find(|it| it.name == self.name);
+        let units = state.map(|state| state.units).unwrap_or_default();
+        Self {
+            with_rules: units_with_rules(&units),
+            ..self
+        }
     }
 
     /// Notes the units that this run has ended and that others have reversed since, as the rules show that are `found` while
@@ -233,15 +247,23 @@ impl DrainEnd {
             ),
         );
         let failure = lines.into_iter().fold(failure, Failure::detail);
-        let names = self.reversed_names();
-        let first = names.first().map_or("UNIT", String::as_str);
+        let mut names = self.reversed_names();
+        names.retain(|name| self.with_rules.contains(name));
         // Not the drain as a whole: its other units may be idle, and work on them has begun.
-        Err(failure.hint(format!(
-            "to drain such a unit again, drain it under another --name; if rules of the unit are \
-            left, first restore this unit: kubectl devicetaint restore {}",
-            word(first)
-        )))
+        let restored = names.iter().map(|name| {
+            format!(
+                "some rules of unit {name} are left; to remove them: kubectl devicetaint restore {}",
+                word(name)
+            )
+        });
+        let failure = restored.fold(failure, Failure::hint);
+        Err(failure.hint("to drain such a unit again, use another --name"))
     }
+}
+
+fn units_with_rules(units: &[UnitState]) -> BTreeSet<String> {
+    let with_rules = units.iter().filter(|unit| !unit.rules.is_empty());
+    with_rules.map(|unit| unit.name.clone()).collect()
 }
 
 /// How to continue or undo an interrupted drain.
@@ -292,6 +314,7 @@ mod tests {
             unread: None,
             requester: None,
             confirmations: Vec::new(),
+            with_rules: BTreeSet::new(),
             needs_force: false,
         }
     }
@@ -464,6 +487,18 @@ mod tests {
         assert_eq!(stages(&end), [UnitStage::Reversed, UnitStage::Draining]);
         end.observe(Ok(&[rule("b", "node-2")]));
         let failure = end.status().unwrap_err();
+        assert_eq!(
+            failure.hints(),
+            ["to drain such a unit again, use another --name"]
+        );
+        let mut weakened = rule("a", "node-1");
+        weakened.taint.effect = Effect::None;
+        let mut left = ended(UnitEnd::Idle);
+        left.observe(Ok(&[weakened, rule("b", "node-2")]));
+        assert_eq!(
+            left.status().unwrap_err().hints()[0],
+            "some rules of unit node-1 are left; to remove them: kubectl devicetaint restore node-1"
+        );
         assert_eq!(
             failure.details(),
             ["unit node-1: its rules were removed"],

@@ -178,7 +178,8 @@ pub fn refuse_other_hardware(
         } else {
             "otherwise remove these rules, and add rules for the intended devices"
         };
-        return Err(Failure::refused(messages.join("; "))
+        let text = format!("{}; nothing was changed", messages.join("; "));
+        return Err(Failure::refused(text)
             .hint("to accept the new hardware: --accept-identity-change")
             .hint(otherwise));
     }
@@ -440,7 +441,8 @@ mod tests {
             if code == Some("identity-changed") {
                 let failure = refused.unwrap_err();
                 assert_eq!(failure.status(), ExitStatus::Refused, "{name}");
-                assert_eq!(failure.to_string(), message, "{name}");
+                let text = format!("{message}; nothing was changed");
+                assert_eq!(failure.to_string(), text, "{name}");
             } else {
                 assert_eq!(refused.unwrap(), said, "{name}");
             }

@@ -1,17 +1,18 @@
 //! The verdict on a pod, in words.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::explain::PodVerdict;
-use crate::engine::termination_blocker::{Publishers, termination_blocker};
-use crate::model::{NodeName, Pod, Reading};
+use crate::engine::rule_lifecycle::{self, EvictionObstacle, TerminationFacts};
+use crate::engine::termination_blocker::Publishers;
+use crate::model::{Kind, Node, NodeName, Pod, Reading};
 use crate::naming::age::human_duration;
 use crate::report::impact::note::{not_evicted, terminating};
-use crate::report::rule_lifecycle::stuck;
+use crate::report::rule_lifecycle::{stuck, why};
 use crate::report::time::Time;
 
 /// Outcome of a pod.
@@ -143,11 +144,28 @@ pub(super) fn describe_in(
     now: Timestamp,
 ) -> String {
     if verdict == PodVerdict::Terminating {
-        let nodes: BTreeSet<NodeName> = pod.node.iter().cloned().collect();
-        let publishers = Publishers::of(reading, &nodes);
-        if let Some(blocker) = termination_blocker(pod, &reading.snapshot.claims, &publishers, now)
-        {
-            return format!("terminating, {}", stuck(&blocker, now));
+        let names: BTreeSet<NodeName> = pod.node.iter().cloned().collect();
+        let known = &reading.snapshot.nodes;
+        // Nodes of which metadata alone was read have no conditions, and look as if they were not ready.
+        let is_read = |name: &NodeName| {
+            let mut nodes = known.iter().filter(|node| node.name == *name);
+            nodes.next().is_none_or(|node| node.is_whole)
+        };
+        let nodes = match reading.without(Kind::Node) {
+            None if names.iter().all(is_read) => Node::health_of(known, &names),
+            None | Some(_) => BTreeMap::new(),
+        };
+        let facts = TerminationFacts {
+            nodes: &nodes,
+            claims: &reading.snapshot.claims,
+            publishers: &Publishers::of(reading, &names),
+        };
+        match rule_lifecycle::terminating(pod, &facts, now) {
+            Some(EvictionObstacle::Stuck(blocker)) => {
+                return format!("terminating, {}", stuck(&blocker, now));
+            }
+            Some(obstacle @ EvictionObstacle::Node(_)) => return why(&obstacle, now),
+            Some(_) | None => {}
         }
     }
     describe(verdict, pod, now)
@@ -167,8 +185,9 @@ pub(super) fn describe(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::NodeCondition;
     use crate::model::{Containers, Deletion, Sandbox};
-    use crate::report::testing::{after, claim_in_use, now, pod, reading};
+    use crate::report::testing::{after, claim_in_use, node as node_called, now, pod, reading};
 
     #[test]
     fn a_terminating_pod_is_told_with_what_it_waits_for() {
@@ -180,6 +199,8 @@ mod tests {
         });
         let mut reading = reading();
         reading.snapshot.claims = vec![claim_in_use(&pod)];
+        // As where metadata alone was read.
+        reading.snapshot.nodes = vec![node_called("node-7")];
         let told = |pod: &Pod, verdict| describe_in(&reading, verdict, pod, now());
         assert_eq!(
             told(&pod, PodVerdict::Terminating),
@@ -195,5 +216,34 @@ mod tests {
             "{stuck}"
         );
         assert!(told(&pod, PodVerdict::Tolerates).starts_with("stays: "));
+        pod.containers = Containers::default();
+        pod.sandbox = Sandbox::default();
+        pod.node = Some("node-7".into());
+        let on = |node: Option<&str>| {
+            let mut reading = reading.clone();
+            reading.known.insert(Kind::Node);
+            let ready = node.map(|status| NodeCondition {
+                kind: "Ready".to_owned(),
+                status: status.to_owned(),
+                reason: String::new(),
+                last_transition: None,
+                last_heartbeat: None,
+            });
+            let conditions = ready.into_iter().collect();
+            reading.snapshot.nodes = vec![Node {
+                is_whole: node.is_some(),
+                conditions,
+                ..node_called("node-7")
+            }];
+            describe_in(&reading, PodVerdict::Terminating, &pod, now())
+        };
+        assert_eq!(on(Some("Unknown")), "terminating, its node is not ready");
+        for known in [Some("True"), None] {
+            assert_eq!(
+                on(known),
+                "terminating, its grace period ended 60s ago",
+                "{known:?}"
+            );
+        }
     }
 }

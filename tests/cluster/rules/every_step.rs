@@ -301,7 +301,7 @@ fn an_escalation_that_waits() {
     terminating(&world, "train");
     let line = "escalate RULES --to NoExecute --yes --wait --settle 0s --timeout TIMEOUT";
     Trial::new(&world, 2, "None", line)
-        .waiting("so evictions continue; to keep waiting: kubectl devicetaint wait rule-")
+        .waiting("to keep waiting: kubectl devicetaint wait rule-")
         .interrupt(&[Harm::SignalAfter("INT")], 5);
 }
 

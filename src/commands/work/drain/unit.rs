@@ -73,7 +73,7 @@ impl UnitDrain<'_, '_, '_> {
                 // The unit has its own timeout and its own messages: the wait must not end before it.
                 timeout: order.limits.timeout.saturating_mul(2),
             },
-            advice: &|_| interrupted(&name, requester.as_deref()),
+            advice: &|_, _| interrupted(&name, requester.as_deref()),
             progress_line: ProgressLine::Hidden,
             left: Some(&left),
         };

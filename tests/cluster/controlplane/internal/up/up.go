@@ -99,8 +99,14 @@ func (plane *plane) serve(stop context.Context, commands <-chan string) error {
 		case <-stop.Done():
 			return errStopped
 		case component := <-plane.exits:
-			if component.exited != nil && !component.running() {
+			if component.exited == nil || component.running() {
+				continue
+			}
+			if !component.startsAgain() {
 				return component.failure("ended")
+			}
+			if err := component.start(plane.exits); err != nil {
+				return err
 			}
 		case command := <-commands:
 			if err := plane.execute(stop, command); err != nil {
