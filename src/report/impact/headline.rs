@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::timeline::Timeline;
 use super::view::{ImpactReport, SelectorScope};
 use crate::assess::Totals;
 use crate::model::{Count, NamespacedName};
@@ -42,6 +43,7 @@ impl ImpactReport {
     #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = headline(self);
+        lines.extend(Timeline::of(self).and_then(|timeline| timeline.stuck_line()));
         lines.extend(self.assessment.replacements.together_line());
         lines.extend(self.hardware_lines());
         lines.extend(self.unknown_lines());

@@ -120,16 +120,22 @@ impl Timeline {
         })
     }
 
+    /// That pods cannot end as things are, in a sentence; absent if all can.
+    pub(super) fn stuck_line(&self) -> Option<String> {
+        (self.stuck > 0).then(|| {
+            format!(
+                "Completion time unknown, because {} cannot terminate until these nodes and their drivers are running again: {}.",
+                counted(self.stuck, "pod"),
+                few(&self.stuck_on)
+            )
+        })
+    }
+
     /// When the last pod is gone, in a sentence; nothing where that is not known for want of pods.
     pub(super) fn sentence(&self) -> Option<String> {
-        let stuck = self.stuck;
         // A pod that cannot end has no time, so that there is none for the last of all.
-        if stuck > 0 {
-            return Some(format!(
-                "Completion time unknown, because {} cannot terminate until these nodes and their drivers are running again: {}.",
-                counted(stuck, "pod"),
-                few(&self.stuck_on)
-            ));
+        if let Some(line) = self.stuck_line() {
+            return Some(line);
         }
         let gone = human_duration(self.gone_in);
         // "All 3 devices" would be wrong where a fourth one could not be read.
@@ -366,6 +372,10 @@ mod tests {
             .find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().hazards.push(Hazard::DriverDown.into());
         let told = sentence(&report).unwrap();
+        assert!(
+            report.summary_lines().contains(&told),
+            "before a change, too"
+        );
         assert!(
             told.contains("unknown, because 1 pod cannot terminate"),
             "{told}"
