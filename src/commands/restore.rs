@@ -10,12 +10,12 @@ use super::flags::change::ChangeArgs;
 use super::flags::source::VersionArgs;
 use super::profile::CommandProfile;
 use super::remove::{self, RemoveArgs};
-use super::work::changer::{Changer, Lines};
+use super::work::changer::Changer;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect, failed};
 use super::work::consent::{ask, introduce};
-use super::work::dry_run::WriteRequest;
 use super::work::pipeline::asking;
+use super::work::record::record;
 use crate::cluster::{Detail, Purpose, read_named_workloads, read_nodes, user_name};
 use crate::completion::Values;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
@@ -34,7 +34,6 @@ use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Reading, ResourceS
 use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
 use crate::output::StatusLine;
-use crate::report::change::DryRun;
 
 /// How often devices and workloads are checked.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -118,7 +117,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         ignores_others: args.others,
     };
     let withdrawal = withdraw(&drain, &rules, &restorer)?;
-    let record = restoration_record(&known, &drain, &withdrawal);
+    let restoration = restoration_record(&known, &drain, &withdrawal);
     let owners = args.owners(&withdrawal, &rules, &live).await;
     let has_others = !owners.is_empty();
     let slices = &view.snapshot().slices;
@@ -172,7 +171,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     if !is_real {
         return Ok(status);
     }
-    note_restored(&record, &live, context).await;
+    note_restored(&restoration, &live, context).await;
     let wait = Restored {
         live: &live,
         source: view.reading.source.clone(),
@@ -270,24 +269,17 @@ impl RestoreArgs {
 
 /// Records on the rules that are left who has restored the other units. Without that, the drain is only known to lack rules;
 /// the units are restored in any case.
-async fn note_restored(record: &RestorationRecord, live: &Live, context: &Context) {
-    if record.units.is_empty() || record.rules.is_empty() {
+async fn note_restored(found: &RestorationRecord, live: &Live, context: &Context) {
+    if found.units.is_empty() || found.rules.is_empty() {
         return;
     }
     let Ok(rules) = live.rules() else {
         return;
     };
-    let user = user_name(&live.client).await;
-    let why = restored_by(user.as_deref());
-    let change = WriteRequest {
-        dry_run: DryRun::None,
-        error_unchanged: false,
-    };
-    let changer = Changer::new(&rules, change, context);
-    let mut changer = changer.with_lines(Lines::Left).by(user);
-    for rule in &record.rules {
-        let patch = reversal_patch(rule, &record.units, &why);
-        if let Err(error) = changer.patch(rule, &patch, |found| found.is_some()).await {
+    let why = restored_by(user_name(&live.client).await.as_deref());
+    let wanted = |rule: &DeviceTaintRule| Some(reversal_patch(rule, &found.units, &why).body());
+    for rule in &found.rules {
+        if let Some(Err(error)) = record(rule, wanted, &rules).await {
             let name = &rule.name;
             context.printer.warn(&format!(
                 "cannot record on rule {name} which units were restored: {error}"

@@ -34,6 +34,7 @@ pub(crate) mod policy_changer;
 pub(crate) mod present;
 pub(crate) mod publish;
 mod read_progress;
+pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod resolve_rules;
 pub(crate) mod role;

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::cluster::{ConflictAction, ObjectChange, ObjectVersion, Rules, Stored, WriteMode};
+use super::record::record;
+use crate::cluster::Rules;
 use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
 use crate::engine::forced_deletions::UnreleasedPod;
@@ -44,7 +45,7 @@ async fn clear(
 ) {
     for name in names {
         let cleared = match rules.get(name).await {
-            Ok(Some(stored)) => patch(&stored.fact, &left, rules).await,
+            Ok(Some(stored)) => record(&stored.fact, &left, rules).await,
             Ok(None) => continue,
             Err(error) => Some(Err(error.to_string())),
         };
@@ -74,7 +75,7 @@ pub(crate) async fn note_not_released(
         |rule: &DeviceTaintRule| unreleased_devices::note(rule, pods, hardware, progress.now);
     for rule in &progress.rules {
         let name = rule.name.as_str();
-        let text = match patch(rule, note, rules).await {
+        let text = match record(rule, note, rules).await {
             None => continue,
             Some(Ok(())) => {
                 format!("rule {name} records the devices whose release was not confirmed")
@@ -85,33 +86,4 @@ pub(crate) async fn note_not_released(
         };
         context.printer.warn(&text);
     }
-}
-
-/// Applies the patch that `wanted` gives for `rule`, or for what others have made of it meanwhile; absent where it gives none.
-async fn patch(
-    rule: &DeviceTaintRule,
-    wanted: impl Fn(&DeviceTaintRule) -> Option<Value>,
-    rules: &Rules,
-) -> Option<Result<(), String>> {
-    let change = |rule: &DeviceTaintRule| {
-        let on = ObjectVersion {
-            uid: rule.uid.to_string(),
-            resource_version: rule.resource_version.clone(),
-        };
-        let patch = wanted(rule)?;
-        Some(ObjectChange::Patch { on, patch })
-    };
-    // A rule of the same name that was made since has no such record.
-    let again = |found: Option<&Stored<DeviceTaintRule>>| {
-        let same = found.filter(|found| found.fact.uid == rule.uid);
-        match same.and_then(|found| change(&found.fact)) {
-            Some(change) => ConflictAction::Send(change),
-            None => ConflictAction::End(()),
-        }
-    };
-    let first = change(rule)?;
-    let changed = rules
-        .change(rule.name.as_str(), first, WriteMode::Store, again)
-        .await;
-    Some(changed.map(drop).map_err(|error| error.to_string()))
 }

@@ -153,6 +153,50 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
 }
 
 #[test]
+fn a_unit_is_restored_while_the_drain_goes_on_with_another() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    stage.workload("ReplicaSet", "web", 1);
+    stage.budget("web", 1);
+    let empty = stage.node(1);
+    stage.node(1);
+    let drain = stage.world.namespace.clone();
+    let line = format!(
+        "drain --node {node},{empty} --name {drain} --yes --settle 1s --max-parallel 2 --timeout 20s"
+    );
+    let words = stage.world.words(&line);
+    let running = thread::spawn(move || {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        plane().plugin(&words)
+    });
+    block_on(begun(&stage, &node));
+    block_on(wait_for("the other is idle", DEADLINE, async || {
+        (unit(&stage, &drain, &empty)["unitStage"] == "Idle").then_some(())
+    }));
+    stage.run(&format!("restore {empty} --yes")).ended(0);
+    let restored = unit(&stage, &drain, &empty);
+    assert_eq!(restored["unitStage"], "Reversed", "{restored:#}");
+    let why = restored["messages"][0]
+        .as_str()
+        .expect("a message")
+        .to_owned();
+    assert!(why.starts_with("restored by "), "{why}");
+    let output = running.join().expect("no panic");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    // The record is on the rules that this run works with, and it does not take them for another run's.
+    assert_eq!(output.status.code(), Some(5), "{messages}");
+    for line in [
+        format!("warning: unit {empty} is no longer drained: "),
+        format!("no longer drained: unit {empty}: "),
+        "run the command with --force".to_owned(),
+    ] {
+        assert!(messages.contains(&line), "{line}: {messages}");
+    }
+    assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Blocked");
+    stage.run(&format!("restore {drain} --yes")).ended(0);
+}
+
+#[test]
 fn a_device_that_came_later_is_drained_by_the_same_command() {
     let mut stage = Stage::new();
     let node = stage.node(1);
