@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::devices::current_slices;
+use super::devices::{complete_pools, current_slices};
 use super::hardware::Hardware;
+use super::inventory::DeviceState;
 use super::termination_blocker::{DriverPresence, Publishers};
-use crate::model::{DeviceId, DriverName, NodeName, Reading, Snapshot};
+use crate::model::{DeviceId, DriverName, NodeName, Reading, ResourceSlice, Snapshot};
 
 /// Devices of one driver on one node of which nothing is published, since the driver publishes nothing there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +48,20 @@ pub fn away<'a>(
             devices,
         };
     found.into_iter().map(away).collect()
+}
+
+/// The unpublished devices of `inventory` of whose pool other devices may be unknown, too. A driver that publishes the whole
+/// pool without a device has removed or renamed it, and shows all others.
+#[must_use]
+pub fn in_unknown_pools<'a>(
+    inventory: &'a [DeviceState<'a>],
+    slices: &[ResourceSlice],
+) -> Vec<&'a DeviceState<'a>> {
+    let complete = complete_pools(slices);
+    let unpublished = inventory.iter().filter(|state| !state.published);
+    let unknown =
+        unpublished.filter(|state| !complete.contains(&(&state.id.driver, &state.id.pool)));
+    unknown.collect()
 }
 
 /// For each of `devices` the devices of other drivers on its node that claims hold and of which nothing is published, or

@@ -7,11 +7,12 @@ use jiff::Timestamp;
 use super::device_filters::DeviceFilter;
 use super::parse::{Choice, ChoiceBasis};
 use super::shown::ShownDevices;
+use crate::engine::unpublished_devices::in_unknown_pools;
 use crate::engine::{self, DeviceState, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, Reading, Snapshot,
-    Warning,
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, Reading, ResourceSlice,
+    Snapshot, Warning,
 };
 use crate::naming::phrase::few;
 use crate::naming::shell::word;
@@ -108,14 +109,15 @@ fn unpublished_on_node<'a>(
     node: &'a str,
     chosen: &[DeviceSelector],
     inventory: &'a [DeviceState<'_>],
+    slices: &[ResourceSlice],
 ) -> BTreeMap<(&'a str, &'a str), Vec<&'a DeviceId>> {
     let chosen: BTreeSet<DeviceId> = chosen
         .iter()
         .filter_map(DeviceSelector::device_id)
         .collect();
-    let unpublished = inventory.iter().filter(|state| !state.published);
+    let unknown = in_unknown_pools(inventory, slices).into_iter();
     let mut missing: BTreeMap<(&str, &str), Vec<&DeviceId>> = BTreeMap::new();
-    for state in unpublished.filter(|state| chosen.contains(&state.id)) {
+    for state in unknown.filter(|state| chosen.contains(&state.id)) {
         let of_driver = missing.entry((node, state.id.driver.as_str()));
         of_driver.or_default().push(&state.id);
     }
@@ -138,7 +140,7 @@ pub fn refuse_unknown_on_node(
         return Ok(());
     };
     let inventory = engine::devices(snapshot, semantics).devices;
-    let missing = unpublished_on_node(node, selectors, &inventory);
+    let missing = unpublished_on_node(node, selectors, &inventory, &snapshot.slices);
     let Some((failure, pools)) = unknown_devices("node", &missing) else {
         return Ok(());
     };
@@ -270,7 +272,9 @@ mod tests {
         };
         let mut reading = testing::reading();
         let device = crate::engine::testing::published("gpu-0", &[]);
-        reading.snapshot.slices = vec![crate::engine::testing::slice(vec![device])];
+        let mut part = crate::engine::testing::slice(vec![device]);
+        part.pool.slice_count = 2;
+        reading.snapshot.slices = vec![part];
         let mut held = testing::claim_in_use(&testing::pod("team-a", "one"));
         let allocation = held.allocation.as_mut().expect("an allocation");
         allocation.results[0].device = testing::device("gpu-1");
@@ -296,6 +300,10 @@ mod tests {
             "known from the claim"
         );
         let both = chosen(&["gpu-0", "gpu-1"]);
+        let mut whole = reading.snapshot.clone();
+        whole.slices[0].pool.slice_count = 1;
+        let renamed = refuse_unknown_on_node(&node, &both, &whole, &semantics);
+        assert!(renamed.is_ok(), "the pool has no other devices");
         let told = unknown_on_node(&node, &both, &reading.snapshot, &semantics);
         let told = told.expect("a warning");
         assert!(!told.message.contains("changed"), "{}", told.message);

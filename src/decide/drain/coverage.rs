@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::unit::{Unit, UnitKind};
 use crate::decide::choice::unknown_devices;
+use crate::engine::unpublished_devices::in_unknown_pools;
 use crate::engine::{DeviceState, published_on};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, ResourceSlice, RuleMetadata};
@@ -17,7 +18,8 @@ use crate::naming::phrase::{counted, few};
 /// All devices of a node, as a rule records it.
 const ALL: &str = "*";
 
-/// Refuses units that are more than one device, of which a device is not published: what else they have is unknown.
+/// Refuses units that are more than one device, of which a device is not published and its pool not complete: what else
+/// they have is unknown.
 ///
 /// # Errors
 ///
@@ -25,6 +27,7 @@ const ALL: &str = "*";
 pub fn refuse_unpublished<'a>(
     units: impl Iterator<Item = &'a Unit>,
     inventory: &[DeviceState<'_>],
+    slices: &[ResourceSlice],
     kind: UnitKind,
 ) -> Result<(), Failure> {
     let noun = match kind {
@@ -32,11 +35,11 @@ pub fn refuse_unpublished<'a>(
         UnitKind::Node => "node",
         UnitKind::Pool => "pool",
     };
-    let published = inventory.iter().filter(|state| state.published);
-    let published: BTreeSet<&DeviceId> = published.map(|state| &state.id).collect();
+    let unknown = in_unknown_pools(inventory, slices).into_iter();
+    let unknown: BTreeSet<&DeviceId> = unknown.map(|state| &state.id).collect();
     let mut missing: BTreeMap<(&str, &str), Vec<&DeviceId>> = BTreeMap::new();
     for unit in units {
-        for id in unit.devices.iter().filter(|id| !published.contains(id)) {
+        for id in unit.devices.iter().filter(|id| unknown.contains(id)) {
             let of_driver = missing.entry((&unit.name, id.driver.as_str()));
             of_driver.or_default().push(id);
         }
@@ -131,12 +134,15 @@ mod tests {
     fn a_node_or_pool_with_an_unpublished_device_is_refused_and_a_device_by_itself_is_not() {
         let node = NodeName::from("node-3");
         let inventory = [state("gpu-0", &node, true), state("gpu-1", &node, false)];
+        let mut part = slice(vec![published("gpu-0", &[])]);
+        part.pool.slice_count = 2;
+        let slices = [part];
         let unit = |devices: &[&str]| Unit {
             name: "node-3".to_owned(),
             devices: devices.iter().map(|name| device(name)).collect(),
         };
         let refused = |unit: &Unit, kind| {
-            refuse_unpublished([unit].into_iter(), &inventory, kind)
+            refuse_unpublished([unit].into_iter(), &inventory, &slices, kind)
                 .err()
                 .map(|failure| {
                     assert_eq!(failure.status(), ExitStatus::Refused);
@@ -146,6 +152,10 @@ mod tests {
                 })
         };
         let both = unit(&["gpu-0", "gpu-1"]);
+        // A pool that is published whole has no other devices: the missing one is gone, or has another name.
+        let whole = [slice(vec![published("gpu-0", &[])])];
+        let gone = refuse_unpublished([&both].into_iter(), &inventory, &whole, UnitKind::Node);
+        assert!(gone.is_ok());
         assert_eq!(refused(&unit(&["gpu-0"]), UnitKind::Node), None);
         assert_eq!(refused(&both, UnitKind::Device), None);
         assert!(refused(&both, UnitKind::Pool).is_some());

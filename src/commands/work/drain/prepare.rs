@@ -222,7 +222,7 @@ impl DrainRequest {
             .collect();
         // While the driver of a node is away, only its allocated devices are known.
         let open = runs.iter().map(|run| &run.unit);
-        refuse_unpublished(open, inventory, self.unit_kind())?;
+        refuse_unpublished(open, inventory, &view.snapshot().slices, self.unit_kind())?;
         Ok(Prepared {
             units: runs.iter().map(|run| run.unit.clone()).collect(),
             terms,
