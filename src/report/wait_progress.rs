@@ -268,6 +268,41 @@ mod tests {
     }
 
     #[test]
+    fn evictions_are_over_only_where_every_pod_that_is_left_is_terminating() {
+        let pods = [testing::pod("team-a", "one"), testing::pod("team-a", "two")];
+        let left = |obstacles: [EvictionObstacle; 2], shown: usize| {
+            let pods = pods.iter().zip(obstacles);
+            let left: Vec<PendingEviction<'_>> = pods
+                .map(|(pod, obstacle)| PendingEviction { pod, obstacle })
+                .collect();
+            let open = left.iter().take(shown).map(OpenCondition::Pod).collect();
+            let seen = Observation {
+                step: WaitStep::ReadAgain,
+                open,
+                all: 2,
+                spared: 0,
+                ended: 0,
+                goal: Goal::Evicted,
+            };
+            WaitProgress::new(seen, facts(&left), testing::now()).evictions_left()
+        };
+        let stuck = || EvictionObstacle::Kubelet {
+            since: testing::after(-60),
+        };
+        let due = EvictionObstacle::Controller {
+            since: testing::after(-60),
+        };
+        assert_eq!(left([stuck(), stuck()], 2), EvictionsLeft::Terminating);
+        assert_eq!(
+            left([stuck(), stuck()], 1),
+            EvictionsLeft::Due,
+            "one is not known"
+        );
+        assert_eq!(left([stuck(), due], 2), EvictionsLeft::Due);
+        assert_eq!(EvictionsLeft::of(&[]), EvictionsLeft::Due);
+    }
+
+    #[test]
     fn what_is_not_known_is_not_told_as_zeros() {
         let gap = Gap {
             what: "pods".to_owned(),
