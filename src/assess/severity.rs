@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Severity of the impact on a pod, in ascending order.
 ///
 /// It is based on known data only, so the real severity may be higher: `incomplete` lists the missing data,
-/// and the bounds of `severities.dangerPodCount` and the counts beside it show how many more pods may be of each.
+/// and the bounds of the counts in `severities` show how many pods may have each severity.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

@@ -22,10 +22,10 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 
 /// List dedications, and whether they are enforced
 ///
-/// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces. ENFORCED is yes if all policies and
-/// bindings exist and are unmodified, and all rules have the effect that the policies record; no if one of
-/// these is missing or differs; taint-alone if there are rules, but no policies; and unknown if a policy
-/// could not be read.
+/// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces. ENFORCED
+/// is `yes` if all policies and bindings exist and are unmodified, and all rules have the effect that the
+/// policies record. It is `no` if one of these is missing or differs, `taint-only` if there are rules, but no
+/// policies, and `unknown` if a policy or binding could not be read.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {
     #[command(flatten)]

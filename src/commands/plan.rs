@@ -40,9 +40,10 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least. The
 /// size of the set is a number of devices (--count), of whole nodes (--nodes), or of devices of each pool
 /// (--per-pool). A set costs less if the evictions violate no PodDisruptionBudget, and still less if, in
-/// addition, no evicted pod has a grace period of more than 10s. Among sets that are equal in both respects,
-/// hazards other than no-replacement decide (see `help hazards`; the most severe first), then the numbers of
-/// evicted pods, of claimed devices, and of pods without a controller.
+/// addition, no evicted pod has a grace period of more than 10s. Sets that are equal in both respects are
+/// compared by these numbers, in this order; the first number that differs decides: hazards of severity danger,
+/// of severity warning, of severity notice (see `help hazards`; no-replacement is not counted), evicted pods,
+/// claimed devices, and pods without a controller.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the chosen set is
 /// optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file for

@@ -65,9 +65,10 @@ pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their
     /// taint
     ///
-    /// A hardware ID without KEY selects the rules that taint exactly this device or one of its partitions,
-    /// and the rules that record this ID. A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and
-    /// KEY:EFFECT are also accepted. Each of these may end in `-`, as in `kubectl taint`.
+    /// A hardware ID without KEY selects the rules that taint exactly this device or one of its partitions. It
+    /// also selects rules whose annotation devicetaint.dev/identity has this ID: the plugin records there the
+    /// hardware of a device for which it creates a rule. A device is DRIVER/POOL/DEVICE. Instead of KEY,
+    /// KEY=VALUE and KEY:EFFECT are also accepted. Each of these may end in `-`, as in `kubectl taint`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

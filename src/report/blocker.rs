@@ -34,7 +34,7 @@ pub struct Blocker {
     pub node: Option<String>,
     /// UID of the pod or claim; null for others, and if unknown.
     pub uid: Option<String>,
-    /// Since when this blocks the wait; null if unknown.
+    /// Time since which this blocks the wait; null if unknown.
     pub since_time: Option<Time>,
     /// When the toleration or the grace period ends; null for other reasons.
     pub until_time: Option<Time>,

@@ -10,7 +10,7 @@ use crate::model::Count;
 #[serde(rename_all = "camelCase")]
 pub struct Bounds {
     /// Name of the count in the same object, or its path, such as `severities.dangerPodCount`. The count
-    /// itself is null, or what was counted from known data.
+    /// itself is null, or counts only the known data.
     pub field: String,
     /// Lower bound.
     pub at_least: usize,

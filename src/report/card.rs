@@ -19,7 +19,8 @@ use crate::naming::phrase::few;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Card {
-    /// Serial number, as published by the driver; null if it does not publish one, and if the device could not be read.
+    /// Serial number of the device; null if the driver does not publish one, and if the device could not be
+    /// read.
     pub serial: Option<String>,
     /// UUID of the device; null if the driver does not publish one, and if the device could not be read.
     pub uuid: Option<String>,
@@ -28,10 +29,11 @@ pub struct Card {
     pub pci_address: Option<String>,
     /// Slot of the device; null if the driver does not publish one, and if the device could not be read.
     pub slot: Option<String>,
-    /// Devices that consume the same counter sets: the partitions of the device, or the device of
-    /// which it is a partition; null if unknown.
+    /// Devices that consume the same counter sets as this device: its partitions, or the device of which it
+    /// is a partition; null if unknown.
     pub partitions: Option<Vec<String>>,
-    /// Other devices on the same hardware, each with the attribute that they share; null if unknown.
+    /// Other devices on the same hardware, each with the attribute that it has in common with this device;
+    /// null if unknown.
     pub aliases: Option<Vec<SameHardware>>,
     /// Devices on the same PCIe root or in the same NVLink domain; null if unknown.
     pub peers: Option<Vec<Peers>>,

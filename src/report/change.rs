@@ -30,8 +30,8 @@ pub struct ChangeReport {
     pub metadata: Metadata,
     /// Dry-run mode: None, Client or Server.
     pub dry_run: DryRun,
-    /// Whether anything was changed, or would have been without the dry run: true if a rule was, even if that
-    /// is unknown for another rule; null if no rule is known to be changed, and it is unknown for one.
+    /// Whether anything was changed, or would have been without the dry run. True if at least one rule was
+    /// changed. Null if no rule is known to be changed, and the result of at least one change is unknown.
     pub changed: Option<bool>,
     /// Why the command failed; null if it did not.
     #[serde(default)]

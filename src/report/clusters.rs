@@ -33,7 +33,8 @@ pub struct ClusterReports<A> {
     pub metadata: Metadata,
     /// The clusters, in the order of the arguments.
     pub items: Vec<ClusterReport<A>>,
-    /// The guards, for all clusters together; those of each cluster are in its own report.
+    /// The guards for all clusters together, and whether each tripped. The guards for a single cluster are in
+    /// the report of that cluster.
     pub guard_results: Vec<GuardResult>,
     /// Warnings that do not prevent the report, each with its context.
     pub warnings: Vec<Warning>,
@@ -49,11 +50,11 @@ pub struct ClusterReports<A> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterReport<A> {
-    /// Name of its kubeconfig context.
+    /// Name of the cluster's kubeconfig context.
     pub context: String,
-    /// The report of this cluster, as printed for one cluster; null if it did not respond.
+    /// The report of the cluster, as printed for a single cluster; null if the cluster did not respond.
     pub report: Option<A>,
-    /// Why the cluster did not respond; null if it did.
+    /// Why the cluster did not respond; null if it responded.
     pub error: Option<String>,
 }
 
@@ -81,7 +82,7 @@ pub struct ObjectsAsServed {
     pub kind: String,
     /// The objects, with all their fields.
     pub items: Vec<Value>,
-    /// Device counts, pod counts and eviction status of each rule, in the same order.
+    /// Device counts, pod counts and eviction status of each rule, in the order of `items`.
     #[serde(default)]
     pub rule_summaries: Vec<RuleSummary>,
 }

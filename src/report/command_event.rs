@@ -28,7 +28,7 @@ pub struct CommandEvent {
     pub kind: String,
     /// The cluster; without context and server before it is contacted.
     pub metadata: Metadata,
-    /// When the event happened, by the clock of the command's machine.
+    /// When the event happened, according to the clock of the machine that runs the command.
     pub event_time: Time,
     /// What happened.
     #[serde(flatten)]
@@ -56,7 +56,7 @@ pub enum EventDetail {
         /// Condition of the wait, as in --for: evicted, idle, observed, deleted or recovered.
         #[serde(rename = "for")]
         goal: String,
-        /// The rules of the wait, by name.
+        /// Names of the rules of the wait.
         rules: Vec<String>,
         /// Pods due for eviction that the wait has observed so far, including those that are gone.
         seen_pod_count: usize,
@@ -72,9 +72,9 @@ pub enum EventDetail {
     },
     /// A unit of a drain has started or ended.
     UnitChanged {
-        /// The drain, by name.
+        /// Name of the drain.
         drain: String,
-        /// The unit, by name.
+        /// Name of the unit: a node, DRIVER/POOL or DRIVER/POOL/DEVICE.
         unit: String,
         /// Stage of the unit.
         unit_stage: UnitStage,
@@ -83,22 +83,22 @@ pub enum EventDetail {
     },
     /// A drain requested the eviction of a pod from the Eviction API. A refusal with an unchanged message is reported once.
     PodEviction {
-        /// The drain, by name.
+        /// Name of the drain.
         drain: String,
-        /// The unit, by name.
+        /// Name of the unit: a node, DRIVER/POOL or DRIVER/POOL/DEVICE.
         unit: String,
         /// The pod.
         pod: ObjectReference,
         /// Whether the server carried out the request.
         request_result: RequestResult,
-        /// The result as text; of a refusal, the server's message.
+        /// The result as text; if the server refused the request, the server's message.
         message: String,
     },
     /// A drain restarted the owner of pods, which replaces them.
     OwnerRestart {
-        /// The drain, by name.
+        /// Name of the drain.
         drain: String,
-        /// The unit, by name.
+        /// Name of the unit: a node, DRIVER/POOL or DRIVER/POOL/DEVICE.
         unit: String,
         /// Namespace of the owner.
         namespace: String,
@@ -106,18 +106,19 @@ pub enum EventDetail {
         owner: Owner,
         /// Whether the server carried out the request.
         request_result: RequestResult,
-        /// The result as text; of a refusal, the server's message.
+        /// The result as text; if the server refused the request, the server's message.
         message: String,
     },
     /// `--watch` has a new result, which differs from the previous one.
     ListChanged {
-        /// Names in the result: rules or devices, by name.
+        /// Names of the rules or devices in the result, in alphabetical order.
         current_names: Vec<String>,
         /// Names that were not in the previous result; all names in the first result.
         added_names: Vec<String>,
         /// Names that were in the previous result and are not in this one.
         removed_names: Vec<String>,
-        /// Data that could not be read; if not empty, more may exist than is listed.
+        /// Data that could not be read. If this list is not empty, more objects may exist than the report
+        /// lists.
         incomplete: Vec<Incomplete>,
     },
     /// The command has ended; nothing follows.

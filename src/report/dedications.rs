@@ -12,7 +12,7 @@ use super::table::{Column, NONE, Section, Table, Tone, View, first_of, optional}
 use super::tolerations::TolerantReport;
 use crate::model::UNKNOWN;
 
-/// Dedications, by name.
+/// The dedications, ordered by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DedicationList {
@@ -22,7 +22,7 @@ pub struct DedicationList {
     /// Which report this is.
     #[schemars(extend("const" = "DedicationList"))]
     pub kind: String,
-    /// Where the report is from.
+    /// The cluster, and the data that was read.
     pub metadata: Metadata,
     /// The dedications.
     pub items: Vec<Dedication>,
@@ -52,15 +52,15 @@ pub struct Dedication {
     pub name: String,
     /// The effect of the taint, as recorded in the policies; null if no policy records it.
     pub effect: Option<String>,
-    /// Namespaces whose claims may use the devices, by name; null if they are selected by labels, or if no
-    /// policy records them.
+    /// Names of the namespaces whose claims may use the devices; null if the namespaces are selected by
+    /// labels, or if no policy records them.
     pub namespaces: Option<Vec<String>>,
     /// Label selector of the namespaces whose claims may use the devices; null if namespaces are
     /// listed by name.
     pub namespace_selector: Option<String>,
-    /// Other namespaces whose claims may tolerate the taint (`--allow`).
+    /// Namespaces outside the dedication whose claims may tolerate its taint (`--allow`).
     pub allowed_namespaces: Vec<String>,
-    /// Whether requests with admin access may tolerate the taint, in every namespace.
+    /// Whether requests with admin access may tolerate the taint of the dedication, in every namespace.
     pub allow_admin_access: bool,
     /// Whether the dedication is enforced by its policies, bindings and rules.
     pub enforcement: Enforcement,
@@ -68,12 +68,12 @@ pub struct Dedication {
     pub policies: Vec<DedicationPolicy>,
     /// The names of the rules that taint the devices.
     pub rules: Vec<String>,
-    /// The dedicated devices, by name.
+    /// The dedicated devices, ordered by name.
     pub dedicated_devices: Vec<DedicatedDeviceReport>,
-    /// Claims that may use the devices but lack the toleration, because they were created before the
-    /// policies.
+    /// Claims that may use the devices but lack the toleration for the taint, because they were created
+    /// before the policies.
     pub claims_lacking_toleration: Vec<ObjectReference>,
-    /// Claims and templates of other namespaces that tolerate the taint.
+    /// Claims and templates outside the namespaces of the dedication that tolerate its taint.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 
@@ -95,7 +95,7 @@ impl Enforcement {
         match self {
             Self::Enforced => "yes",
             Self::NotEnforced => "no",
-            Self::TaintOnly => "taint-alone",
+            Self::TaintOnly => "taint-only",
             Self::Unknown => UNKNOWN,
         }
     }
@@ -107,7 +107,7 @@ impl Enforcement {
 pub struct DedicationPolicy {
     /// Kind of the object, such as `ValidatingAdmissionPolicy`.
     pub kind: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// State of the policy.
     pub policy_state: PolicyStateReport,
@@ -398,7 +398,7 @@ impl View for DedicationList {
         &[
             (UNKNOWN, Tone::Doubtful),
             ("others", Tone::Doubtful),
-            ("taint-alone", Tone::Doubtful),
+            ("taint-only", Tone::Doubtful),
         ]
     }
 

@@ -41,7 +41,7 @@ pub struct RuleDescription {
     /// Which report this is.
     #[schemars(extend("const" = "RuleDescription"))]
     pub kind: String,
-    /// Where the report is from.
+    /// The cluster, and the data that was read.
     pub metadata: Metadata,
     /// The rule's name.
     pub name: String,
@@ -65,10 +65,10 @@ pub struct RuleDescription {
     pub creation_manager: Option<String>,
     /// The program that last wrote the spec, from managedFields; null if not recorded.
     pub last_update: Option<LastUpdate>,
-    /// The condition EvictionInProgress; null before Kubernetes 1.35, and until the controller has
-    /// processed the rule.
+    /// The condition EvictionInProgress. Null up to Kubernetes 1.34, whose controller writes no condition,
+    /// and until the controller has processed the rule.
     pub condition: Option<Condition>,
-    /// Whether the condition is current; null without a condition.
+    /// Whether the condition EvictionInProgress is current; null if the rule has no condition.
     pub condition_check: Option<ConditionCheck>,
     /// Devices that the rule selects in the newest generation of each pool.
     pub published_device_count: usize,
@@ -93,11 +93,11 @@ pub struct RuleDescription {
     expires: Option<String>,
     /// Pods that the rule evicts and that still exist, including terminating ones, and what each waits for.
     pub remaining_pods: Vec<RemainingPod>,
-    /// The pods that use devices of the rule and that the rule does not evict, by name.
+    /// The pods that use devices of the rule and that the rule does not evict, ordered by name.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
-    /// Events about the rule, and events of the controller about pods that it affects, oldest
-    /// first. By default, the server deletes events after an hour.
+    /// Events about the rule, and events of the controller about pods that the rule affects, oldest first. By
+    /// default, the server deletes events after an hour.
     pub events: Vec<Event>,
     /// Past evictions of the rule that can still be read; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,13 +153,13 @@ impl From<&FieldManager> for LastUpdate {
 pub struct ConditionCheck {
     /// Whether the condition matches the rule's generation and the existing pods.
     pub current: bool,
-    /// Why the condition is not current; null if it is.
+    /// Why the condition is not current; null if it is current.
     pub message: Option<String>,
-    /// Whether the counts are no longer updated: for a rule with effect None, the controller counts only
-    /// once.
+    /// Whether the controller no longer updates the counts in the condition: for a rule with effect None, it
+    /// counts only once.
     pub frozen: bool,
-    /// Pods that the controller counted, for a rule with effect None; null for other effects, and
-    /// if the message has no count.
+    /// Pods that the controller counted for a rule with effect None; null for other effects, and if the
+    /// condition's message has no count.
     pub counted_pod_count: Option<usize>,
     /// Pods that the controller would count now; null if unknown.
     pub current_pod_count: Option<usize>,

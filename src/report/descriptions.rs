@@ -25,7 +25,7 @@ struct DescriptionList<'a> {
     /// Which report this is.
     #[schemars(extend("const" = "RuleDescriptionList"))]
     kind: &'static str,
-    /// Where the report is from.
+    /// The cluster, and the data that was read.
     metadata: Metadata,
     /// The descriptions, in the order of the arguments.
     items: &'a [RuleDescription],

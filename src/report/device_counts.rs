@@ -15,11 +15,12 @@ use crate::report::bounds::Bounds;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceCounts {
-    /// Devices.
+    /// Number of listed devices.
     pub device_count: usize,
-    /// Devices that a claim holds, ignoring admin access: they are not free.
+    /// Devices that a claim holds, ignoring admin access. Such devices are not free.
     pub allocated_device_count: usize,
-    /// Devices that no claim holds, but that pods use through partitions: they are not free.
+    /// Devices that no claim holds, but whose hardware pods use through partitions. Such devices are not
+    /// free.
     #[serde(default)]
     pub partly_used_device_count: usize,
     /// Devices with a taint, of any effect.
@@ -50,7 +51,7 @@ struct Known {
 pub struct NodeCounts {
     /// The node; null for devices that are not local to a node, and for devices whose node is unknown.
     pub node: Option<String>,
-    /// Whether the node of these devices is known; false if slices could not be read.
+    /// Whether the node of the counted devices is known; false if their ResourceSlices could not be read.
     pub node_known: bool,
     /// How many.
     #[serde(flatten)]

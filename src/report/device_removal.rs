@@ -34,7 +34,7 @@ pub struct DeviceRemovalReport {
     pub metadata: Metadata,
     /// The node.
     pub node: String,
-    /// The devices, by name.
+    /// The devices, ordered by name.
     pub items: Vec<DeviceRemovalRow>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
@@ -57,8 +57,8 @@ pub struct DeviceRemovalRow {
     /// Whether the device is safe to pull, with a separate value for a device that is idle and not
     /// tainted.
     pub removal_verdict: RemovalVerdict,
-    /// Whether a taint blocks its allocation; otherwise it may be allocated again at any time. Null if taints
-    /// could not be read.
+    /// Whether a taint blocks the allocation of the device; otherwise the device may be allocated again at
+    /// any time. Null if taints could not be read.
     pub tainted: Option<bool>,
     /// Reasons why the device is not safe to pull.
     pub objections: Vec<ObjectionView>,

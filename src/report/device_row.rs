@@ -20,22 +20,22 @@ pub struct DeviceRow {
     pub node: Option<String>,
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
-    /// Whether the device is free: not allocated to any claim, ignoring allocations with admin
-    /// access, and its hardware is not in use through partitions or under the name of another driver.
-    /// Null if unknown.
+    /// Whether the device is free. A free device is not allocated to a claim, ignoring admin access, and its
+    /// hardware is not in use through partitions or through a device of another driver. Null if unknown.
     pub free: Option<bool>,
     /// Number of allocation results that name the device; more than one with shares or admin access. Null if
     /// unknown.
     pub allocation_count: Option<usize>,
-    /// Allocation results with admin access; null if unknown.
+    /// Number of allocation results that name the device with admin access; null if unknown.
     pub admin_allocation_count: Option<usize>,
     /// Whether the driver publishes the device now; a device may be allocated and no longer published. Null
     /// if unknown.
     pub published: Option<bool>,
-    /// Taints of the device: those of the driver first, then those of rules, by name.
+    /// Taints of the device: first the driver's taints, then the taints of rules, ordered by the name of the
+    /// rule.
     pub taints: Option<Vec<Taint>>,
-    /// Dedications to which the device belongs, by the taints of their rules; null if rules are
-    /// unknown.
+    /// Names of the dedications to which the device belongs, according to the taints of rules; null if rules
+    /// are unknown.
     #[serde(default)]
     pub dedications: Option<Vec<String>>,
     /// The claims that hold the device.
@@ -44,30 +44,32 @@ pub struct DeviceRow {
     pub admin_claims: Vec<ObjectReference>,
     /// The pods for which the claims are reserved.
     pub pods: Option<Vec<ObjectReference>>,
-    /// PodGroups for which the claims are reserved; absent if there are none.
+    /// PodGroups for which the claims of the device are reserved; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_groups: Vec<ObjectReference>,
-    /// Pods that use the hardware through other devices, such as its partitions; absent if there
-    /// are none.
+    /// Pods that use the hardware of the device through other devices, such as its partitions; absent if
+    /// there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition_pods: Vec<ObjectReference>,
-    /// Devices of other drivers that are the same hardware, by UUID, serial number or PCI address, and that
-    /// claims hold, by name; absent if there are none.
+    /// Allocated devices of other drivers with the same UUID, serial number or PCI address, ordered by name;
+    /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_use_by: Vec<String>,
-    /// Devices of other drivers on the same node that may be the same hardware, by name: claims hold them, and
-    /// nothing is published of them because their driver is not running; absent if there are none.
+    /// Allocated devices of other drivers on the same node that may be the same hardware. Whether they are is
+    /// unknown, because their driver is not running and publishes nothing. Ordered by name; absent if there
+    /// are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
-    /// Whether a rule records that the node has not confirmed the release of the device, or of another device on the
-    /// same hardware; absent if not.
+    /// Whether a rule records that the node has not confirmed the release of the device, or of another device
+    /// on the same hardware; absent if no rule records this.
     #[serde(
         rename = "unreleased",
         default,
         skip_serializing_if = "std::ops::Not::not"
     )]
     pub is_unreleased: bool,
-    /// The devices of which the rules record that, by name; absent if there are none.
+    /// Devices on this hardware (the device itself or others) whose release the node has not confirmed,
+    /// according to rules. Ordered by name; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreleased_devices: Vec<String>,
     /// Pods that use the device with admin access only, such as monitors.
@@ -76,8 +78,8 @@ pub struct DeviceRow {
     /// driver. Absent if not requested, and if unknown because no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, AttributeView>>,
-    /// Capacities by name, as published by the driver; absent under the same conditions as
-    /// attributes.
+    /// Capacities by name, as published by the driver. Absent if not requested, and if unknown because no
+    /// driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, String>>,
 }

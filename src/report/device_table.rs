@@ -13,7 +13,7 @@ use crate::naming::phrase::{counted, few};
 
 /// What is listed.
 pub(super) struct Listed<'a> {
-    /// The devices, by name.
+    /// The devices, ordered by name.
     pub(super) devices: &'a [DeviceRow],
     /// How many there are on each node.
     pub(super) nodes: &'a [NodeCounts],

@@ -37,20 +37,20 @@ pub struct DeviceReport {
     /// Which report this is.
     #[schemars(extend("const" = "DeviceList"))]
     pub kind: String,
-    /// Where the report is from.
+    /// The cluster, and the data that was read.
     pub metadata: Metadata,
-    /// The devices, by name.
+    /// The devices, ordered by name.
     pub items: Vec<DeviceRow>,
     /// Counts of the listed devices.
     #[serde(default)]
     pub device_counts: DeviceCounts,
-    /// Counts for each node, by its name; devices that are not local to a node are counted with
-    /// node null.
+    /// Counts for each node, ordered by name; devices that are not local to a node are counted in the entry
+    /// whose node is null.
     #[serde(default)]
     pub nodes: Vec<NodeCounts>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read; if not empty, more may exist than is listed.
+    /// Data that could not be read. If this list is not empty, more objects may exist than the report lists.
     pub incomplete: Vec<Incomplete>,
     /// Which attributes stand in tables.
     #[serde(skip)]

@@ -22,7 +22,7 @@ pub struct DrainList {
     /// Which report this is.
     #[schemars(extend("const" = "DrainList"))]
     pub kind: String,
-    /// Where the report is from.
+    /// The cluster, and the data that was read.
     pub metadata: Metadata,
     /// The drains.
     pub items: Vec<Drain>,
@@ -36,11 +36,11 @@ pub struct DrainList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Drain {
-    /// Its name: a label of its rules, and the value of their taint.
+    /// Name of the drain: a label of its rules, and the value of their taint.
     pub name: String,
     /// User that started the drain; null if not recorded.
     pub created_by: Option<String>,
-    /// Users and teams that need its devices out of service; empty if none is recorded.
+    /// Users and teams that need the devices of the drain out of service; empty if none is recorded.
     #[serde(default)]
     pub requesters: Vec<String>,
     /// Why the rule exists: the text given with --reason.
@@ -49,7 +49,7 @@ pub struct Drain {
     /// Ticket reference.
     #[serde(default)]
     pub ticket: Option<String>,
-    /// Its units, by name.
+    /// The units of the drain, ordered by name.
     pub units: Vec<DrainUnit>,
 }
 
@@ -68,11 +68,11 @@ pub struct DrainUnit {
     pub messages: Vec<String>,
     /// User that last changed a rule of the unit; null if not recorded.
     pub changed_by: Option<String>,
-    /// The names of its rules.
+    /// Names of the rules of the unit.
     pub rules: Vec<String>,
-    /// Its devices, as `DRIVER/POOL/DEVICE`.
+    /// The devices of the unit, as `DRIVER/POOL/DEVICE`.
     pub devices: Vec<String>,
-    /// The claims that hold its devices; null if unknown.
+    /// The claims that hold the devices of the unit; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
     /// The pods for which the claims in `claims` are reserved; null if unknown.
     pub holding_pods: Option<Vec<ObjectReference>>,

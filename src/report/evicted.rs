@@ -21,9 +21,9 @@ const SHOWN: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvictedPod {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,
@@ -34,10 +34,10 @@ pub struct EvictedPod {
     /// Its node, as far as the pod is still there.
     #[serde(skip)]
     pub node: Option<String>,
-    /// Outcome after eviction.
+    /// Outcome of the pod after the eviction, such as whether it was replaced.
     pub after_eviction: EvictedOutcome,
-    /// Whether the rule certainly caused the eviction: it evicts the pod, and no other taint does.
-    /// For a deleted pod, events do not contain the taint that evicted it.
+    /// Whether the rule certainly caused the eviction, because no other taint evicts the pod. False for a
+    /// deleted pod, because events do not show which taint evicted it.
     pub certain: bool,
 }
 

@@ -44,7 +44,7 @@ pub struct RuleHistory {
     /// Number of pods that the rule has evicted since the eviction controller started, according to the rule's
     /// status; null if the status has no count.
     pub controller_evicted_pod_count: Option<usize>,
-    /// The evicted pods, first to last.
+    /// The evicted pods, the earliest eviction first.
     pub evicted_pods: Vec<EvictedPod>,
     /// Jobs of evicted pods that failed after the eviction, and why.
     pub failed_jobs: Vec<FailedJob>,
@@ -58,9 +58,9 @@ pub struct RuleHistory {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedJob {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// Reason of the Job's condition; empty if it has none.
     pub reason: String,
@@ -70,9 +70,9 @@ pub struct FailedJob {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingPod {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,

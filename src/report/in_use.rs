@@ -30,7 +30,7 @@ pub struct PodResourcesReport {
     pub kind: String,
     /// Source of the report: a kubelet, so context and server are null.
     pub metadata: Metadata,
-    /// The pods and the devices that they use, by namespace and name; empty if only `allocatable` was
+    /// The pods and the devices that they use, ordered by namespace and name; empty if only `allocatable` was
     /// requested.
     pub items: Vec<PodRow>,
     /// Prepared claims in the kubelet's checkpoint, including those of force-deleted pods; null if
@@ -46,9 +46,9 @@ pub struct PodResourcesReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodRow {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// Always null: the kubelet does not report it.
     #[serde(default)]
@@ -61,9 +61,9 @@ pub struct PodRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerRow {
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// DRA devices, by claim and device.
+    /// DRA devices of the container, ordered by claim and device.
     pub dynamic_resources: Vec<DeviceInUseRow>,
     /// Devices of device plugins.
     pub plugin_devices: Vec<PluginDevicesRow>,

@@ -31,8 +31,8 @@ pub struct Metadata {
     /// if nothing was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
-    /// resourceVersion of each list that was read, by the plural of the resource; opaque. Absent if
-    /// nothing was read.
+    /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the
+    /// resource. Absent if nothing was read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resource_versions: BTreeMap<String, String>,
 }
@@ -189,7 +189,7 @@ pub struct Incomplete {
     pub missing: String,
     /// Why the data is missing, and what that means for the report.
     pub message: String,
-    /// Which results are affected: Evictions or Details.
+    /// Which results the missing data affects: Evictions or Details.
     #[serde(default)]
     pub affects: Affects,
 }

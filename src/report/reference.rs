@@ -11,9 +11,9 @@ use crate::model::{Controller, NamespacedName, Pod, ResourceClaim, Uid};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// UID of the object, which a later object of the same name does not have; null if unknown.
     pub uid: Option<String>,

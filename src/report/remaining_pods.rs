@@ -17,7 +17,7 @@ use crate::model::Effect;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RemainingPod {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
     /// The pod's name.
     pub name: String,
@@ -29,11 +29,11 @@ pub struct RemainingPod {
     pub message: String,
     /// What the pod waits for; EffectDoesNotEvict if it waits for nothing.
     pub reason: BlockerReason,
-    /// Since when the pod waits for this; null if unknown.
+    /// Time since which this reason applies; null if unknown.
     pub since_time: Option<Time>,
     /// The latest time until which the pod waits; null if there is none.
     pub until_time: Option<Time>,
-    /// The drivers that may not have released the devices; only with DriverDown.
+    /// Drivers that may not have released the pod's devices; empty unless the reason is DriverDown.
     #[serde(default)]
     pub drivers: Vec<HoldingDriver>,
     /// Finalizers that block the deletion.

@@ -35,14 +35,15 @@ pub struct RoomReport {
     pub node: Option<String>,
     /// Devices that the claims of the pod hold, as DRIVER/POOL/DEVICE; empty if it is not scheduled.
     pub devices: Vec<String>,
-    /// The set of pods that was chosen; null if none was.
+    /// The chosen set of pods; null if no set was chosen.
     pub chosen_room: Option<Room>,
-    /// Other sets, the cheapest first: the next best, or those that need more flags if none was chosen.
+    /// Other sets of pods, the cheapest first. If a set was chosen, the next best; otherwise, sets that need
+    /// more flags.
     pub other_rooms: Vec<Room>,
     /// Whether it is certain that no allowed set costs less than the chosen one, or, if none was chosen,
     /// that no allowed set exists.
     pub proved: bool,
-    /// Other claims that got one of the devices.
+    /// Claims of other pods that got a device meant for the waiting pod.
     pub competitors: Vec<RoomCompetitor>,
     /// What was left out or could not be checked, and what the command waits for.
     pub messages: Vec<String>,
@@ -79,19 +80,21 @@ pub struct Room {
     pub node: Option<String>,
     /// Devices that the allocator chooses for the pod after the evictions, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// Devices that evicted pods leave: they get a taint with effect NoExecute.
+    /// Devices that the evicted pods use; the command taints them with effect NoExecute.
     pub emptied_devices: Vec<String>,
-    /// Free devices that other pods must not get in the meantime: they get a taint with effect NoSchedule.
+    /// Free devices that other pods must not get in the meantime; the command taints them with effect
+    /// NoSchedule.
     pub reserved_devices: Vec<String>,
-    /// Which PodDisruptionBudgets and grace periods the evictions respect.
+    /// Tier of the cost: whether the evictions violate no PodDisruptionBudget, and whether every grace period
+    /// is at most 10 seconds.
     pub cost_tier: CostTier,
     /// Devices that the claims of evicted pods hold.
     pub claimed_device_count: usize,
     /// Evicted pods that have no controller.
     pub bare_pod_count: usize,
-    /// The pods that are evicted, by name.
+    /// The pods that are evicted, ordered by name.
     pub room_evictions: Vec<RoomEviction>,
-    /// Flags without which the set is not chosen; empty if it may be chosen.
+    /// Flags that the command still needs to choose the set; empty if no flag is missing.
     pub missing_flags: Vec<String>,
 }
 
@@ -105,13 +108,14 @@ pub struct RoomEviction {
     pub priority: i32,
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
-    /// Whether a PodDisruptionBudget matches the pod, so that it is evicted through the Eviction API first.
+    /// Whether a PodDisruptionBudget matches the pod, or may match it. The command evicts such pods through
+    /// the Eviction API, before it evicts the other pods with effect NoExecute.
     pub has_budget: bool,
-    /// Flags that allowed, or would allow, the eviction of this protected pod; empty for other pods.
+    /// For a protected pod, the flags that allowed or would allow its eviction; empty for other pods.
     pub protection_flags: Vec<String>,
 }
 
-/// A claim of another pod that got a device meant for the pod.
+/// A claim of another pod that got a device meant for the waiting pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomCompetitor {

@@ -16,21 +16,21 @@ pub struct RuleSummary {
     pub published_device_count: Option<usize>,
     /// Pods that the rule evicts; for effect None, the pods that NoExecute would evict. Null if unknown.
     pub evicted_pod_count: Option<usize>,
-    /// Pods that use its devices and are already terminating; null if pods are unknown.
+    /// Pods that use devices of the rule and are already terminating; null if pods are unknown.
     pub terminating_pod_count: Option<usize>,
-    /// Pods that use its devices and are not in evictedPodCount, including pods that tolerate the taint;
-    /// without terminating pods and pods that have ended. Null if pods are unknown.
+    /// Pods that use devices of the rule and are not counted in evictedPodCount, including pods that tolerate
+    /// the taint; without terminating pods and pods that have ended. Null if pods are unknown.
     pub not_evicted_pod_count: Option<usize>,
     /// Pods that use the hardware of the devices through partitions; null if pods are unknown.
     pub partition_pod_count: Option<usize>,
-    /// Eviction status by the controller's condition.
+    /// Eviction status according to the controller's condition.
     pub evicting: Evicting,
-    /// Bounds of the counts that are null; absent if none is.
+    /// Bounds of the counts in this object that are null; absent if no count is null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
 
-/// Eviction status of a rule by the controller's condition, and whether it is current.
+/// Eviction status of a rule according to the controller's condition, and whether the condition is current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Evicting {
     /// The rule has no condition.

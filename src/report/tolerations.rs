@@ -20,12 +20,12 @@ pub struct TolerationReport {
     /// Which report this is.
     #[schemars(extend("const" = "TolerationList"))]
     pub kind: String,
-    /// Where the report is from.
+    /// The cluster, and the data that was read.
     pub metadata: Metadata,
     /// The taints.
     pub taints: Vec<Taint>,
-    /// The claims and templates that tolerate one of the taints: first those that name its key, then those
-    /// with a wildcard toleration.
+    /// The claims and templates that tolerate one of the taints: first those whose toleration names the key
+    /// of the taint, then those with a wildcard toleration.
     pub items: Vec<TolerantReport>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
@@ -39,9 +39,9 @@ pub struct TolerationReport {
 pub struct TolerantReport {
     /// `ResourceClaim` or `ResourceClaimTemplate`.
     pub kind: String,
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// How the taint is tolerated: Key or Wildcard.
     pub tolerance: ToleranceReport,

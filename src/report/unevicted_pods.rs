@@ -12,9 +12,9 @@ use crate::naming::phrase::{counted, few};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotEvictedPod {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Option<String>,

@@ -42,7 +42,7 @@ pub struct Client {
     pub build: Build,
     /// The oldest supported version of Kubernetes, such as `1.33`.
     pub oldest_kubernetes: String,
-    /// The newest supported version of Kubernetes; later ones are treated like it.
+    /// The newest supported version of Kubernetes; later versions are treated like this version.
     pub newest_kubernetes: String,
     /// Kinds of reports, each with the version of its schema.
     pub reports: Vec<ReportVersion>,
@@ -60,7 +60,7 @@ pub struct Client {
 pub struct Build {
     /// The program's version.
     pub version: String,
-    /// The commit; null for a development build, and if unknown.
+    /// The commit of the source of the build; null for a development build, and if unknown.
     pub commit: Option<String>,
     /// Whether the source of the build differs from the commit.
     pub modified: bool,
@@ -76,7 +76,7 @@ pub struct Build {
 pub struct ReportVersion {
     /// The report's kind.
     pub kind: String,
-    /// The version of its schema.
+    /// Version of the schema of the report.
     pub api_version: String,
 }
 
@@ -105,7 +105,8 @@ pub struct Release {
     pub unknown_effect_blocks: bool,
     /// Whether the server renews timeAdded if the effect changes.
     pub server_renews_time_added: bool,
-    /// Whether a new rule ignores the pods that a claim's reservedFor lists after an outdated entry.
+    /// Whether a new rule does not evict the pods that a claim's reservedFor lists after an outdated entry.
+    /// An entry is outdated if its pod is gone or was replaced.
     pub stale_reservation_hides: bool,
     /// Whether, if a rule is created, the controller also re-evaluates pods whose claims have no tainted
     /// device.
@@ -129,7 +130,7 @@ pub struct Server {
     pub serves_rules: bool,
     /// Resources of device taints, each with the API version that is used.
     pub resources: Vec<Resource>,
-    /// Known defects, and whether the server has each.
+    /// Known defects of Kubernetes, and whether the server has each of them.
     #[serde(default)]
     pub defects: Vec<ServerDefect>,
     /// Warnings about the server.

@@ -39,13 +39,13 @@ pub struct WaitReport {
     pub met: bool,
     /// Duration of the wait, in whole seconds.
     pub waited_seconds: u64,
-    /// The rules of the wait, by name.
+    /// Names of the rules of the wait.
     pub rules: Vec<String>,
     /// Pods due for eviction that the wait has observed so far, including those that are gone.
     pub seen_pod_count: usize,
     /// What blocks the wait, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
-    /// The pods that use the devices and are not evicted, by name: they stay after all evicted pods
+    /// The pods that use the devices and are not evicted, ordered by name. They stay after all evicted pods
     /// are gone.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,

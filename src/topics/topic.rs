@@ -72,10 +72,13 @@ fn hazards() -> String {
         .map(|hazard| hazard.code().len())
         .max()
         .unwrap_or_default();
-    let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
+    let line = |hazard: Hazard| {
+        let (code, severity) = (hazard.code(), hazard.severity().as_str());
+        explained(&format!("{code:width$}  {severity:7}"), hazard.meaning())
+    };
     let hazards: String = Hazard::ALL.into_iter().map(line).collect();
     format!(
-        "What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod;\nwhere a line has no subject, the pod is the subject.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
+        "What may go wrong if a pod is evicted, or if it stays. The second column is the\nseverity: danger, warning or notice (from worst to least). The severity of a pod\nis that of its worst hazard. Below, `it` is the pod; where a line has no\nsubject, the pod is the subject.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
     )
 }
 
@@ -130,7 +133,8 @@ A RULE is the name of a DeviceTaintRule, with or without
 devicetaintrule.resource.k8s.io/ before it. Commands with the arguments
 RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
 
-  a hardware ID   rules that taint exactly this device, or record this ID;
+  a hardware ID   rules that taint exactly this device, or whose annotation
+                  devicetaint.dev/identity has this ID;
                   `list`, `describe`, `wait`: also rules on its partitions
   DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;
                   KEY may end in `-`, as in `kubectl taint`

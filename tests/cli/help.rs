@@ -206,44 +206,51 @@ fn exit_codes_are_explained() {
 #[test]
 fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
-    What may go wrong if a pod is evicted, or if it stays. Below, `it` is the pod;
-    where a line has no subject, the pod is the subject.
+    What may go wrong if a pod is evicted, or if it stays. The second column is the
+    severity: danger, warning or notice (from worst to least). The severity of a pod
+    is that of its worst hazard. Below, `it` is the pod; where a line has no
+    subject, the pod is the subject.
 
-    pdb-violated             its eviction violates a PodDisruptionBudget; taint
-                             evictions ignore budgets
-    pdb-ambiguous            two or more PodDisruptionBudgets match it, so the
-                             Eviction API refuses to evict it
-    last-replica             its workload would have no ready pod left
-    gang                     its pod group stops working without it, or restarts as
-                             a whole
-    no-replacement           one of its claims cannot be reallocated: no other
-                             devices are available
-    job-fails                the eviction fails its Job permanently: nothing
-                             recreates the pod
-    job-restart              its Job may recreate it, count the eviction as a
-                             failure, or fail
-    do-not-disrupt           an annotation forbids its disruption
-    node-not-ready           its node cannot stop it: the pod would hang in
-                             Terminating
-    driver-down              the driver of its device is not running: the pod would
-                             hang in Terminating
-    node-maintenance         its node is cordoned or under maintenance
-    unmanaged                has no controller: nothing recreates it
-    daemonset                its DaemonSet recreates it on the same node
-    critical                 is system-critical: priority 2000000000 or more
-    local-data               has emptyDir volumes, whose data is deleted with it
-    long-grace               has a grace period of more than 10s, and may keep the
-                             device that long
-    extended-resource        uses the device through an extended resource;
-                             Kubernetes up to 1.37.1 does not evict such pods
-    sibling-in-use           other pods keep using the same hardware, through
-                             partitions or shares
-    terminal-still-reserved  has already ended, and still holds the device
-    tolerates-schedule-only  replacements may be evicted too: their claims need a
-                             NoExecute toleration without tolerationSeconds
-    claim-stays-allocated    replacements are evicted again: they use the same
-                             claim, which stays allocated
-    foreign-taint            is evicted by another rule or by a driver's taint
+    pdb-violated             danger   its eviction violates a PodDisruptionBudget;
+                                      taint evictions ignore budgets
+    pdb-ambiguous            danger   two or more PodDisruptionBudgets match it, so
+                                      the Eviction API refuses to evict it
+    last-replica             danger   its workload would have no ready pod left
+    gang                     danger   its pod group stops working without it, or
+                                      restarts as a whole
+    no-replacement           warning  one of its claims cannot be reallocated: no
+                                      other devices are available
+    job-fails                danger   the eviction fails its Job permanently:
+                                      nothing recreates the pod
+    job-restart              warning  its Job may recreate it, count the eviction as
+                                      a failure, or fail
+    do-not-disrupt           warning  an annotation forbids its disruption
+    node-not-ready           warning  its node cannot stop it: the pod would hang in
+                                      Terminating
+    driver-down              warning  the driver of its device is not running: the
+                                      pod would hang in Terminating
+    node-maintenance         notice   its node is cordoned or under maintenance
+    unmanaged                warning  has no controller: nothing recreates it
+    daemonset                notice   its DaemonSet recreates it on the same node
+    critical                 danger   is system-critical: priority 2000000000 or
+                                      more
+    local-data               notice   has emptyDir volumes, whose data is deleted
+                                      with it
+    long-grace               notice   has a grace period of more than 10s, and may
+                                      keep the device that long
+    extended-resource        notice   uses the device through an extended resource;
+                                      Kubernetes up to 1.37.1 does not evict such
+                                      pods
+    sibling-in-use           notice   other pods keep using the same hardware,
+                                      through partitions or shares
+    terminal-still-reserved  notice   has already ended, and still holds the device
+    tolerates-schedule-only  warning  replacements may be evicted too: their claims
+                                      need a NoExecute toleration without
+                                      tolerationSeconds
+    claim-stays-allocated    warning  replacements are evicted again: they use the
+                                      same claim, which stays allocated
+    foreign-taint            notice   is evicted by another rule or by a driver's
+                                      taint
 
     JSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.
     [exit status: 0]
@@ -278,15 +285,17 @@ fn guards_are_explained() {
     it must be true.
 
     Signals:
-      pods.evicted          pods evicted now or later; % of the non-terminating pods
-                            that use devices of the drivers of the selected devices
+      pods.evicted          pods evicted now or later; % of all non-terminating pods
+                            that use any device of the drivers of the selected
+                            devices
       pods.evicted.now      pods evicted now; % as for pods.evicted
       pods.critical         evicted system-critical pods; % as for pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
                             was deleted; % as for pods.evicted
       jobs.failed           Jobs that fail permanently because their pods are
                             evicted
-      pods.severity.danger  evicted pods of severity danger; % as for pods.evicted
+      pods.severity.danger  evicted pods whose worst hazard has severity danger (see
+                            `help hazards`); % as for pods.evicted
       workloads.affected    workloads of the evicted pods; a pod without an owner
                             counts as a workload
       workloads.down        workloads left without a ready pod

@@ -175,10 +175,11 @@ fn table<const N: usize>(head: &str, rows: [(String, &str); N]) -> String {
 fn hazards() -> String {
     let rows = Hazard::ALL.map(|hazard| {
         let (code, meaning) = (hazard.code(), manual::text(hazard.meaning()));
-        format!("| `{code}` | `{}` | {meaning} |\n", pascal_case(code))
+        let (name, severity) = (pascal_case(code), hazard.severity().as_str());
+        format!("| `{code}` | `{name}` | {severity} | {meaning} |\n")
     });
     format!(
-        "| hazard | in JSON and YAML | meaning |\n|---|---|---|\n{}",
+        "| hazard | in JSON and YAML | severity | meaning |\n|---|---|---|---|\n{}",
         rows.concat()
     )
 }

@@ -79,7 +79,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "part of the data",
-        meaning: "pods evicted now or later; % of the non-terminating pods that use devices of the \
+        meaning: "pods evicted now or later; % of all non-terminating pods that use any device of the \
             drivers of the selected devices",
         count: |_, totals| totals.pods,
     }
@@ -125,7 +125,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Budgets, Workloads],
         unsaid: "part of the data",
-        meaning: "evicted pods of severity danger; % as for pods.evicted",
+        meaning: "evicted pods whose worst hazard has severity danger (see `help hazards`); % as for pods.evicted",
         count: |_, totals| totals.pods_in_danger,
     }
     /// Owners of the pods that would be evicted.

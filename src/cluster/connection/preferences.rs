@@ -94,7 +94,9 @@ fn place(options: &ConnectionOptions, environment: &Environment) -> Result<Place
         (Some(named), Some(variable)) if variable == OFF => Err(ClusterError::Flag {
             flag: "kuberc",
             value: named.display().to_string(),
-            reason: "KUBERC=off turns preferences off; use only one of the two".to_owned(),
+            reason: "the environment variable KUBERC=off turns preferences off; use either \
+                     --kuberc or KUBERC=off"
+                .to_owned(),
         }),
         (Some(named), _) => Ok(Place::Named(named.clone())),
         (None, Some(variable)) if variable == OFF => Ok(Place::Nowhere),

@@ -30,15 +30,15 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
     ///
-    /// Default namespace: `default`; in `devices`, `explain` and `podresources check`, that of --namespace if
-    /// it is set.
+    /// Without NAMESPACE/, the namespace is `default`. In `devices`, `explain` and `podresources check`,
+    /// --namespace sets another one.
     #[arg(long, value_name = "POD", help_heading = "Devices", add = Values::Pods)]
     pod: Option<String>,
 
     /// Devices allocated to this claim, as [NAMESPACE/]NAME
     ///
-    /// Default namespace: `default`; in `devices`, `explain` and `podresources check`, that of --namespace if
-    /// it is set.
+    /// Without NAMESPACE/, the namespace is `default`. In `devices`, `explain` and `podresources check`,
+    /// --namespace sets another one.
     #[arg(
         long,
         value_name = "CLAIM",
@@ -63,8 +63,9 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Additional attribute that identifies hardware, besides built-in ones such as uuid
     ///
-    /// With `--identity-attribute slot`, for example, the argument slot=3 selects devices and is not a taint,
-    /// and new rules record the attribute slot of their device. Repeatable.
+    /// For example, `--identity-attribute slot` makes the argument slot=3 a hardware ID: it selects the devices
+    /// whose attribute slot is 3. A command that creates rules for single devices also records this attribute
+    /// on each rule, to detect replaced hardware. Repeatable.
     #[arg(
         long = "identity-attribute",
         value_name = "NAME",

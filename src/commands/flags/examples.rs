@@ -23,6 +23,8 @@ pub(crate) fn unbroken(command: clap::Command) -> clap::Command {
         Some(text) => command
             .after_help(glued(&format!("{}\n\n{OPTIONS}", few(&text))))
             .after_long_help(glued(&format!("{text}\n\n{OPTIONS}"))),
+        // It lists the global flags itself.
+        None if command.get_name() == "options" => command,
         None => command.after_help(glued(OPTIONS)),
     }
 }

@@ -34,8 +34,8 @@ pub(crate) struct SafetyArgs {
     /// decides which pods are evicted was read for the file and cannot be read now. With sha256:…, the
     /// command is refused at any difference in taints, devices selected by name, pods or outcomes, even if
     /// the impact is smaller. With hardware:…, it is refused only if a device selected by name was replaced
-    /// since the report. A file and sha256:… include this check. Hazards and severities are never compared
-    /// (see `help hazards`).
+    /// since the report. A replaced device is also refused with a file and with sha256:…. Hazards and severities
+    /// are never compared (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 

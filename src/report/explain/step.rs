@@ -19,9 +19,9 @@ pub struct Step {
     pub message: String,
     /// Object and field that state the fact; null if the fact follows from other steps.
     pub field_ref: Option<FieldReference>,
-    /// Whether the step's requirement is met: a claim is reserved for the pod, a toleration matches
-    /// the taint, a pool's generation is the newest, a taint evicts; null if not applicable or
-    /// unknown.
+    /// Whether the requirement of the step is met, such as that a claim is reserved for the pod, that a
+    /// toleration matches the taint, that a pool's generation is the newest, or that a taint evicts. Null if
+    /// the step has no requirement, and if unknown.
     pub satisfied: Option<bool>,
     /// Steps that follow from this one.
     pub steps: Vec<Step>,
@@ -70,7 +70,8 @@ pub enum StepType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldReference {
-    /// The object, as KIND NAME or KIND NAMESPACE/NAME; `question` for an argument of the command.
+    /// The object, as KIND NAME or KIND NAMESPACE/NAME; the word `question` if the entry refers to an
+    /// argument of the command, and not to an object.
     pub object: String,
     /// The field, as a JSONPath of kubectl, in the layout of resource.k8s.io/v1; empty for the
     /// whole object.

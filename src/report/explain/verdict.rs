@@ -21,10 +21,10 @@ use crate::report::time::Time;
 pub struct ExplainedVerdict {
     /// Code of the outcome.
     pub outcome: PodOutcome,
-    /// Why the controller does not evict the pod, with the codes of `notes` in a preview; null for other
-    /// outcomes.
+    /// Code of the reason why the controller does not evict the pod: one of the codes of `notes` in a
+    /// preview. Null unless the outcome is NotEvicted.
     pub reason: Option<String>,
-    /// When the pod is evicted; a time in the past means at once. Null for other outcomes.
+    /// When the pod is evicted; a time in the past means at once. Null if the pod is not evicted.
     pub eviction_time: Option<Time>,
 }
 

@@ -37,7 +37,7 @@ pub struct Explanation {
     /// Which report this is.
     #[schemars(extend("const" = "ExplanationList"))]
     pub kind: String,
-    /// Where the report is from.
+    /// The cluster, and the data that was read.
     pub metadata: Metadata,
     /// The explained objects, in the order of the arguments.
     pub items: Vec<Explained>,
@@ -77,7 +77,8 @@ pub struct Explained {
     pub messages: Vec<String>,
     /// Outcome of the pod; null for devices and rules.
     pub verdict: Option<ExplainedVerdict>,
-    /// Root cause for a pod that waits for devices; null for all others.
+    /// Why the pod waits for devices: the root cause. Null if the explained object is not a pod that waits
+    /// for devices.
     pub blocked_by: Option<RootCauseCode>,
     /// Steps that lead to the result.
     pub steps: Vec<Step>,
@@ -88,9 +89,11 @@ pub struct Explained {
     /// no single change does. Empty otherwise, and if too many taints are involved to compute it.
     #[serde(default)]
     pub combined_fix: Vec<SingleChange>,
-    /// Devices for each request of a pod that waits for devices; empty for all others.
+    /// The requests of the pod, each with its usable and excluded devices. Empty if the explained object is
+    /// not a pod that waits for devices.
     pub waiting_requests: Vec<WaitingRequest>,
-    /// The pods that the rule evicts, and when, by name; empty for pods and devices.
+    /// The pods that the rule evicts, ordered by name, each with the time of its eviction. Empty if the
+    /// explained object is not a rule.
     #[serde(default)]
     pub evictions: Vec<RuleEviction>,
 }

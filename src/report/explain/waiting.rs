@@ -46,9 +46,9 @@ pub struct WaitingRequest {
     pub device_class_name: String,
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
-    /// Devices that match the request and are free, by name.
+    /// Devices that match the request and are free, ordered by name.
     pub usable_devices: Vec<String>,
-    /// Why all other devices are excluded; a device counts for each of its reasons.
+    /// Why devices are not usable for the request; a device counts for each reason that excludes it.
     pub excluded: Vec<Excluded>,
 }
 
@@ -66,17 +66,17 @@ pub struct Excluded {
     pub reason: String,
     /// The reason as text.
     pub message: String,
-    /// Object and field of the reason; null if no single object states it.
+    /// Object and field that state the reason; null if no single object does.
     pub field_ref: Option<FieldReference>,
     /// The expression that is false (Class, Selector) or fails (Fails); null for other reasons.
     pub expression: Option<String>,
-    /// The taint; null for other reasons.
+    /// The taint that excludes the devices; null for other reasons.
     pub taint: Option<Taint>,
     /// Number of devices that this reason excludes.
     pub device_count: usize,
     /// Number of devices that only this reason excludes.
     pub solely_excluded_device_count: usize,
-    /// The devices that this reason excludes, by name; at most 100.
+    /// The devices that this reason excludes, ordered by name; at most 100.
     pub devices: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ pub struct GuardResult {
     pub count: Option<usize>,
     /// Base of the percentage; null if the guard has no percentage, or if unknown.
     pub total_count: Option<usize>,
-    /// Whether the guard tripped: the comparison is true, or may be true given unknown data. Then the
+    /// Whether the guard tripped: the comparison is true, or may be true because data is unknown. If so, the
     /// command changes nothing.
     pub tripped: bool,
     /// The lowest possible value; only if count is null.

@@ -25,8 +25,9 @@ pub struct Budget {
     pub expected_pods: i32,
     /// Running pods that the budget matches and that would be evicted, now or later.
     pub evicted_pod_count: usize,
-    /// Evicted pods whose eviction the Eviction API would have refused. Pods use up the budget in the order
-    /// of their eviction times, and by name if they are evicted at the same time.
+    /// Evicted pods whose eviction the Eviction API would have refused. The count assumes that pods are
+    /// evicted in the order of their eviction times, and that pods with equal times are evicted in the order
+    /// of their names.
     pub refused_pod_count: usize,
     /// Evicted pods that several PodDisruptionBudgets match; the Eviction API refuses to evict such pods.
     pub ambiguous_pod_count: usize,

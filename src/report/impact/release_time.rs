@@ -304,7 +304,7 @@ impl DeviceReleases {
             let held = self.held.iter();
             let held = held.filter(|(why, _)| why.is_certain() == is_certain);
             let held: Vec<String> = held
-                .map(|(why, number)| format!("{number} ({})", why.describe()))
+                .map(|(why, number)| format!("{number} ({})", why.describe_for(*number)))
                 .collect();
             (!held.is_empty()).then(|| held.join(", "))
         };
@@ -312,49 +312,59 @@ impl DeviceReleases {
         let unknown = reasons(false).map(|held| format!("; not known to be free: {held}"));
         format!(
             "{free}{}{}{}",
-            self.unless_reallocated(),
+            self.unless_taken(),
             not_free.unwrap_or_default(),
             unknown.unwrap_or_default()
         )
     }
 
-    /// The condition that no waiting claim gets one of the devices that become free, to follow that.
-    fn unless_reallocated(&self) -> &'static str {
-        match (
-            self.may_be_reallocated,
-            self.held.contains_key(&NotReleased::PodMayReturn),
-        ) {
-            (false, _) => "",
-            (true, false) if self.all == 1 => {
-                ", unless a waiting claim that tolerates the taint gets it"
+    /// How many devices are known to be free once the last pod is gone.
+    fn free(&self) -> usize {
+        let later = self.later.len().saturating_add(self.if_running);
+        self.now.saturating_add(later)
+    }
+
+    /// Whether other devices may be free, too.
+    fn may_be_more(&self) -> bool {
+        self.held.keys().any(|why| !why.is_certain())
+    }
+
+    /// Whether a replacement that tolerates the taint for scheduling may take any of the devices, not only its own.
+    fn may_be_taken(&self) -> bool {
+        self.held.contains_key(&NotReleased::PodMayReturn)
+    }
+
+    /// The condition that nothing gets one of the devices that become free, to follow that.
+    fn unless_taken(&self) -> String {
+        let is_one = self.free() == 1 && (self.may_be_taken() || !self.may_be_more());
+        let device = if is_one { "it" } else { "one" };
+        if self.free() == 0 {
+            return String::new();
+        }
+        match (self.may_be_taken(), self.may_be_reallocated) {
+            (false, false) => String::new(),
+            (true, false) => format!(", unless a replacement of another pod gets {device}"),
+            (false, true) => {
+                format!(", unless a waiting claim that tolerates the taint gets {device}")
             }
-            (true, false) => ", unless a waiting claim that tolerates the taint gets one",
-            (true, true) => ", or a waiting claim that tolerates the taint gets one",
+            (true, true) => format!(
+                ", unless a replacement of another pod, or a waiting claim that tolerates the taint, gets {device}"
+            ),
         }
     }
 
     fn free_by_then(&self) -> String {
-        let later = self.later.len().saturating_add(self.if_running);
-        let free = self.now.saturating_add(later);
-        let may_be_more = self.held.keys().any(|why| !why.is_certain());
-        // A replacement that tolerates the taint for scheduling may take any of the devices, not only its own.
-        let may_be_taken = self.held.contains_key(&NotReleased::PodMayReturn);
-        match (free, self.all) {
+        let is_lower_bound = self.may_be_more() && !self.may_be_taken();
+        match (self.free(), self.all) {
             (_, 0) => String::new(),
-            (0, 1) if may_be_more => "; unknown whether the device is free then".to_owned(),
-            (0, all) if may_be_more => {
+            (0, 1) if self.may_be_more() => "; unknown whether the device is free then".to_owned(),
+            (0, all) if self.may_be_more() => {
                 format!("; none of the {all} devices is known to be free then")
             }
-            (1, all) if may_be_taken => format!(
-                "; 1 of the {all} devices is free then, unless the replacement of a pod from another device is scheduled to it"
-            ),
-            (free, all) if may_be_taken => format!(
-                "; {free} of the {all} devices are free then, unless replacements of pods from other devices are scheduled to them"
-            ),
-            (1, all) if may_be_more => {
+            (1, all) if is_lower_bound => {
                 format!("; at least 1 of the {all} devices is free then")
             }
-            (free, all) if may_be_more => {
+            (free, all) if is_lower_bound => {
                 format!("; at least {free} of the {all} devices are free then")
             }
             (1, 1) => "; then the device is free".to_owned(),
@@ -585,12 +595,12 @@ mod tests {
         );
         assert_eq!(
             told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
-            "; 3 of the 6 devices are free then, unless replacements of pods from other devices are scheduled to them; not known to be free: 1 (the evicted pod \
+            "; 3 of the 6 devices are free then, unless a replacement of another pod gets one; not known to be free: 1 (the evicted pod \
              may be recreated and scheduled to the same device), 2 (the same hardware may stay in use through another device)"
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
-            "; 1 of the 3 devices is free then, unless the replacement of a pod from another device is scheduled to it; not free: 1 (not all of its pods are evicted); not known to be free: \
+            "; 1 of the 3 devices is free then, unless a replacement of another pod gets it; not free: 1 (not all of its pods are evicted); not known to be free: \
              1 (the evicted pod may be recreated and scheduled to the same device)"
         );
         assert_eq!(
@@ -725,12 +735,12 @@ mod tests {
         );
         assert_eq!(
             taken(3, &[(NotReleased::PodStays, 2)]),
-            "; 1 of the 3 devices is free then, unless a waiting claim that tolerates the taint gets one; not free: 2 \
-             (not all of its pods are evicted)"
+            "; 1 of the 3 devices is free then, unless a waiting claim that tolerates the taint gets it; not free: 2 \
+             (not all of their pods are evicted)"
         );
         assert!(
             taken(2, &[(NotReleased::PodMayReturn, 1)]).contains(
-                "is scheduled to it, or a waiting claim that tolerates the taint gets one;"
+                "unless a replacement of another pod, or a waiting claim that tolerates the taint, gets it;"
             )
         );
     }

@@ -11,11 +11,11 @@ use crate::report::casing::pascal_case;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Replacements {
-    /// Every claim through which a pod would lose a device, by namespace and name.
+    /// Every claim through which a pod would lose a device, ordered by namespace and name.
     pub claim_replacements: Vec<ClaimReplacement>,
-    /// Upper bound of the number of claims in claimReplacements that can be reallocated at the same time:
-    /// constraints, counters, portions of capacity and the placement of several devices on one node are
-    /// ignored, and claims with an unknown result are counted.
+    /// Upper bound of the number of claims in claimReplacements that can be reallocated at the same time. It
+    /// ignores constraints, counters, portions of capacity and the placement of several devices on one node,
+    /// and counts claims with an unknown result.
     pub max_placeable_claim_count: usize,
     /// Devices of the classes of the selected devices that remain allocatable; null if unknown.
     pub available: Option<AvailableDevices>,
@@ -62,7 +62,7 @@ pub struct RequestReplacement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AvailableDevices {
-    /// The classes, by name.
+    /// Names of the DeviceClasses of the selected devices, in alphabetical order.
     pub device_class_names: Vec<String>,
     /// Devices of the classes of the selected devices that claims without tolerations can get, including
     /// shareable devices with capacity left.

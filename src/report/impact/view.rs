@@ -38,36 +38,37 @@ pub struct ImpactReport {
     /// Which report this is.
     #[schemars(extend("const" = "ImpactReport"))]
     pub kind: String,
-    /// Where the report is from.
+    /// The cluster, and the data that was read.
     pub metadata: Metadata,
     /// `sha256:` and a hash of the selectors and taints, the hardware of devices that are selected
     /// by name, and the UIDs and outcomes of the pods. It does not cover hazards, severities,
     /// budgets or times.
     pub digest: String,
-    /// `hardware:` and a hash of the devices that are selected by name, with their identity; absent if no
-    /// device is selected by name. `--expect` accepts it alone, or after the digest and a comma.
+    /// `hardware:` and a hash of the names and the hardware of the devices that are selected by name; absent
+    /// if no device is selected by name. With this value, `--expect` refuses a command only if one of these
+    /// devices was replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_digest: Option<String>,
     /// The proposed taints: one per rule, existing or not, in the order of the arguments.
     pub proposed_taints: Vec<TaintImpact>,
     /// Counts over all proposed taints; each object is counted once.
     pub summary: Summary,
-    /// Every pod with a claim that holds a selected device, by namespace and name, including pods
-    /// that are not evicted.
+    /// Every pod with a claim that holds a selected device, including pods that are not evicted. Ordered by
+    /// namespace and name.
     pub affected_pods: Vec<Pod>,
-    /// Every device that a proposed taint selects, published or allocated, by name.
+    /// Every device that a proposed taint selects, published or allocated. Ordered by name.
     pub selected_devices: Vec<Device>,
-    /// PodDisruptionBudgets that match evicted pods, by namespace and name.
+    /// PodDisruptionBudgets that match evicted pods, ordered by namespace and name.
     #[serde(default)]
     pub budgets: Vec<Budget>,
-    /// Every workload that loses pods, by namespace, kind and name; without bare pods.
+    /// Every workload that loses pods, ordered by namespace, kind and name; without bare pods.
     #[serde(default)]
     pub workloads: Vec<Workload>,
     /// Whether the claims of evicted pods could be reallocated.
     #[serde(default)]
     pub replacements: Replacements,
-    /// Devices in use on the same hardware as selected ones, with pods that would not be evicted,
-    /// by name.
+    /// Devices in use on the same hardware as selected devices, each with the pods that use it and would not
+    /// be evicted. Ordered by name.
     #[serde(default)]
     pub siblings: Vec<Sibling>,
     /// The controller's own condition for each taint, in the order of proposedTaints; only with
@@ -76,7 +77,7 @@ pub struct ImpactReport {
     pub published_rules: Vec<Published>,
     /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,
-    /// Violations of policies, other than of their guards; absent if there are none.
+    /// Violations of policies, without guards of policies that tripped; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
     /// Warnings that do not prevent the report.
@@ -110,11 +111,11 @@ pub struct TaintImpact {
     pub taint: Taint,
     /// Counts of the eviction controller for this rule alone.
     pub counts: Counts,
-    /// Message that the controller's condition EvictionInProgress would have with effect None; null
-    /// before Kubernetes 1.35, which writes no condition, if another effect was requested, and if
-    /// one of the counts is unknown.
+    /// Message that the controller's condition EvictionInProgress would have with effect None. Null up to
+    /// Kubernetes 1.34, whose controller writes no condition; null also if the proposed effect is neither
+    /// None nor NoExecute, or if one of the counts is unknown.
     pub controller_message: Option<String>,
-    /// Why there is no controllerMessage although the controller would write one; absent otherwise.
+    /// Why controllerMessage is null although the controller would write a message; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_message_unknown: Option<String>,
 }
@@ -229,7 +230,7 @@ pub struct Summary {
     pub namespace_count: usize,
     /// Nodes of the pods that would be evicted.
     pub node_count: usize,
-    /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
+    /// Workloads of the pods that would be evicted; a pod without a controller counts as a workload.
     pub workload_count: usize,
     /// PodDisruptionBudgets that the evictions would violate.
     #[serde(default)]
@@ -262,13 +263,13 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Severities {
-    /// Evicted pods of severity Ok.
+    /// Evicted pods without a known hazard.
     pub ok_pod_count: usize,
-    /// Evicted pods of severity Notice.
+    /// Evicted pods whose worst hazard has severity Notice.
     pub notice_pod_count: usize,
-    /// Evicted pods of severity Warning.
+    /// Evicted pods whose worst hazard has severity Warning.
     pub warning_pod_count: usize,
-    /// Evicted pods of severity Danger.
+    /// Evicted pods whose worst hazard has severity Danger.
     pub danger_pod_count: usize,
 }
 
@@ -323,18 +324,18 @@ pub struct Pod {
     pub phase: String,
     /// Outcome of the pod.
     pub outcome: Outcome,
-    /// When the pod would be evicted; a time in the past means at once. Null unless evicted.
+    /// When the pod would be evicted; a time in the past means at once. Null if the pod would not be evicted.
     pub eviction_time: Option<Time>,
-    /// Seconds from the report's observedTime to the eviction; zero or less means at once. Null unless
-    /// evicted.
+    /// Seconds from the report's observedTime to the eviction; zero or less means at once. Null if the pod
+    /// would not be evicted.
     pub evict_in_seconds: Option<i64>,
-    /// Every taint that evicts the pod, earliest first: proposed and existing ones.
+    /// Every proposed or existing taint that evicts the pod, the earliest eviction first.
     pub causes: Vec<Cause>,
     /// Claims through which the pod uses selected devices, in the order of the pod's spec.
     pub used_claims: Vec<UsedClaim>,
     /// The pod's controller; null for a bare pod.
     pub owner: Option<Owner>,
-    /// The top of the owner chain; null for a bare pod, and if it was not read.
+    /// The object at the top of the pod's owner chain; null for a bare pod, and if the owners were not read.
     pub workload: Option<Owner>,
     /// Quality of service: Guaranteed, Burstable or BestEffort; null if the server has not set it.
     pub qos_class: Option<String>,
@@ -344,16 +345,16 @@ pub struct Pod {
     pub priority_class_name: String,
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
-    /// Names of the PodDisruptionBudgets that match the pod, in its namespace; only if it would be
-    /// evicted.
+    /// Names of the PodDisruptionBudgets in the pod's namespace that match the pod; only for a pod that would
+    /// be evicted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
     /// Hazards of the pod, in a fixed order; `help hazards` lists them in kebab-case.
     pub hazards: Vec<HazardCode>,
-    /// The worst severity of its hazards; unknown data never lowers it.
+    /// Severity of the worst known hazard of the pod; Ok if no hazard is known.
     #[serde(default)]
     pub severity: Severity,
-    /// Hazards of the pod with their reasons, in the order of hazards.
+    /// Hazards of the pod, each with its severity and reason, in a fixed order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// Why the pod is not evicted, and other notes.
@@ -405,7 +406,7 @@ pub struct AllocatedDevice {
     pub request: String,
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Whether it is used with admin access; absent if not.
+    /// Whether the device is used with admin access; absent if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub admin_access: bool,
 }
@@ -442,11 +443,12 @@ pub struct Device {
     /// observedTime if the device is free now; null if it does not become free, and if unknown.
     #[serde(default)]
     pub release_time: Option<Time>,
-    /// Why the device does not become free, or may not; null if releaseTime is set, and if unknown.
+    /// Why the device does not become free, or may not become free; null if releaseTime is set, and if
+    /// unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
-    /// Whether a claim that waits for devices tolerates the taints, so that it may get the device when it becomes
-    /// free.
+    /// Whether a claim that waits for devices tolerates the taints of the device, so that this claim may get
+    /// the device when the device becomes free.
     #[serde(default)]
     pub may_be_reallocated: bool,
     /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
@@ -454,7 +456,8 @@ pub struct Device {
     pub release_time_if_running: Option<Time>,
 }
 
-/// Why the evictions do not free a device, or may not; if several reasons apply, the first in this table.
+/// Why the evictions do not free a device, or may not free it; if several reasons apply, the first in this
+/// table.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -470,11 +473,12 @@ pub enum NotReleased {
     NoKnownPod,
     /// Another device on its hardware, a partition or a device of another driver, stays in use.
     HardwareInUse,
-    /// A pod that uses it is already terminating: whether it has ended by then is unknown.
+    /// A pod that uses it is already terminating: when this pod ends is unknown.
     PodTerminating,
-    /// A pod that uses it is recreated and may be scheduled to it again: whether it becomes free is unknown.
+    /// A pod that uses it is recreated and may be scheduled to it again: whether the device becomes free is
+    /// unknown.
     PodMayReturn,
-    /// Another device on its hardware may stay in use: whether it becomes free is unknown.
+    /// Another device on its hardware may stay in use: whether the selected device becomes free is unknown.
     HardwareMayBeInUse,
 }
 
@@ -506,6 +510,23 @@ impl NotReleased {
                 "the evicted pod may be recreated and scheduled to the same device"
             }
             Self::HardwareMayBeInUse => "the same hardware may stay in use through another device",
+        }
+    }
+
+    /// The reason in words, if it applies to so many devices.
+    #[must_use]
+    pub fn describe_for(self, devices: usize) -> &'static str {
+        match self {
+            Self::PodStays if devices > 1 => "not all of their pods are evicted",
+            Self::NoKnownPod if devices > 1 => "no pods of their claims are known",
+            Self::PodStays
+            | Self::PodTerminating
+            | Self::PodStuck
+            | Self::PodReturns
+            | Self::NoKnownPod
+            | Self::HardwareInUse
+            | Self::PodMayReturn
+            | Self::HardwareMayBeInUse => self.describe(),
         }
     }
 }

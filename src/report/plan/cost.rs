@@ -10,9 +10,10 @@ use crate::naming::phrase::counted;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
-    /// Which PodDisruptionBudgets and grace periods the evictions respect.
+    /// Tier of the cost: whether the evictions violate no PodDisruptionBudget, and whether every grace period
+    /// is at most 10 seconds.
     pub cost_tier: CostTier,
-    /// Hazards of severity Danger; a pod with two of them counts twice.
+    /// Hazards of severity Danger; a pod with two such hazards counts twice.
     pub danger_hazard_count: usize,
     /// Hazards of severity Warning.
     pub warning_hazard_count: usize,
@@ -26,7 +27,7 @@ pub struct Cost {
     pub bare_pod_count: usize,
 }
 
-/// Which PodDisruptionBudgets and grace periods evictions respect.
+/// Tier of a cost, the lowest cost first.
 //
 // The tiers are those of the Rescheduler design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -24,12 +24,12 @@ pub struct PlanReport {
     /// Which report this is.
     #[schemars(extend("const" = "PlanReport"))]
     pub kind: String,
-    /// Where the report is from: the cluster that the plan is for, and when it was observed.
+    /// The cluster that the plan is for, and the time at which it was observed.
     pub metadata: Metadata,
     /// `sha256:` and a hash of the cluster, the units in their order with their devices, the identity of
     /// these devices, and the UIDs and outcomes of the pods that use them.
     pub digest: String,
-    /// What was requested.
+    /// What was requested: the kind and the number of the units, and further conditions.
     pub requested_plan: RequestedPlan,
     /// The units of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
@@ -37,29 +37,30 @@ pub struct PlanReport {
     pub cost: Cost,
     /// Whether another set may cost less.
     pub optimality: Optimality,
-    /// Lower bound of the cost of every set; the cost itself if the set is optimal.
+    /// Lower bound of the cost: no allowed set costs less. Equal to the cost of the plan if the plan is
+    /// optimal.
     pub lower_bound: Cost,
     /// The cheapest other set that was found, apart from sets that differ from the plan only by equivalent
     /// units; null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
-    /// Devices of the same classes that claims without tolerations can still get with the plan, including
-    /// shareable devices with capacity left; null without --keep-available.
+    /// Devices of the classes of the selected devices that claims without tolerations can still get after the
+    /// plan, including shareable devices with capacity left; null without --keep-available.
     pub allocatable_device_count: Option<usize>,
     /// Counts over all proposed taints; each object is counted once.
     pub summary: Summary,
-    /// Every pod with a claim that holds a selected device, by namespace and name, including pods
-    /// that are not evicted.
+    /// Every pod with a claim that holds a selected device, including pods that are not evicted. Ordered by
+    /// namespace and name.
     pub affected_pods: Vec<Pod>,
-    /// Every device that a proposed taint selects, published or allocated, by name.
+    /// Every device that a proposed taint selects, published or allocated. Ordered by name.
     pub selected_devices: Vec<Device>,
-    /// PodDisruptionBudgets that match evicted pods, by namespace and name.
+    /// PodDisruptionBudgets that match evicted pods, ordered by namespace and name.
     pub budgets: Vec<Budget>,
-    /// Every workload that loses pods, by namespace, kind and name; without bare pods.
+    /// Every workload that loses pods, ordered by namespace, kind and name; without bare pods.
     pub workloads: Vec<Workload>,
     /// Whether the claims of evicted pods could be reallocated.
     pub replacements: Replacements,
-    /// Devices in use on the same hardware as selected ones, with pods that would not be evicted,
-    /// by name.
+    /// Devices in use on the same hardware as selected devices, each with the pods that use it and would not
+    /// be evicted. Ordered by name.
     pub siblings: Vec<Sibling>,
     /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,
@@ -85,9 +86,9 @@ pub struct RequestedPlan {
     pub pool_unit_count: Option<usize>,
     /// Domains over which the units are spread: Zone or Node; null without --spread.
     pub spread_over: Option<SpreadOver>,
-    /// The condition on allocatable devices, as written; null without --keep-available.
+    /// The condition that was given with --keep-available, as written; null without --keep-available.
     pub keep_available: Option<String>,
-    /// Number of candidate units.
+    /// Number of units (devices or nodes) from which the plan was chosen.
     pub candidate_unit_count: usize,
 }
 
@@ -135,7 +136,7 @@ pub enum Optimality {
 pub struct PlanUnit {
     /// The device as DRIVER/POOL/DEVICE, or the node.
     pub unit: String,
-    /// Its node; null if its devices are not local to a node.
+    /// Node of the unit; null if the devices of the unit are not local to a node.
     pub node: Option<String>,
     /// The devices, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
